@@ -1,0 +1,67 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every target: language mode 6 comes with the tools version.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let argumentParser: Target.Dependency = .product(
+    name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "swift-keychain",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Keychain", targets: ["Keychain"]),
+        .library(name: "KeychainServices", targets: ["KeychainServices"]),
+        .executable(name: "keychainctl", targets: ["keychainctl"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
+    ],
+    targets: [
+        // What a request and its answer are.
+        .target(name: "KeychainModel", swiftSettings: settings),
+        // Keys, sealing, labels, secret memory.
+        .target(
+            name: "KeychainCrypto", dependencies: ["KeychainModel", crypto, cryptoExtras],
+            swiftSettings: settings),
+        // Tables, transactions, page checksums, salvage.
+        .target(
+            name: "KeychainStore",
+            dependencies: ["KeychainModel", "KeychainCrypto", grdb, grdbSQLite],
+            swiftSettings: settings),
+        // One request end to end.
+        .target(
+            name: "KeychainEngine",
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", logging],
+            swiftSettings: settings),
+        // Apple's names with Apple's behaviour.
+        .target(
+            name: "KeychainServices", dependencies: ["KeychainModel", "KeychainEngine"],
+            swiftSettings: settings),
+        // The Swift API.
+        .target(
+            name: "Keychain",
+            dependencies: ["KeychainModel", "KeychainEngine", "KeychainServices", crypto],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "keychainctl",
+            dependencies: ["Keychain", "KeychainModel", "KeychainEngine", argumentParser],
+            swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,75 @@
+// AttributeValue: the value of an attribute, its conversions and its equality.
+
+package import FoundationEssentials
+
+/// A value as it is stored and given back.
+package enum AttributeValue: Hashable, Sendable {
+    case string(String)
+    case data(Data)
+    case number(Int64)
+    /// Seconds since 2001-01-01 00:00:00 UTC.
+    case date(Double)
+
+    /// The value as the attribute's kind stores it.
+    ///
+    /// - Returns: nil when the kind doesn't take such a value (`errSecParam`).
+    package func converted(to kind: Attribute.Kind) -> AttributeValue? {
+        switch (kind, self) {
+        case (.string, .string), (.blob, .string), (.blob, .data), (.blob, .number),
+            (.data, .data), (.number, .number):
+            return self
+        case (.date, .date(let seconds)):
+            return seconds.isFinite ? self : nil
+        case (.string, .data(let data)):
+            return String(validating: data, as: UTF8.self).map { .string($0) }
+        case (.data, .string(let text)):
+            return .data(Data(text.utf8))
+        case (.data, .number(let number)):
+            guard let small = Int32(exactly: number) else { return nil }
+            let bits = UInt32(bitPattern: small)
+            return .data(Data((0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }))
+        case (.number, .string(let text)):
+            // "+5" and " 5" are no decimal integers to Apple's parser; they stay text.
+            guard let number = Int64(text), String(number) == text else { return self }
+            return .number(number)
+        default:
+            return nil
+        }
+    }
+
+    /// The bytes by which values of one attribute are compared and indexed.
+    ///
+    /// Text and data of the same bytes are equal; a number equals numbers only. The first byte
+    /// tells the two apart. No Unicode normalisation, case counts.
+    package var comparisonBytes: [UInt8] {
+        switch self {
+        case .string(let text): return [0] + Array(text.utf8)
+        case .data(let data): return [0] + Array(data)
+        case .number(let number): return [1] + bigEndianBytes(UInt64(bitPattern: number))
+        case .date(let seconds): return [2] + bigEndianBytes(seconds.bitPattern)
+        }
+    }
+
+    package func isEqual(to other: AttributeValue) -> Bool {
+        switch (self, other) {
+        case (.number(let a), .number(let b)): a == b
+        case (.date(let a), .date(let b)): a == b
+        default: comparisonBytes == other.comparisonBytes
+        }
+    }
+
+    /// The value of an absent attribute in a primary key.
+    package static func empty(of kind: Attribute.Kind) -> AttributeValue {
+        switch kind {
+        case .string, .blob: .string("")
+        case .data: .data(Data())
+        case .number: .number(0)
+        case .date: .date(0)
+        }
+    }
+}
+
+/// The eight bytes of a number, most significant first.
+package func bigEndianBytes(_ value: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) }
+}

@@ -1,0 +1,63 @@
+// KeychainFailure: why a request was not carried out.
+//   (1) `reason` is a text for people. It may name a file, an attribute's name or an item's
+//       reference; it never holds an attribute's value or a secret.
+
+/// The one error of the layers below the facades.
+package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What went wrong, as Apple numbers it.
+    package let status: Status
+    /// What happened and what to do next, in a sentence or two.
+    package let reason: String
+    /// The persistent reference of the item the failure is about, where there is one.
+    package let item: ItemReference?
+
+    package init(_ status: Status, _ reason: String, item: ItemReference? = nil) {
+        self.status = status
+        self.reason = reason
+        self.item = item
+    }
+
+    package var description: String {
+        "\(reason) (\(status.rawValue))"
+    }
+
+    package static let duplicateItem = KeychainFailure(
+        .duplicateItem, "An item with the same primary key exists.")
+
+    package static let itemNotFound = KeychainFailure(
+        .itemNotFound, "No item matches the query.")
+
+    package static func locked(_ protection: ProtectionClass) -> KeychainFailure {
+        KeychainFailure(
+            .interactionNotAllowed,
+            "The keychain is locked for items of class \(protection.code). "
+                + "Keep the value and try again after unlock.")
+    }
+
+    package static func missingEntitlement(_ reason: String) -> KeychainFailure {
+        KeychainFailure(.missingEntitlement, reason)
+    }
+
+    package static func param(_ reason: String) -> KeychainFailure {
+        KeychainFailure(.param, reason)
+    }
+
+    /// The item is there, and its bytes are not what was written.
+    package static func damagedItem(_ item: ItemReference) -> KeychainFailure {
+        KeychainFailure(
+            .decode,
+            "The item \(item) is damaged. Nothing was deleted. "
+                + "Run `keychainctl check` to set it aside.",
+            item: item)
+    }
+
+    /// The structure of the store can't be trusted, so that an absent item can't be told
+    /// from an unreadable one.
+    package static func damagedStore(_ what: String) -> KeychainFailure {
+        KeychainFailure(
+            .notAvailable,
+            "The keychain is damaged: \(what). Nothing was changed. Run `keychainctl recover`: "
+                + "it rebuilds the keychain from every item that is whole and keeps the "
+                + "damaged file.")
+    }
+}

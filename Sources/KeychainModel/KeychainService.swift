@@ -1,0 +1,43 @@
+// KeychainService: the one protocol between the facades and whatever holds the items.
+
+/// Carries out typed requests for a caller.
+///
+/// An implementation may run in this process or speak to a service; callers can't tell. Every
+/// method is safe to call from many threads at once, and a change is durable when it returns.
+/// A method that throws has changed nothing.
+package protocol KeychainService: Sendable {
+    /// Adds an item.
+    /// - Returns: The item as stored, with its data.
+    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item
+
+    /// Finds items, in the order in which they were added.
+    /// - Throws: `itemNotFound` when there are none.
+    func find(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item]
+
+    /// Changes all items that match, or none of them.
+    /// - Returns: How many, 1 and up.
+    @discardableResult
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int
+
+    /// Deletes all items that match, or none of them.
+    /// - Returns: How many, 1 and up.
+    @discardableResult
+    func delete(
+        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int
+}
+
+/// A keychain and who speaks to it.
+package struct KeychainConnection: Sendable {
+    package let service: any KeychainService
+    package let caller: AccessGroups
+
+    package init(service: any KeychainService, caller: AccessGroups) {
+        self.service = service
+        self.caller = caller
+    }
+}

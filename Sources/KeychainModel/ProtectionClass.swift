@@ -1,0 +1,54 @@
+// ProtectionClass: when an item can be read, as Apple's `kSecAttrAccessible…` constants say.
+
+/// A protection class. The raw value is Apple's key class number; it stands in the clear in each row.
+package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
+    case whenUnlocked = 6
+    case afterFirstUnlock = 7
+    case always = 8
+    case whenUnlockedThisDeviceOnly = 9
+    case afterFirstUnlockThisDeviceOnly = 10
+    case alwaysThisDeviceOnly = 11
+    case whenPasscodeSetThisDeviceOnly = 12
+
+    /// The value of `kSecAttrAccessible` for this class.
+    package var code: String {
+        switch self {
+        case .whenUnlocked: "ak"
+        case .afterFirstUnlock: "ck"
+        case .always: "dk"
+        case .whenUnlockedThisDeviceOnly: "aku"
+        case .afterFirstUnlockThisDeviceOnly: "cku"
+        case .alwaysThisDeviceOnly: "dku"
+        case .whenPasscodeSetThisDeviceOnly: "akpu"
+        }
+    }
+
+    package init?(code: String) {
+        guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = match
+    }
+
+    /// When the class's keys are in memory.
+    package enum Availability: Hashable, Sendable {
+        case whileUnlocked
+        case afterFirstUnlock
+        case always
+    }
+
+    package var availability: Availability {
+        switch self {
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly:
+            .whileUnlocked
+        case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly: .afterFirstUnlock
+        case .always, .alwaysThisDeviceOnly: .always
+        }
+    }
+
+    /// Whether an item of the class stays on this device.
+    package var isThisDeviceOnly: Bool {
+        switch self {
+        case .whenUnlocked, .afterFirstUnlock, .always: false
+        default: true
+        }
+    }
+}
