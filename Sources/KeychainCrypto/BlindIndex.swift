@@ -1,0 +1,94 @@
+// BlindIndex: keyed labels under which values are found without being stored.
+//   (1) A label is the first 16 bytes of HMAC-SHA-256 under the index key.
+//   (2) Equal values of one attribute of one class have equal labels; nothing else is told.
+//   (3) The encoding of each input is injective: fixed-size fields, or lengths in front.
+
+package import KeychainModel
+import Crypto
+
+/// A 16-byte label.
+package typealias Label = [UInt8]
+
+package struct BlindIndex: Sendable {
+    package static let labelByteCount = 16
+
+    /// HMAC after its key block; copied for each label, which saves two compressions.
+    private let keyed: HMAC<SHA256>
+
+    package init(key: SecretBytes) {
+        keyed = key.withSymmetricKey { HMAC<SHA256>(key: $0) }
+        Residue.eraseFreedMemory()
+    }
+
+    /// The part of the index an item belongs to: labels of different parts never meet.
+    package struct Space: Hashable, Sendable {
+        package var itemClass: ItemClass
+        package var isSynchronizable: Bool
+        package var isTombstone: Bool
+
+        package init(itemClass: ItemClass, isSynchronizable: Bool, isTombstone: Bool) {
+            self.itemClass = itemClass
+            self.isSynchronizable = isSynchronizable
+            self.isTombstone = isTombstone
+        }
+    }
+
+    /// Domains of labels; the first byte of each input.
+    private enum Domain: UInt8 {
+        case attribute = 1
+        case remainingKey = 2
+        case accessGroup = 3
+    }
+
+    package func label(of attribute: Attribute, _ value: AttributeValue, in space: Space) -> Label {
+        var input = Self.prefix(.attribute, space)
+        Self.append(attribute.rawValue, to: &input)
+        input.append(contentsOf: value.comparisonBytes)
+        return label(input)
+    }
+
+    /// The label of what completes an item's primary key beside its two key attributes.
+    package func remainingKeyLabel(
+        _ attributes: Attributes, accessGroup: String, in space: Space
+    ) -> Label {
+        var input = Self.prefix(.remainingKey, space)
+        Self.append(Array(accessGroup.utf8), to: &input)
+        for attribute in space.itemClass.otherKeys {
+            let value = attributes[attribute] ?? .empty(of: attribute.kind)
+            Self.append(attribute.rawValue, to: &input)
+            Self.append(value.comparisonBytes, to: &input)
+        }
+        return label(input)
+    }
+
+    package func label(ofAccessGroup name: String) -> Label {
+        label([Domain.accessGroup.rawValue] + Array(name.utf8))
+    }
+
+    private func label(_ input: [UInt8]) -> Label {
+        var hmac = keyed
+        hmac.update(data: input)
+        return Label(hmac.finalize().prefix(Self.labelByteCount))
+    }
+
+    private static func prefix(_ domain: Domain, _ space: Space) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(64)
+        bytes.append(domain.rawValue)
+        append(space.itemClass.rawValue, to: &bytes)
+        bytes.append((space.isSynchronizable ? 1 : 0) | (space.isTombstone ? 2 : 0))
+        return bytes
+    }
+
+    private static func append(_ value: UInt32, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(truncatingIfNeeded: value >> 24))
+        bytes.append(UInt8(truncatingIfNeeded: value >> 16))
+        bytes.append(UInt8(truncatingIfNeeded: value >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: value))
+    }
+
+    private static func append(_ field: [UInt8], to bytes: inout [UInt8]) {
+        append(UInt32(truncatingIfNeeded: field.count), to: &bytes)
+        bytes.append(contentsOf: field)
+    }
+}

@@ -1,0 +1,266 @@
+// KeyHierarchy: what is done with a keybag: made, opened, given another passcode.
+//   (1) A key is wrapped under a key derived from the device key, and from the passcode-tier
+//       key too where its class is not always available and a passcode is set.
+//   (2) Changing the passcode wraps one key anew; no row is touched.
+//   (3) The keys of the when-passcode-set class exist only while a passcode is set.
+
+package import KeychainModel
+import FoundationEssentials
+
+/// Keys that need the device key only.
+package struct DeviceKeys: Sendable {
+    package let indexKey: SecretBytes
+    package let integrityKey: SecretBytes
+    /// Keys of the classes that are readable without a passcode.
+    package let classes: [ProtectionClass: ClassKeys]
+}
+
+/// The two keys of a protection class.
+package struct ClassKeys: Sendable {
+    /// Wraps each row's key.
+    package let classKey: SecretBytes
+    /// Seals each row's attributes.
+    package let metadataKey: SecretBytes
+
+    static func random() -> ClassKeys {
+        ClassKeys(classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
+    }
+}
+
+/// What a passcode opens.
+package struct PasscodeKeys: Sendable {
+    /// The key in every slot.
+    fileprivate let tierKey: SecretBytes
+    package let classes: [ProtectionClass: ClassKeys]
+}
+
+/// A keybag together with the device key that made it.
+package struct KeyHierarchy: Sendable {
+    package let keybag: Keybag
+    private let deviceKey: SecretBytes
+    package let authenticator: StoreAuthenticator
+
+    /// - Throws: `invalidKeychain` when another device key made the keybag, or it was altered.
+    package init(_ keybag: Keybag, deviceKey: SecretBytes) throws(KeychainFailure) {
+        self.init(unchecked: keybag, deviceKey: deviceKey)
+        guard keybag.isAuthentic(authenticator) else {
+            throw KeychainFailure(
+                .invalidKeychain,
+                "The keybag was altered, or `device.key` belongs to another keychain.")
+        }
+    }
+
+    private init(unchecked keybag: Keybag, deviceKey: SecretBytes) {
+        self.keybag = keybag
+        self.deviceKey = deviceKey
+        authenticator = StoreAuthenticator(
+            key: KeyDerivation.derive(
+                .keybagAuthentication, from: deviceKey, salt: keybag.keychainID))
+    }
+
+    /// The keybag's bytes.
+    package var encoded: [UInt8] { keybag.encoded(with: authenticator) }
+
+    // MARK: Making
+
+    /// A keychain's first keybag, without a passcode.
+    package static func create(deviceKey: SecretBytes) -> KeyHierarchy {
+        var generator = SystemRandomNumberGenerator()
+        let empty = Keybag(
+            keychainID: (0..<16).map { _ in generator.next() }, generation: 1, slots: [], keys: [])
+        let classes = ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly }
+        return KeyHierarchy(unchecked: empty, deviceKey: deviceKey).replacing(
+            slots: [],
+            device: DeviceKeys(
+                indexKey: .random(byteCount: 32), integrityKey: .random(byteCount: 32),
+                classes: Dictionary(
+                    uniqueKeysWithValues: classes.map { ($0, ClassKeys.random()) })),
+            passcode: nil, generation: 1)
+    }
+
+    // MARK: Opening
+
+    package func openDeviceKeys() throws(KeychainFailure) -> DeviceKeys {
+        defer { Residue.eraseFreedMemory() }
+        let wrapping = deviceWrappingKey
+        return DeviceKeys(
+            indexKey: try unwrap(.indexKey, nil, .device, wrapping),
+            integrityKey: try unwrap(.integrityKey, nil, .device, wrapping),
+            classes: try openClasses(.device, wrapping))
+    }
+
+    /// - Throws: `authFailed` for a wrong passcode; `param` when none is set.
+    package func openPasscodeKeys(
+        _ passcode: SecretBytes
+    ) throws(KeychainFailure) -> PasscodeKeys {
+        guard let slot = keybag.slots.first else {
+            throw .param("No passcode is set.")
+        }
+        defer { Residue.eraseFreedMemory() }
+        let slotKey = try slotWrappingKey(passcode, salt: slot.salt, cost: slot.cost)
+        let tierKey: SecretBytes
+        do {
+            tierKey = try AuthenticatedEncryption.unwrap(
+                slot.wrapped, using: slotKey, authenticating: slotBinding(slot.kind))
+        } catch {
+            throw KeychainFailure(.authFailed, "The passcode is wrong.")
+        }
+        return PasscodeKeys(
+            tierKey: tierKey,
+            classes: try openClasses(.deviceAndPasscode, passcodeWrappingKey(tierKey)))
+    }
+
+    // MARK: Passcode
+
+    package func settingPasscode(
+        _ passcode: SecretBytes, cost: PasscodeCost
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        guard !keybag.hasPasscode else { throw .param("A passcode is set already. Change it.") }
+        let device = try openDeviceKeys()
+        let tierKey = SecretBytes.random(byteCount: 32)
+        var moving = device.classes.filter { $0.key.availability != .always }
+        moving[.whenPasscodeSetThisDeviceOnly] = .random()
+        return replacing(
+            slots: [try slot(passcode, tierKey, cost)],
+            device: DeviceKeys(
+                indexKey: device.indexKey, integrityKey: device.integrityKey,
+                classes: device.classes.filter { $0.key.availability == .always }),
+            passcode: PasscodeKeys(tierKey: tierKey, classes: moving),
+            generation: keybag.generation + 1)
+    }
+
+    package func changingPasscode(
+        from old: SecretBytes, to new: SecretBytes, cost: PasscodeCost
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        let opened = try openPasscodeKeys(old)
+        var changed = keybag
+        changed.slots = [try slot(new, opened.tierKey, cost)]
+        changed.generation += 1
+        return KeyHierarchy(unchecked: changed, deviceKey: deviceKey)
+    }
+
+    package func removingPasscode(
+        _ passcode: SecretBytes
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        let opened = try openPasscodeKeys(passcode)
+        let device = try openDeviceKeys()
+        let staying = opened.classes.filter { $0.key != .whenPasscodeSetThisDeviceOnly }
+        return replacing(
+            slots: [],
+            device: DeviceKeys(
+                indexKey: device.indexKey, integrityKey: device.integrityKey,
+                classes: device.classes.merging(staying) { first, _ in first }),
+            passcode: nil, generation: keybag.generation + 1)
+    }
+
+    // MARK: Wrapping
+
+    private var deviceWrappingKey: SecretBytes {
+        KeyDerivation.derive(.deviceWrapping, from: deviceKey, salt: keybag.keychainID)
+    }
+
+    private func passcodeWrappingKey(_ tierKey: SecretBytes) -> SecretBytes {
+        KeyDerivation.derive(
+            .passcodeWrapping, from: deviceKey.appending(tierKey), salt: keybag.keychainID)
+    }
+
+    private func slotWrappingKey(
+        _ passcode: SecretBytes, salt: [UInt8], cost: PasscodeCost
+    ) throws(KeychainFailure) -> SecretBytes {
+        let stretched = try cost.deriveKey(from: passcode, salt: salt)
+        return KeyDerivation.derive(
+            .slotWrapping, from: deviceKey.appending(stretched), salt: keybag.keychainID)
+    }
+
+    private func slot(
+        _ passcode: SecretBytes, _ tierKey: SecretBytes, _ cost: PasscodeCost
+    ) throws(KeychainFailure) -> KeySlot {
+        guard passcode.count > 0 else { throw .param("The passcode is empty.") }
+        defer { Residue.eraseFreedMemory() }
+        var generator = SystemRandomNumberGenerator()
+        let salt: [UInt8] = (0..<16).map { _ in generator.next() }
+        let wrapping = try slotWrappingKey(passcode, salt: salt, cost: cost)
+        return KeySlot(
+            kind: .passcode, cost: cost, salt: salt,
+            wrapped: AuthenticatedEncryption.wrap(
+                tierKey, using: wrapping, authenticating: slotBinding(.passcode)))
+    }
+
+    private func slotBinding(_ kind: KeySlot.Kind) -> [UInt8] {
+        Keybag.magic + [Keybag.version] + keybag.keychainID + [0, kind.rawValue, 0]
+    }
+
+    private func binding(
+        _ role: WrappedKey.Role, _ protection: ProtectionClass?, _ protector: WrappedKey.Protector
+    ) -> [UInt8] {
+        Keybag.magic + [Keybag.version] + keybag.keychainID
+            + [role.rawValue, protection?.rawValue ?? 0, protector.rawValue]
+    }
+
+    private func unwrap(
+        _ role: WrappedKey.Role, _ protection: ProtectionClass?,
+        _ protector: WrappedKey.Protector, _ wrapping: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes {
+        let entry = keybag.keys.first {
+            $0.role == role && $0.protection == protection && $0.protector == protector
+        }
+        do {
+            guard let entry else { throw AuthenticatedEncryption.Inauthentic() }
+            return try AuthenticatedEncryption.unwrap(
+                entry.wrapped, using: wrapping,
+                authenticating: binding(role, protection, protector))
+        } catch {
+            throw KeychainFailure(.invalidKeychain, "The keybag lacks a key or holds an altered one.")
+        }
+    }
+
+    private func openClasses(
+        _ protector: WrappedKey.Protector, _ wrapping: SecretBytes
+    ) throws(KeychainFailure) -> [ProtectionClass: ClassKeys] {
+        var classes: [ProtectionClass: ClassKeys] = [:]
+        for entry in keybag.keys where entry.role == .classKey && entry.protector == protector {
+            guard let protection = entry.protection else { continue }
+            classes[protection] = ClassKeys(
+                classKey: try unwrap(.classKey, protection, protector, wrapping),
+                metadataKey: try unwrap(.metadataKey, protection, protector, wrapping))
+        }
+        return classes
+    }
+
+    /// A keybag of the same keychain with these keys, in a fixed order.
+    private func replacing(
+        slots: [KeySlot], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
+    ) -> KeyHierarchy {
+        defer { Residue.eraseFreedMemory() }
+        let deviceWrapping = deviceWrappingKey
+        var entries: [WrappedKey] = []
+        func add(
+            _ key: SecretBytes, _ role: WrappedKey.Role, _ protection: ProtectionClass?,
+            _ protector: WrappedKey.Protector, _ wrapping: SecretBytes
+        ) {
+            entries.append(
+                WrappedKey(
+                    role: role, protection: protection, protector: protector,
+                    wrapped: AuthenticatedEncryption.wrap(
+                        key, using: wrapping,
+                        authenticating: binding(role, protection, protector))))
+        }
+        add(device.indexKey, .indexKey, nil, .device, deviceWrapping)
+        add(device.integrityKey, .integrityKey, nil, .device, deviceWrapping)
+        let passcodeWrapping = passcode.map { passcodeWrappingKey($0.tierKey) }
+        for protection in ProtectionClass.allCases {
+            if let keys = device.classes[protection] {
+                add(keys.classKey, .classKey, protection, .device, deviceWrapping)
+                add(keys.metadataKey, .metadataKey, protection, .device, deviceWrapping)
+            } else if let keys = passcode?.classes[protection], let passcodeWrapping {
+                add(keys.classKey, .classKey, protection, .deviceAndPasscode, passcodeWrapping)
+                add(
+                    keys.metadataKey, .metadataKey, protection, .deviceAndPasscode,
+                    passcodeWrapping)
+            }
+        }
+        let replaced = Keybag(
+            keychainID: keybag.keychainID, generation: generation, slots: slots, keys: entries)
+        return KeyHierarchy(unchecked: replaced, deviceKey: deviceKey)
+    }
+}

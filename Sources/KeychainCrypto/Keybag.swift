@@ -1,0 +1,209 @@
+// Keybag: the file of wrapped keys, as bytes and as a value.
+// Documentation/Formats/keybag-v1.md states the layout.
+//   (1) `parse` takes any bytes: it gives a keybag or an error, never a trap, and holds
+//       nothing that encodes to other bytes.
+//   (2) A keybag that was parsed is not yet trusted: `isAuthentic` says whether the device key
+//       made it.
+
+package import FoundationEssentials
+package import KeychainModel
+
+package struct Keybag: Hashable, Sendable {
+    package static let magic = Array("KCKB".utf8)
+    package static let version: UInt8 = 1
+    package static let maximumByteCount = 4096
+    private static let headByteCount = 40
+
+    /// Random bytes that name the keychain, 16 of them. The salt of every derivation.
+    package var keychainID: [UInt8]
+    /// Raised by one with every change of the keybag.
+    package var generation: UInt64
+    package var slots: [KeySlot]
+    package var keys: [WrappedKey]
+    /// HMAC-SHA-256 over everything before it. Empty until encoded.
+    package fileprivate(set) var tag: [UInt8] = []
+
+    package var hasPasscode: Bool { !slots.isEmpty }
+
+    package init(keychainID: [UInt8], generation: UInt64, slots: [KeySlot], keys: [WrappedKey]) {
+        self.keychainID = keychainID
+        self.generation = generation
+        self.slots = slots
+        self.keys = keys
+    }
+
+    // MARK: Bytes
+
+    package func encoded(with authenticator: StoreAuthenticator) -> [UInt8] {
+        let body = bodyBytes
+        return body + authenticator.tag(of: body)
+    }
+
+    package func isAuthentic(_ authenticator: StoreAuthenticator) -> Bool {
+        authenticator.isValid(tag, for: bodyBytes)
+    }
+
+    private var bodyBytes: [UInt8] {
+        let total =
+            Self.headByteCount + slots.count * KeySlot.byteCount + keys.count * WrappedKey.byteCount
+            + StoreAuthenticator.tagByteCount
+        var writer = ByteWriter()
+        writer.bytes(Self.magic)
+        writer.number(Self.version)
+        writer.number(UInt8(truncatingIfNeeded: slots.count))
+        writer.number(UInt16(truncatingIfNeeded: keys.count))
+        writer.number(UInt32(truncatingIfNeeded: total))
+        writer.number(UInt32(0))
+        writer.bytes(keychainID)
+        writer.number(generation)
+        for slot in slots { slot.write(to: &writer) }
+        for key in keys { key.write(to: &writer) }
+        return writer.result
+    }
+
+    /// - Throws: `wrongVersion` for a newer format; `invalidKeychain` for anything else
+    ///   that is no keybag.
+    package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> Keybag {
+        var reader = ByteReader(bytes)
+        guard bytes.count <= maximumByteCount, reader.bytes(4) == magic else { throw notAKeybag }
+        guard let version: UInt8 = reader.number() else { throw notAKeybag }
+        guard version == Self.version else {
+            throw KeychainFailure(
+                .wrongVersion,
+                "The keybag has format version \(version); this version reads \(Self.version). "
+                    + "Update swift-keychain.")
+        }
+        guard let slotCount: UInt8 = reader.number(), let keyCount: UInt16 = reader.number(),
+            let total: UInt32 = reader.number(), Int(total) == bytes.count,
+            let zero: UInt32 = reader.number(), zero == 0,
+            let keychainID = reader.bytes(16), let generation: UInt64 = reader.number()
+        else { throw notAKeybag }
+        var slots: [KeySlot] = []
+        for _ in 0..<slotCount {
+            guard let slot = KeySlot(reading: &reader) else { throw notAKeybag }
+            slots.append(slot)
+        }
+        var keys: [WrappedKey] = []
+        for _ in 0..<keyCount {
+            guard let key = WrappedKey(reading: &reader) else { throw notAKeybag }
+            keys.append(key)
+        }
+        guard let tag = reader.bytes(StoreAuthenticator.tagByteCount), reader.isAtEnd else {
+            throw notAKeybag
+        }
+        var keybag = Keybag(
+            keychainID: keychainID, generation: generation, slots: slots, keys: keys)
+        keybag.tag = tag
+        return keybag
+    }
+
+    private static let notAKeybag = KeychainFailure(
+        .invalidKeychain, "The keybag is damaged or not a keybag.")
+}
+
+/// One way to open the passcode tier of a keybag, as LUKS has key slots.
+package struct KeySlot: Hashable, Sendable {
+    static let byteCount = 20 + AuthenticatedEncryption.wrappedKeyByteCount
+
+    package enum Kind: UInt8, Sendable {
+        case passcode = 1
+    }
+
+    package var kind: Kind
+    package var cost: PasscodeCost
+    /// 16 random bytes.
+    package var salt: [UInt8]
+    /// The passcode-tier key, sealed under the key derived from the passcode and the device key.
+    package var wrapped: Data
+
+    package init(kind: Kind, cost: PasscodeCost, salt: [UInt8], wrapped: Data) {
+        self.kind = kind
+        self.cost = cost
+        self.salt = salt
+        self.wrapped = wrapped
+    }
+
+    fileprivate func write(to writer: inout ByteWriter) {
+        writer.number(kind.rawValue)
+        writer.number(cost.logN)
+        writer.number(cost.blockSize)
+        writer.number(cost.parallelism)
+        writer.bytes(salt)
+        writer.bytes(Array(wrapped))
+    }
+
+    fileprivate init?(reading reader: inout ByteReader) {
+        guard let kind = reader.number().flatMap(Kind.init(rawValue:)),
+            let logN: UInt8 = reader.number(), let blockSize: UInt8 = reader.number(),
+            let parallelism: UInt8 = reader.number(), let salt = reader.bytes(16),
+            let wrapped = reader.bytes(AuthenticatedEncryption.wrappedKeyByteCount)
+        else { return nil }
+        self.init(
+            kind: kind,
+            cost: PasscodeCost(logN: logN, blockSize: blockSize, parallelism: parallelism),
+            salt: salt, wrapped: Data(wrapped))
+        guard cost.isAcceptable else { return nil }
+    }
+}
+
+/// One key of the keybag, sealed.
+package struct WrappedKey: Hashable, Sendable {
+    static let byteCount = 4 + AuthenticatedEncryption.wrappedKeyByteCount
+
+    package enum Role: UInt8, Sendable {
+        /// Wraps row keys.
+        case classKey = 1
+        /// Seals the attributes of a protection class's rows.
+        case metadataKey = 2
+        /// Makes the labels of the blind index.
+        case indexKey = 3
+        /// Authenticates the store's header and rows.
+        case integrityKey = 4
+    }
+
+    /// What has to be there to unwrap a key.
+    package enum Protector: UInt8, Sendable {
+        case device = 1
+        case deviceAndPasscode = 2
+    }
+
+    package var role: Role
+    /// Absent for the keys that serve all classes; stands as 0 in the file.
+    package var protection: ProtectionClass?
+    package var protector: Protector
+    package var wrapped: Data
+
+    package init(
+        role: Role, protection: ProtectionClass?, protector: Protector, wrapped: Data
+    ) {
+        self.role = role
+        self.protection = protection
+        self.protector = protector
+        self.wrapped = wrapped
+    }
+
+    fileprivate func write(to writer: inout ByteWriter) {
+        writer.number(role.rawValue)
+        writer.number(protection?.rawValue ?? 0)
+        writer.number(protector.rawValue)
+        writer.number(UInt8(0))
+        writer.bytes(Array(wrapped))
+    }
+
+    fileprivate init?(reading reader: inout ByteReader) {
+        guard let role = reader.number().flatMap(Role.init(rawValue:)),
+            let protection: UInt8 = reader.number(),
+            let protector = reader.number().flatMap(Protector.init(rawValue:)),
+            let zero: UInt8 = reader.number(), zero == 0,
+            let wrapped = reader.bytes(AuthenticatedEncryption.wrappedKeyByteCount)
+        else { return nil }
+        let belongsToClass = role == .classKey || role == .metadataKey
+        guard (protection != 0) == belongsToClass else { return nil }
+        self.init(
+            role: role, protection: nil, protector: protector, wrapped: Data(wrapped))
+        if belongsToClass {
+            guard let known = ProtectionClass(rawValue: protection) else { return nil }
+            self.protection = known
+        }
+    }
+}

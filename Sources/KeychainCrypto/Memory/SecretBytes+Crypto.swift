@@ -1,0 +1,34 @@
+// SecretBytes+Crypto: secret bytes as input of the crypto library, without a copy outside
+// locked memory that this project makes.
+
+import Crypto
+import CryptoExtras
+import FoundationEssentials
+
+extension SecretBytes {
+    /// SHA-256 of the bytes: 32 bytes.
+    package var sha256: [UInt8] {
+        // SAFETY: the buffer is used within the call only.
+        unsafe withUnsafeBytes { unsafe Array(SHA256.hash(data: $0)) }
+    }
+
+    /// scrypt (RFC 7914) of the bytes as a password.
+    func scrypt(salt: [UInt8], cost: PasscodeCost) throws -> SecretBytes {
+        // SAFETY: the buffer is used within the call only.
+        try unsafe withUnsafeBytes { bytes in
+            SecretBytes(
+                try unsafe KDF.Scrypt.deriveKey(
+                    from: bytes, salt: salt, outputByteCount: 32, rounds: 1 << Int(cost.logN),
+                    blockSize: Int(cost.blockSize), parallelism: Int(cost.parallelism),
+                    maxMemory: cost.memoryByteCount + (32 << 20)))
+        }
+    }
+
+    /// The bytes sealed as a plaintext: nonce ‖ ciphertext ‖ tag.
+    func sealed(using key: SecretBytes, authenticating data: [UInt8]) -> Data {
+        // SAFETY: the buffer is used within the call only.
+        unsafe withUnsafeBytes { bytes in
+            unsafe AuthenticatedEncryption.seal(bytes, using: key, authenticating: data)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// StoreDigest: a keyed hash over a set of rows that is kept up to date at constant cost.
+//   (1) The digest is the sum modulo 2^256 of HMAC-SHA-256 over each row's identity and tag.
+//   (2) The order of changes doesn't count; removing a row takes away what adding it gave.
+//   (3) Whoever lacks the integrity key can't make rows that give a chosen sum.
+
+import Crypto
+import FoundationEssentials
+
+/// Authenticates rows and the header over them.
+package struct StoreAuthenticator: Sendable {
+    package static let tagByteCount = 32
+    private let keyed: HMAC<SHA256>
+
+    package init(key: SecretBytes) {
+        keyed = key.withSymmetricKey { HMAC<SHA256>(key: $0) }
+        Residue.eraseFreedMemory()
+    }
+
+    /// - Returns: 32 bytes.
+    package func tag(of bytes: [UInt8]) -> [UInt8] {
+        var hmac = keyed
+        hmac.update(data: bytes)
+        return Array(hmac.finalize())
+    }
+
+    package func isValid(_ tag: some Sequence<UInt8>, for bytes: [UInt8]) -> Bool {
+        let tag = Array(tag)
+        let expected = self.tag(of: bytes)
+        guard tag.count == expected.count else { return false }
+        return zip(tag, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    /// What one row adds to the digest of its store.
+    package func contribution(reference: [UInt8], metadataTag: [UInt8]) -> StoreDigest {
+        StoreDigest(bytes: tag(of: Array("row".utf8) + reference + metadataTag)) ?? .zero
+    }
+}
+
+/// The sum over all rows, a number modulo 2^256.
+package struct StoreDigest: Hashable, Sendable {
+    package static let byteCount = 32
+    package static let zero = StoreDigest(words: (0, 0, 0, 0))
+
+    /// Most significant first.
+    private var high: UInt64
+    private var middleHigh: UInt64
+    private var middleLow: UInt64
+    private var low: UInt64
+
+    private init(words: (UInt64, UInt64, UInt64, UInt64)) {
+        (high, middleHigh, middleLow, low) = words
+    }
+
+    /// - Returns: nil unless there are exactly ``byteCount`` bytes, most significant first.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        let bytes = Array(bytes)
+        func word(_ index: Int) -> UInt64 {
+            bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        self.init(words: (word(0), word(1), word(2), word(3)))
+    }
+
+    package var bytes: [UInt8] {
+        [high, middleHigh, middleLow, low].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
+        }
+    }
+
+    package static func + (a: StoreDigest, b: StoreDigest) -> StoreDigest {
+        let (w3, c3) = a.low.addingReportingOverflow(b.low)
+        let (w2, c2) = add(a.middleLow, b.middleLow, carry: c3)
+        let (w1, c1) = add(a.middleHigh, b.middleHigh, carry: c2)
+        let (w0, _) = add(a.high, b.high, carry: c1)
+        return StoreDigest(words: (w0, w1, w2, w3))
+    }
+
+    package static func - (a: StoreDigest, b: StoreDigest) -> StoreDigest {
+        // Two's complement: a + ¬b + 1.
+        let inverse = StoreDigest(words: (~b.high, ~b.middleHigh, ~b.middleLow, ~b.low))
+        return a + inverse + StoreDigest(words: (0, 0, 0, 1))
+    }
+
+    private static func add(_ a: UInt64, _ b: UInt64, carry: Bool) -> (UInt64, Bool) {
+        let (sum, first) = a.addingReportingOverflow(b)
+        let (total, second) = sum.addingReportingOverflow(carry ? 1 : 0)
+        return (total, first || second)
+    }
+}
