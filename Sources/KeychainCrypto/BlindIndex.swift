@@ -61,8 +61,8 @@ package struct BlindIndex: Sendable {
         return label(input)
     }
 
-    package func label(ofAccessGroup name: String) -> Label {
-        label([Domain.accessGroup.rawValue] + Array(name.utf8))
+    package func label(ofAccessGroup name: String, in space: Space) -> Label {
+        label(Self.prefix(.accessGroup, space) + Array(name.utf8))
     }
 
     private func label(_ input: [UInt8]) -> Label {

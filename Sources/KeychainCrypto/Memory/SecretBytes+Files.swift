@@ -1,0 +1,91 @@
+// SecretBytes+Files: secrets to and from file descriptors, without a buffer in between.
+
+package import Glibc
+
+/// A read that failed; `errno` says why.
+package struct ReadFailure: Error {}
+
+extension SecretBytes {
+    /// Reads to the end of the file, `limit` bytes at the most.
+    ///
+    /// - Throws: ``ReadFailure`` also when there is more.
+    package convenience init(
+        readingFrom descriptor: Int32, atMost limit: Int
+    ) throws(ReadFailure) {
+        // SAFETY: nothing is written here; the block is zero.
+        let buffer = unsafe SecretBytes(byteCount: limit + 1) { _ in }
+        let count = try buffer.fill(from: descriptor)
+        guard count <= limit else {
+            errno = EFBIG
+            throw ReadFailure()
+        }
+        // SAFETY: count bytes of the buffer were written by read(2).
+        unsafe self.init(byteCount: count) { target in
+            unsafe buffer.withUnsafeBytes {
+                unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }
+        }
+    }
+
+    /// Only for a buffer that nobody else has seen.
+    private func fill(from descriptor: Int32) throws(ReadFailure) -> Int {
+        var count = 0
+        while count < self.count {
+            // SAFETY: the range count..<self.count lies in the block, which `read` fills.
+            let result = unsafe withUnsafeBytes { bytes in
+                unsafe read(
+                    descriptor,
+                    UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { unsafe $0 + count }),
+                    bytes.count - count)
+            }
+            if result == 0 { break }
+            if result < 0 {
+                if errno == EINTR { continue }
+                throw ReadFailure()
+            }
+            count += result
+        }
+        return count
+    }
+
+    /// Writes all bytes. False when that failed; `errno` says why.
+    package func write(to descriptor: Int32) -> Bool {
+        var offset = 0
+        while offset < count {
+            // SAFETY: the range offset..<count lies in the block.
+            let result = unsafe withUnsafeBytes { bytes in
+                unsafe Glibc.write(
+                    descriptor, bytes.baseAddress.map { unsafe $0 + offset }, bytes.count - offset)
+            }
+            if result < 0, errno == EINTR { continue }
+            guard result > 0 else { return false }
+            offset += result
+        }
+        return true
+    }
+}
+
+/// The system's text for an error number.
+package func errorText(_ code: Int32) -> String {
+    // SAFETY: strerror gives a terminated string that stays valid until this thread's next call.
+    unsafe String(cString: strerror(code))
+}
+
+extension SecretBytes {
+    /// The bytes as a plain array, for content that is no secret though it was read as one.
+    package var plainBytes: [UInt8] {
+        // SAFETY: copied within the call.
+        unsafe withUnsafeBytes { unsafe Array($0) }
+    }
+}
+
+extension [UInt8] {
+    /// Writes the bytes at an offset of a file, as pwrite(2) does.
+    @discardableResult
+    package func withPlainBytes(writeTo descriptor: Int32, at offset: off_t) -> Bool {
+        // SAFETY: the buffer is used within the call only.
+        unsafe withUnsafeBytes { bytes in
+            unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, offset) == bytes.count
+        }
+    }
+}

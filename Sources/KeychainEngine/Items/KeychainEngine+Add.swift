@@ -1,0 +1,93 @@
+// KeychainEngine+Add: adding one item.
+
+import FoundationEssentials
+import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+
+extension KeychainEngine {
+    package func add(
+        _ item: NewItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Item {
+        let shape = ItemQuery(
+            itemClass: item.itemClass, attributes: item.attributes, accessGroup: item.accessGroup)
+        return try logged("add", shape) { () throws(KeychainFailure) in
+            try authorizeWrite(caller, group: item.accessGroup)
+            guard let group = item.accessGroup ?? caller.defaultGroup else {
+                throw .missingEntitlement("Name an access group: the caller has no default one.")
+            }
+            return try write { transaction throws(KeychainFailure) in
+                // The lock is reported before a duplicate would be.
+                let keys = try keys(for: item.protection)
+                return try insert(item, group: group, keys: keys, into: &transaction)
+            }
+        }
+    }
+
+    private func insert(
+        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Item {
+        let now = options.now()
+        var record = ItemRecord(
+            itemClass: item.itemClass, attributes: item.attributes, accessGroup: group,
+            isSynchronizable: item.isSynchronizable, isTombstone: item.isTombstone)
+        record.attributes[.creationDate] = .date(now)
+        record.attributes[.modificationDate] = .date(now)
+        let labels = RowLabels(record, index: store.index)
+        try makeRoom(for: record, labels, replacing: nil, in: &transaction)
+
+        let reference = ItemReference.random()
+        var secret: Data?
+        if let data = item.data {
+            let sealed = RowSealing.seal(
+                secret: data, reference: reference, protection: item.protection,
+                itemClass: item.itemClass, keychainID: store.keychainID, keys: keys)
+            secret = sealed.bytes
+            record.secretTag = sealed.tag
+        }
+        let metadata = RowSealing.seal(
+            record, reference: reference, protection: item.protection, labels: labels,
+            keychainID: store.keychainID, keys: keys)
+        let row = SealedRow(
+            id: 0, reference: reference, protection: item.protection.rawValue, labels: labels,
+            metadata: metadata, secret: secret)
+        try transaction.insert(row)
+        return OpenedRow(row: row, record: record, protection: item.protection, keys: keys)
+            .item(data: item.data)
+    }
+
+    /// Makes sure that a primary key is free: a live item there is a duplicate, a damaged one is
+    /// set aside, a tombstone goes.
+    ///
+    /// - Parameter id: The row that is about to take the key, in an update.
+    func makeRoom(
+        for record: ItemRecord, _ labels: RowLabels, replacing id: Int64?,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        if let occupant = try transaction.row(under: labels) {
+            guard case .row(let row) = occupant else {
+                throw .damagedStore("a row has columns of the wrong kind")
+            }
+            if row.id != id {
+                guard isDamaged(row) else { throw .duplicateItem }
+                try transaction.setAside(
+                    row, reason: "replaced by a new item with the same key", at: options.now())
+            }
+        }
+        guard !record.isTombstone else { return }
+        var tombstone = record
+        tombstone.isTombstone = true
+        let key = RowLabels(tombstone, index: store.index)
+        if case .row(let row)? = try transaction.row(under: key), row.id != id {
+            try transaction.delete(row)
+        }
+    }
+
+    /// Whether a row's metadata don't open although their key is there.
+    private func isDamaged(_ row: SealedRow) -> Bool {
+        guard let protection = ProtectionClass(rawValue: row.protection) else { return true }
+        guard let keys = try? keys(for: protection) else { return false }
+        return (try? RowSealing.openMetadata(of: row, keychainID: store.keychainID, keys: keys))
+            == nil
+    }
+}

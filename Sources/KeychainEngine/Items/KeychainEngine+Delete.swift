@@ -1,0 +1,106 @@
+// KeychainEngine+Delete: deleting all items that match, or none.
+//   (1) A locked row is deleted without being opened where the labels alone choose it.
+
+import FoundationEssentials
+import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+
+extension KeychainEngine {
+    @discardableResult
+    package func delete(
+        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try logged("delete", query) { () throws(KeychainFailure) in
+            try authorizeWrite(caller, group: query.accessGroup)
+            let search = RowSearch(query, visibleTo: caller, index: store.index)
+            return try write { transaction throws(KeychainFailure) in
+                var count = 0
+                for candidate in try transaction.rows(search, includesSecret: false) {
+                    if try delete(
+                        candidate, query, search, caller, tombstones, in: &transaction)
+                    {
+                        count += 1
+                    }
+                }
+                if count == 0 {
+                    try store.requireSound()
+                    throw .itemNotFound
+                }
+                return count
+            }
+        }
+    }
+
+    private func delete(
+        _ candidate: Store.Found, _ query: ItemQuery, _ search: RowSearch,
+        _ caller: AccessGroups, _ tombstones: TombstonePolicy,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Bool {
+        guard case .row(let row) = candidate else {
+            throw .damagedStore("a row has columns of the wrong kind")
+        }
+        // Group labels are absent only for a caller that may see every group.
+        let isChosen = search.isDecided(by: query) && !search.groups.isEmpty
+        var damaged = DamagedRows()
+        let opened: OpenedRow?
+        do {
+            opened = try open(candidate, noting: &damaged)
+        } catch {
+            // Locked. What it may leave behind for others to see needs its attributes.
+            guard isChosen, tombstones != .always, query.isSynchronizable == false else {
+                throw error
+            }
+            try transaction.delete(row)
+            return true
+        }
+        guard let opened else {
+            // The labels are not authenticated, but they are all there is to go by, and the
+            // caller asked for the row to go. It is kept aside.
+            guard isChosen || search.reference != nil else { return false }
+            try transaction.setAside(
+                row, reason: "damaged when it was deleted", at: options.now())
+            return true
+        }
+        guard opened.record.matches(query, search, opened.protection, caller: caller) else {
+            return false
+        }
+        try transaction.delete(row)
+        let leaves =
+            switch tombstones {
+            case .always: true
+            case .never: false
+            case .automatic: opened.record.isSynchronizable && !opened.record.isTombstone
+            }
+        if leaves { try leaveTombstone(for: opened, in: &transaction) }
+        return true
+    }
+
+    /// Leaves a row with the key of an item and nothing else, so that its deletion can be told.
+    func leaveTombstone(
+        for opened: OpenedRow, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        let old = opened.record
+        let kept = [old.itemClass.firstKey, old.itemClass.secondKey] + old.itemClass.otherKeys
+        var record = ItemRecord(
+            itemClass: old.itemClass,
+            attributes: old.attributes.filter {
+                kept.contains($0.key) || $0.key == .creationDate
+            },
+            accessGroup: old.accessGroup, isSynchronizable: old.isSynchronizable,
+            isTombstone: true)
+        record.attributes[.modificationDate] = .date(options.now())
+        let labels = RowLabels(record, index: store.index)
+        if case .row(let row)? = try transaction.row(under: labels) {
+            try transaction.delete(row)
+        }
+        let reference = ItemReference.random()
+        let metadata = RowSealing.seal(
+            record, reference: reference, protection: opened.protection, labels: labels,
+            keychainID: store.keychainID, keys: opened.keys)
+        try transaction.insert(
+            SealedRow(
+                id: 0, reference: reference, protection: opened.protection.rawValue,
+                labels: labels, metadata: metadata, secret: nil))
+    }
+}

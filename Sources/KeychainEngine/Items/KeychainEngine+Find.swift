@@ -1,0 +1,151 @@
+// KeychainEngine+Find: searching.
+//   (1) Attributes come out of the metadata tier alone; a secret is opened only when asked for.
+//   (2) A locked row that is reached ends the search; it is never passed over.
+//   (3) A damaged row never hides a whole one. Where nothing else matches, it is the answer.
+
+import FoundationEssentials
+import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+import Logging
+import Synchronization
+
+extension KeychainEngine {
+    package func find(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        try logged("find", query) { () throws(KeychainFailure) in
+            try authorize(caller, group: query.accessGroup)
+            if let limit = retrieval.limit, limit <= 0 { throw .itemNotFound }
+            return try search(query, retrieval, caller)
+        }
+    }
+
+    private func search(
+        _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        let search = RowSearch(query, visibleTo: caller, index: store.index)
+        var found: [(id: Int64, item: Item)] = []
+        var damaged = DamagedRows()
+        let limit = retrieval.limit ?? .max
+        try store.visit(
+            search, includesSecret: retrieval.includesData, limit: retrieval.limit
+        ) { candidate throws(KeychainFailure) in
+            guard let opened = try open(candidate, noting: &damaged),
+                opened.record.matches(query, search, opened.protection, caller: caller)
+            else { return true }
+            if retrieval.includesData, opened.record.secretTag != nil {
+                if let data = openSecret(opened) {
+                    found.append((opened.row.id, opened.item(data: data)))
+                } else {
+                    damaged.note(opened.row.reference)
+                }
+            } else {
+                found.append((opened.row.id, opened.item()))
+            }
+            return found.count < limit
+        }
+        if found.count < limit { try store.requireSound() }
+        if !damaged.isEmpty {
+            log.error(
+                "damaged items were passed over",
+                metadata: ["count": "\(damaged.count)", "first": "\(damaged.first.map(\.description) ?? "?")"])
+        }
+        guard !found.isEmpty else { throw try failureForNoMatch(search, damaged) }
+        if retrieval.limit == nil { found.sort { $0.id < $1.id } }
+        return found.map(\.item)
+    }
+
+    /// Nothing was found: because nothing is there, or because what is there is damaged.
+    private func failureForNoMatch(
+        _ search: RowSearch, _ damaged: DamagedRows
+    ) throws(KeychainFailure) -> KeychainFailure {
+        if let failure = damaged.failure { return failure }
+        if let reference = try store.setAsideReference(for: search) {
+            return .damagedItem(reference)
+        }
+        return .itemNotFound
+    }
+
+    // MARK: Opening rows
+
+    /// Opens a row's metadata; nil, and a note, where it is damaged.
+    /// - Throws: `interactionNotAllowed` while its class is locked.
+    func open(
+        _ candidate: Store.Found, noting damaged: inout DamagedRows
+    ) throws(KeychainFailure) -> OpenedRow? {
+        guard case .row(let row) = candidate else {
+            damaged.noteMisshapen()
+            return nil
+        }
+        guard let protection = ProtectionClass(rawValue: row.protection) else {
+            damaged.note(row.reference)
+            return nil
+        }
+        let keys = try keys(for: protection)
+        do {
+            let record = try RowSealing.openMetadata(
+                of: row, keychainID: store.keychainID, keys: keys)
+            return OpenedRow(row: row, record: record, protection: protection, keys: keys)
+        } catch {
+            damaged.note(row.reference)
+            return nil
+        }
+    }
+
+    /// - Returns: nil where the secret is damaged.
+    func openSecret(_ opened: OpenedRow) -> Data? {
+        openedSecrets.wrappingAdd(1, ordering: .relaxed)
+        return try? RowSealing.openSecret(
+            of: opened.row, record: opened.record, keychainID: store.keychainID,
+            keys: opened.keys)
+    }
+
+    // MARK: Logging
+
+    /// Notes operation, shape of the query and outcome.
+    func logged<Result>(
+        _ operation: StaticString, _ query: ItemQuery,
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        do {
+            let result = try body()
+            log.debug("\(operation)", metadata: ["query": "\(query.shape)", "status": "0"])
+            return result
+        } catch {
+            log.debug(
+                "\(operation)",
+                metadata: ["query": "\(query.shape)", "status": "\(error.status.rawValue)"])
+            throw error
+        }
+    }
+}
+
+extension ItemQuery {
+    /// Class and names of the attributes, in order; no value.
+    var shape: String {
+        var names = attributes.keys.map(\.name)
+        if accessGroup != nil { names.append("agrp") }
+        if protection != nil { names.append("pdmn") }
+        if reference != nil { names.append("persistref") }
+        return ([itemClass.name] + names.sorted()).joined(separator: " ")
+    }
+}
+
+/// The damaged rows that a request met.
+struct DamagedRows {
+    private(set) var references: [ItemReference] = []
+    private var misshapenCount = 0
+
+    var count: Int { references.count + misshapenCount }
+    var isEmpty: Bool { count == 0 }
+    var first: ItemReference? { references.first }
+
+    mutating func note(_ reference: ItemReference) { references.append(reference) }
+    mutating func noteMisshapen() { misshapenCount += 1 }
+
+    var failure: KeychainFailure? {
+        if let first { return .damagedItem(first) }
+        return misshapenCount > 0 ? .damagedStore("a row has columns of the wrong kind") : nil
+    }
+}

@@ -1,0 +1,52 @@
+// RowMatching: a sealed row to an item of an answer, if it is one.
+
+import FoundationEssentials
+import KeychainCrypto
+import KeychainModel
+import KeychainStore
+
+/// A row whose metadata were opened, so their tag was checked.
+struct OpenedRow {
+    let row: SealedRow
+    let record: ItemRecord
+    let protection: ProtectionClass
+    let keys: ClassKeys
+
+    func item(data: Data? = nil) -> Item {
+        Item(
+            itemClass: record.itemClass, reference: row.reference, attributes: record.attributes,
+            accessGroup: record.accessGroup, protection: protection,
+            isSynchronizable: record.isSynchronizable, isTombstone: record.isTombstone,
+            hasData: record.secretTag != nil, data: data)
+    }
+}
+
+extension ItemRecord {
+    /// Whether the record is one that the query means and the caller may see.
+    ///
+    /// The labels have decided most of it already. Class, flags and group are looked at again
+    /// in the authenticated metadata, as Apple's implementation does.
+    func matches(
+        _ query: ItemQuery, _ search: RowSearch, _ protection: ProtectionClass,
+        caller: AccessGroups
+    ) -> Bool {
+        guard itemClass == query.itemClass, isTombstone == query.isTombstone,
+            caller.contains(accessGroup)
+        else { return false }
+        if let wanted = query.isSynchronizable, wanted != isSynchronizable { return false }
+        if let wanted = query.accessGroup, wanted != accessGroup { return false }
+        if let wanted = query.protection, wanted != protection { return false }
+        for (attribute, wanted) in search.residual {
+            let isKey = itemClass.otherKeys.contains(attribute)
+            guard let value = attributes[attribute] ?? (isKey ? .empty(of: attribute.kind) : nil),
+                value.isEqual(to: wanted)
+            else { return false }
+        }
+        if let host = query.hostOrSubdomain {
+            guard case .string(let server) = attributes[.server],
+                server == host || server.hasSuffix("." + host)
+            else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,116 @@
+// KeychainEngine: one keychain, opened in this process.
+//   (1) A request is authorized first, then carried out in one transaction.
+//   (2) Every answer is made of rows whose tags were checked.
+//   (3) Keys are behind one lock, which is never held during input or output.
+
+import KeychainCrypto
+package import KeychainModel
+package import KeychainStore
+import Logging
+import Synchronization
+
+package final class KeychainEngine: KeychainService {
+    package let store: Store
+    let options: EngineOptions
+    let ring: Mutex<KeyRing>
+    let deviceKey: SecretBytes
+    /// What happened, and which attributes a query named; never their values.
+    let log = Logger(label: "keychain")
+    /// Secrets opened since the engine was opened; tests hold it against what was asked for.
+    let openedSecrets = Atomic<Int>(0)
+
+    package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
+
+    private init(
+        store: Store, ring: consuming KeyRing, deviceKey: SecretBytes, options: EngineOptions
+    ) {
+        self.store = store
+        self.ring = Mutex(ring)
+        self.deviceKey = deviceKey
+        self.options = options
+    }
+
+    /// Opens the keychain in a folder, and makes it where the folder holds none.
+    ///
+    /// - Parameter directory: An absolute path.
+    /// - Throws: `notAvailable` when it is damaged or not ours, `wrongVersion` when it is newer,
+    ///   `readOnly`, `diskFull`. Nothing that was there is changed then.
+    package static func open(
+        directory: String, options: EngineOptions = EngineOptions()
+    ) throws(KeychainFailure) -> KeychainEngine {
+        let folder = StoreFolder(path: directory)
+        try folder.prepare()
+        if !folder.exists(.database) || !folder.exists(.keybag) {
+            try folder.withLock { () throws(KeychainFailure) in try Bootstrap.createIfNew(folder) }
+        }
+        let deviceKey = try Bootstrap.readDeviceKey(folder)
+        let file = try StoreFile.open(folder)
+        do {
+            let hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
+            let deviceKeys = try hierarchy.openDeviceKeys()
+            let store = try Store(
+                file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
+            return KeychainEngine(
+                store: store, ring: KeyRing(hierarchy, deviceKeys: deviceKeys),
+                deviceKey: deviceKey, options: options)
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    /// Closes the files. The engine is not used afterwards.
+    package func close() {
+        store.close()
+    }
+
+    package var lockState: LockState { ring.withLock { $0.lockState } }
+
+    // MARK: Shared steps
+
+    func keys(for protection: ProtectionClass) throws(KeychainFailure) -> ClassKeys {
+        try ring.withLock { ring throws(KeychainFailure) in try ring.keys(for: protection) }
+    }
+
+    /// Runs a write, once more if another process changed the keybag meanwhile.
+    func write<Result>(
+        _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        for _ in 0..<8 {
+            let generation = ring.withLock { $0.keybagGeneration }
+            switch try store.write(keybagGeneration: generation, body) {
+            case .done(let result): return result
+            case .staleKeybag: try reloadKeybag()
+            }
+        }
+        throw KeychainFailure(
+            .notAvailable, "Another process keeps changing the passcode. Try again.")
+    }
+
+    func reloadKeybag() throws(KeychainFailure) {
+        let hierarchy = try Bootstrap.readKeybag(store.file, deviceKey: deviceKey)
+        let deviceKeys = try hierarchy.openDeviceKeys()
+        ring.withLock { $0.adopt(hierarchy, deviceKeys: deviceKeys) }
+    }
+
+    /// An explicit group must be one of the caller's; a caller without groups may do nothing.
+    func authorize(_ caller: AccessGroups, group: String?) throws(KeychainFailure) {
+        guard !caller.isEmpty else {
+            throw .missingEntitlement("The caller has no access group.")
+        }
+        if let group, !caller.contains(group) {
+            throw .missingEntitlement(
+                "The access group asked for is not among the caller's entitlements.")
+        }
+    }
+
+    func authorizeWrite(_ caller: AccessGroups, group: String?) throws(KeychainFailure) {
+        try authorize(caller, group: group)
+        if let group, !caller.canWrite(group) {
+            throw .missingEntitlement("Items of this access group can't be written.")
+        }
+        guard caller.defaultGroup != nil || caller.includesAll else {
+            throw .missingEntitlement("The caller has no access group that it may write to.")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// KeyRing: which class keys are in memory, and so what can be read.
+//   (1) Keys of always-available classes are there as long as the engine is.
+//   (2) Keys of after-first-unlock classes come with the first unlock and stay.
+//   (3) Keys of when-unlocked classes go with `lock`.
+//   (4) Without a passcode all keys but those of the when-passcode-set class are there.
+
+import KeychainCrypto
+import KeychainModel
+
+package enum LockState: String, Hashable, Sendable {
+    case beforeFirstUnlock = "before first unlock"
+    case locked
+    case unlocked
+}
+
+struct KeyRing: Sendable {
+    private(set) var hierarchy: KeyHierarchy
+    private var classes: [ProtectionClass: ClassKeys]
+    private(set) var lockState: LockState
+
+    /// - Throws: `invalidKeychain` when the keybag doesn't open.
+    init(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) {
+        self.hierarchy = hierarchy
+        classes = deviceKeys.classes
+        lockState = hierarchy.keybag.hasPasscode ? .beforeFirstUnlock : .unlocked
+    }
+
+    var keybagGeneration: UInt64 { hierarchy.keybag.generation }
+
+    func keys(for protection: ProtectionClass) throws(KeychainFailure) -> ClassKeys {
+        if let keys = classes[protection] { return keys }
+        if protection == .whenPasscodeSetThisDeviceOnly, !hierarchy.keybag.hasPasscode {
+            throw KeychainFailure(
+                .authFailed,
+                "An item of class akpu needs a passcode. Set one with `keychainctl passcode set`.")
+        }
+        throw .locked(protection)
+    }
+
+    mutating func unlock(_ passcode: SecretBytes) throws(KeychainFailure) {
+        let opened = try hierarchy.openPasscodeKeys(passcode)
+        classes.merge(opened.classes) { _, new in new }
+        lockState = .unlocked
+    }
+
+    /// - Throws: `param` where no passcode is set: nothing would keep it locked.
+    mutating func lock() throws(KeychainFailure) {
+        guard hierarchy.keybag.hasPasscode else {
+            throw .param("Without a passcode a keychain can't be locked. Set one first.")
+        }
+        if lockState == .unlocked { lockState = .locked }
+        classes = classes.filter { $0.key.availability != .whileUnlocked }
+        Residue.eraseFreedMemory()
+    }
+
+    /// Takes over a keybag that this or another process wrote.
+    ///
+    /// Class keys stay the same under a new passcode, so those in memory are kept; the key of
+    /// the when-passcode-set class may be another one and is dropped.
+    mutating func adopt(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) {
+        self.hierarchy = hierarchy
+        classes[.whenPasscodeSetThisDeviceOnly] = nil
+        classes.merge(deviceKeys.classes) { _, new in new }
+        if !hierarchy.keybag.hasPasscode { lockState = .unlocked }
+    }
+}

@@ -1,0 +1,93 @@
+// KeychainEngine+Passcode: locking, unlocking, and the passcode itself.
+//   (1) A changed keybag is committed with the store's header, then copied to its file.
+//   (2) Removing the passcode deletes the items of the when-passcode-set class in the same
+//       commit that destroys their key.
+//   (3) After the commit the log is folded into the database and emptied, so that no earlier
+//       keybag, under an earlier passcode, stays in it.
+
+package import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+import Synchronization
+
+extension KeychainEngine {
+    /// Whether a passcode is set, as of the last look at the keybag.
+    package var hasPasscode: Bool { ring.withLock { $0.hierarchy.keybag.hasPasscode } }
+
+    /// Makes every item readable until ``lock()`` or the end of the process.
+    /// - Throws: `authFailed` for a wrong passcode; `param` when none is set.
+    package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
+        try reloadKeybag()
+        // Deriving takes long; the ring stays usable meanwhile.
+        var unlocked = ring.withLock { $0 }
+        try unlocked.unlock(passcode)
+        ring.withLock { [unlocked] in $0 = unlocked }
+    }
+
+    /// Forgets the keys of the when-unlocked classes.
+    /// - Throws: `param` when no passcode is set.
+    package func lock() throws(KeychainFailure) {
+        try reloadKeybag()
+        try ring.withLock { ring throws(KeychainFailure) in try ring.lock() }
+    }
+
+    /// Sets the first passcode. The engine stays unlocked.
+    /// - Throws: `param` when one is set already, or the new one is empty.
+    package func setPasscode(_ passcode: SecretBytes) throws(KeychainFailure) {
+        try reloadKeybag()
+        let hierarchy = ring.withLock { $0.hierarchy }
+        try replace(
+            hierarchy,
+            with: try hierarchy.settingPasscode(passcode, cost: options.passcodeCost),
+            unlockingWith: passcode)
+    }
+
+    /// - Throws: `authFailed` when `old` is wrong; nothing is changed then.
+    package func changePasscode(
+        from old: SecretBytes, to new: SecretBytes
+    ) throws(KeychainFailure) {
+        try reloadKeybag()
+        let hierarchy = ring.withLock { $0.hierarchy }
+        try replace(
+            hierarchy,
+            with: try hierarchy.changingPasscode(from: old, to: new, cost: options.passcodeCost),
+            unlockingWith: new)
+    }
+
+    /// Removes the passcode and with it all items of the when-passcode-set class, for good.
+    /// - Returns: How many items went.
+    /// - Throws: `authFailed` when the passcode is wrong; nothing is changed then.
+    @discardableResult
+    package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
+        try reloadKeybag()
+        let hierarchy = ring.withLock { $0.hierarchy }
+        return try replace(
+            hierarchy, with: try hierarchy.removingPasscode(passcode), unlockingWith: nil)
+    }
+
+    @discardableResult
+    private func replace(
+        _ old: KeyHierarchy, with new: KeyHierarchy, unlockingWith passcode: SecretBytes?
+    ) throws(KeychainFailure) -> Int {
+        let bytes = new.encoded
+        let outcome = try store.write(keybagGeneration: old.keybag.generation) {
+            transaction throws(KeychainFailure) in
+            let count =
+                new.keybag.hasPasscode
+                ? 0 : try transaction.deleteAll(.whenPasscodeSetThisDeviceOnly)
+            try transaction.setKeybag(bytes, generation: new.keybag.generation)
+            return count
+        }
+        guard case .done(let count) = outcome else {
+            throw KeychainFailure(
+                .notAvailable, "Another process changed the passcode meanwhile. Try again.")
+        }
+        try? store.folder.write(SecretBytes(copying: bytes), to: .keybag)
+        store.emptyLog()
+        let deviceKeys = try new.openDeviceKeys()
+        var ring = KeyRing(new, deviceKeys: deviceKeys)
+        if let passcode { try ring.unlock(passcode) }
+        self.ring.withLock { [ring] in $0 = ring }
+        return count
+    }
+}

@@ -1,0 +1,36 @@
+// AccessibilityConstants: Values of `kSecAttrAccessible`: the protection classes.
+//
+// SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
+// it. `@safe` keeps that promise out of the caller's code.
+
+#if !canImport(Darwin)
+
+public import Foundation
+
+/// Readable while unlocked. The default.
+@safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlocked: CFString = "ak"
+
+/// Readable at any time after the first unlock since start.
+@safe public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
+
+/// Readable always, even while locked. Deprecated at Apple: choose
+/// ``kSecAttrAccessibleAfterFirstUnlock``.
+@safe public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
+
+/// Readable while unlocked; useless on another device.
+@safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
+
+/// Readable at any time after the first unlock since start; useless on another device.
+@safe
+public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
+
+/// Readable always, even while locked; useless on another device. Deprecated at Apple: choose
+/// ``kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly``.
+@safe public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
+
+/// Readable while unlocked, and only while a passcode is set; useless on another device. Removing
+/// the passcode destroys the item.
+@safe
+public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"
+
+#endif

@@ -1,0 +1,120 @@
+// ImportExportConstants: Keys of import and export options and results, and the types that name
+// formats.
+//
+// SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
+// it. `@safe` keeps that promise out of the caller's code.
+
+#if !canImport(Darwin)
+
+public import Foundation
+
+/// The passphrase of the data to import or export. String.
+@safe public nonisolated(unsafe) let kSecImportExportPassphrase: CFString = "passphrase"
+
+/// The keychain to import into. Of use to file-based keychains only.
+@safe public nonisolated(unsafe) let kSecImportExportKeychain: CFString = "keychain"
+
+/// The access object for imported items. Of use to file-based keychains only.
+@safe public nonisolated(unsafe) let kSecImportExportAccess: CFString = "access"
+
+/// Whether imported items stay out of every keychain. Boolean.
+@safe public nonisolated(unsafe) let kSecImportToMemoryOnly: CFString = "memory"
+
+/// In an import result: the label of the item. String.
+@safe public nonisolated(unsafe) let kSecImportItemLabel: CFString = "label"
+
+/// In an import result: the identifier of the key. Data.
+@safe public nonisolated(unsafe) let kSecImportItemKeyID: CFString = "keyid"
+
+/// In an import result: the trust object of the identity's certificate. `SecTrust`.
+@safe public nonisolated(unsafe) let kSecImportItemTrust: CFString = "trust"
+
+/// In an import result: the certificates, leaf first. Array of `SecCertificate`.
+@safe public nonisolated(unsafe) let kSecImportItemCertChain: CFString = "chain"
+
+/// In an import result: the identity. `SecIdentity`.
+@safe public nonisolated(unsafe) let kSecImportItemIdentity: CFString = "identity"
+
+/// The format of data to import or export.
+public enum SecExternalFormat: UInt32, Sendable {
+    /// Not known: import finds it out, export takes the default of the item.
+    case formatUnknown = 0
+    /// The traditional OpenSSL form of a key.
+    case formatOpenSSL = 1
+    /// OpenSSH, version 1.
+    case formatSSH = 2
+    /// BSAFE.
+    case formatBSAFE = 3
+    /// The bare bytes of a key.
+    case formatRawKey = 4
+    /// A PKCS #8 key under a passphrase.
+    case formatWrappedPKCS8 = 5
+    /// The traditional OpenSSL form of a key, under a passphrase.
+    case formatWrappedOpenSSL = 6
+    /// OpenSSH version 1, under a passphrase.
+    case formatWrappedSSH = 7
+    /// LSH. Nothing supports it.
+    case formatWrappedLSH = 8
+    /// A DER certificate.
+    case formatX509Cert = 9
+    /// A sequence of PEM blocks.
+    case formatPEMSequence = 10
+    /// PKCS #7.
+    case formatPKCS7 = 11
+    /// PKCS #12.
+    case formatPKCS12 = 12
+    /// A Netscape certificate sequence.
+    case formatNetscapeCertSequence = 13
+    /// OpenSSH, version 2.
+    case formatSSHv2 = 14
+}
+
+/// The kind of item that data to import holds.
+public enum SecExternalItemType: UInt32, Sendable {
+    /// Not known: import finds it out.
+    case itemTypeUnknown = 0
+    /// A private key.
+    case itemTypePrivateKey = 1
+    /// A public key.
+    case itemTypePublicKey = 2
+    /// A symmetric key.
+    case itemTypeSessionKey = 3
+    /// A certificate.
+    case itemTypeCertificate = 4
+    /// Several items in one container.
+    case itemTypeAggregate = 5
+}
+
+/// Options of `SecItemImport` and `SecItemExport`.
+public struct SecItemImportExportFlags: OptionSet, Sendable {
+    /// The bits of the options.
+    public let rawValue: UInt32
+
+    /// Creates options from their bits.
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// Export in PEM form.
+    public static let pemArmour = SecItemImportExportFlags(rawValue: 1 << 0)
+}
+
+/// Options for keys among imported or exported items.
+public struct SecKeyImportExportFlags: OptionSet, Sendable {
+    /// The bits of the options.
+    public let rawValue: UInt32
+
+    /// Creates options from their bits.
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// Import no more than one private key.
+    public static let importOnlyOne = SecKeyImportExportFlags(rawValue: 1 << 0)
+    /// Ask the user for the passphrase.
+    public static let securePassphrase = SecKeyImportExportFlags(rawValue: 1 << 1)
+    /// Give imported private keys no access control.
+    public static let noAccessControl = SecKeyImportExportFlags(rawValue: 1 << 2)
+}
+
+#endif

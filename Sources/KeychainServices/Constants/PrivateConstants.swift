@@ -1,0 +1,76 @@
+// PrivateConstants: Names that Apple keeps to itself but that stored rows, results or the behaviour
+// cases carry. Nothing here is public.
+//
+// SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
+// it. `@safe` keeps that promise out of the caller's code.
+
+#if !canImport(Darwin)
+
+import Foundation
+
+/// Whether the row only records a deletion, for synchronization. Number.
+@safe package nonisolated(unsafe) let kSecAttrTombstone: CFString = "tomb"
+
+/// The user or persona that owns the row. Data.
+@safe package nonisolated(unsafe) let kSecAttrMultiUser: CFString = "musr"
+
+/// The group of people the item is shared with. String.
+@safe package nonisolated(unsafe) let kSecAttrSharingGroup: CFString = "ggrp"
+
+/// Whether the row belongs to an app clip. A request that names it is refused.
+@safe package nonisolated(unsafe) let kSecAttrAppClipItem: CFString = "clip"
+
+/// The digest over the hashed attributes. Data. Returned only together with the secret.
+@safe package nonisolated(unsafe) let kSecAttrSHA1: CFString = "sha1"
+
+/// The identifier of a synchronized row. String.
+@safe package nonisolated(unsafe) let kSecAttrUUID: CFString = "UUID"
+
+/// An alias for the item. String or Data.
+@safe package nonisolated(unsafe) let kSecAttrAlias: CFString = "alis"
+
+/// Whether the item is bound to this system and stays out of backups. Number.
+@safe package nonisolated(unsafe) let kSecAttrSysBound: CFString = "sysb"
+
+/// The script code of text in a password item. Number.
+@safe package nonisolated(unsafe) let kSecAttrScriptCode: CFString = "scrp"
+
+/// Whether a password item has an icon of its own. Number.
+@safe package nonisolated(unsafe) let kSecAttrHasCustomIcon: CFString = "cusi"
+
+/// From when a key may be used. Date. Part of the item's identity.
+@safe package nonisolated(unsafe) let kSecAttrStartDate: CFString = "sdat"
+
+/// Until when a key may be used. Date. Part of the item's identity.
+@safe package nonisolated(unsafe) let kSecAttrEndDate: CFString = "edat"
+
+/// Whether a key is private. Number.
+@safe package nonisolated(unsafe) let kSecAttrIsPrivate: CFString = "priv"
+
+/// Whether a key may be modified. Number.
+@safe package nonisolated(unsafe) let kSecAttrIsModifiable: CFString = "modi"
+
+/// Whether a key was sensitive ever since it was made. Number.
+@safe package nonisolated(unsafe) let kSecAttrWasAlwaysSensitive: CFString = "asen"
+
+/// Whether a key was never extractable. Number.
+@safe package nonisolated(unsafe) let kSecAttrWasNeverExtractable: CFString = "next"
+
+/// Whether a key may sign with message recovery. Number.
+@safe package nonisolated(unsafe) let kSecAttrCanSignRecover: CFString = "snrc"
+
+/// Whether a key may verify with message recovery. Number.
+@safe package nonisolated(unsafe) let kSecAttrCanVerifyRecover: CFString = "vyrc"
+
+/// As ``kSecAttrTokenID``: the key store's variant of the secure hardware.
+@safe
+package nonisolated(unsafe) let kSecAttrTokenIDAppleKeyStore: CFString = "com.apple.setoken:aks"
+
+/// Whether a delete leaves a tombstone. Boolean.
+@safe package nonisolated(unsafe) let kSecUseTombstones: CFString = "u_Tomb"
+
+/// An external handle to an authentication context. Data. Not together with
+/// ``kSecUseAuthenticationContext``.
+@safe package nonisolated(unsafe) let kSecUseCredentialReference: CFString = "u_CredRef"
+
+#endif

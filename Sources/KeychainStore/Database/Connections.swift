@@ -1,0 +1,125 @@
+// Connections: the open connections to one database file.
+//   (1) A connection is used by one call at a time and goes back when the call ends.
+//   (2) One call of this process writes at a time; other processes are waited for, at the most
+//       for `busyTimeout`.
+//   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
+
+import Dispatch
+import GRDB
+import Glibc
+import KeychainModel
+import Synchronization
+
+final class Connections: Sendable {
+    /// How long a writer waits for other processes.
+    static let busyTimeout: Duration = .seconds(30)
+
+    private let path: String
+    private let idle = Mutex<[DatabaseQueue]>([])
+    /// Held by the one call that writes. A mutex can't be used: its closure may not give back
+    /// results that are not sendable.
+    private let writer = DispatchSemaphore(value: 1)
+
+    init(path: String) {
+        self.path = path
+    }
+
+    /// Runs `body` on a connection outside a transaction: a single statement sees one commit.
+    func read<Result>(_ body: (Database) throws -> Result) throws(KeychainFailure) -> Result {
+        try run { connection in try connection.unsafeRead(body) }
+    }
+
+    /// Runs `body` in a transaction that sees one commit throughout.
+    func readConsistently<Result>(
+        _ body: (Database) throws -> Result
+    ) throws(KeychainFailure) -> Result {
+        try run { connection in try connection.read(body) }
+    }
+
+    /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
+    func write<Result>(_ body: (Database) throws -> Result) throws(KeychainFailure) -> Result {
+        writer.wait()
+        defer { writer.signal() }
+        return try run { connection in
+            try connection.writeWithoutTransaction { database in
+                var result: Result?
+                try database.inTransaction(.immediate) {
+                    result = try body(database)
+                    return .commit
+                }
+                guard let result else { throw KeychainFailure(.internalError, "No result.") }
+                return result
+            }
+        }
+    }
+
+    /// Runs `body` outside any transaction, for statements that can't be in one.
+    func maintain(_ body: (Database) throws -> Void) throws(KeychainFailure) {
+        try run { connection in try connection.writeWithoutTransaction(body) }
+    }
+
+    func close() {
+        for connection in idle.withLock({ connections in
+            defer { connections = [] }
+            return connections
+        }) {
+            // A connection that can't close now closes when its last statement goes.
+            try? connection.close()
+        }
+    }
+
+    private func run<Result>(
+        _ body: (DatabaseQueue) throws -> Result
+    ) throws(KeychainFailure) -> Result {
+        let connection: DatabaseQueue
+        if let waiting = idle.withLock({ $0.popLast() }) {
+            connection = waiting
+        } else {
+            connection = try open()
+        }
+        defer { idle.withLock { $0.append(connection) } }
+        do {
+            return try body(connection)
+        } catch {
+            throw StoreFailure.failure(from: error)
+        }
+    }
+
+    private func open() throws(KeychainFailure) -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        configuration.acceptsDoubleQuotedStringLiterals = false
+        configuration.busyMode = .callback(Self.waitForOtherProcess)
+        configuration.label = "keychain"
+        configuration.qos = .userInitiated
+        configuration.prepareDatabase { database in
+            // SAFETY: the connection is open and stays so for the call.
+            try unsafe PageChecksumVFS.reserveChecksumBytes(of: database.sqliteConnection)
+            try database.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL;
+                    PRAGMA synchronous = FULL;
+                    PRAGMA secure_delete = ON;
+                    PRAGMA cell_size_check = ON;
+                    PRAGMA trusted_schema = OFF;
+                    PRAGMA temp_store = MEMORY;
+                    """)
+        }
+        do {
+            try PageChecksumVFS.register()
+            return try DatabaseQueue(
+                path: PageChecksumVFS.uri(forPath: path), configuration: configuration)
+        } catch {
+            throw StoreFailure.failure(from: error)
+        }
+    }
+
+    /// Short waits with some randomness, so that waiting writers neither march in step nor
+    /// leave the lock unused for long.
+    private static func waitForOtherProcess(_ attempt: Int) -> Bool {
+        let longest = min(200 + attempt * 100, 2_000)
+        guard attempt < Int(busyTimeout.components.seconds) * 900 else { return false }
+        usleep(UInt32.random(in: 100...UInt32(longest)))
+        return true
+    }
+}

@@ -1,0 +1,187 @@
+// Store: an opened database with the keys that its structure needs.
+//   (1) Every commit raises the header's generation and is noted in the anchor afterwards.
+//   (2) A header, and so a commit, that is behind the anchor is refused.
+//   (3) A miss is trusted only while no damaged page was seen, or after the structure was
+//       found whole in spite of it.
+
+import FoundationEssentials
+import GRDB
+package import KeychainCrypto
+package import KeychainModel
+import Synchronization
+
+package final class Store: Sendable {
+    package let file: StoreFile
+    package let keychainID: [UInt8]
+    package let index: BlindIndex
+    package let authenticator: StoreAuthenticator
+    package let anchor: Anchor
+    let damage: PageDamage
+    /// The registry's count at which the structure was last found whole.
+    private let examined = Mutex<UInt64>(0)
+
+    package var folder: StoreFolder { file.folder }
+    var connections: Connections { file.connections }
+
+    /// - Throws: `notAvailable` when the header is altered or behind the anchor.
+    package init(
+        _ file: StoreFile, keychainID: [UInt8], deviceKeys: DeviceKeys
+    ) throws(KeychainFailure) {
+        self.file = file
+        self.keychainID = keychainID
+        index = BlindIndex(key: deviceKeys.indexKey)
+        authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
+        anchor = Anchor(folder: file.folder, authenticator: authenticator)
+        damage = PageDamage.registry(forPath: file.folder.path(of: .database))
+        // The anchor first: a commit between the two reads makes the header newer, never older.
+        let noted = anchor.read()
+        let header = try self.header()
+        guard header.keychainID == keychainID else {
+            throw .damagedStore("the database and the keybag belong to different keychains")
+        }
+        switch noted {
+        case .absent: break
+        case .unreadable:
+            // Both records are gone, so nothing is known about lost commits. The next commit
+            // writes one anew; `check` reports it.
+            break
+        case .generation(let last):
+            guard header.generation >= last else {
+                throw .damagedStore(
+                    "commits after number \(header.generation) of \(last) are missing. Its "
+                        + "log was damaged, or an older copy was put back")
+            }
+        }
+    }
+
+    /// The header of the last commit.
+    package func header() throws(KeychainFailure) -> StoreHeader {
+        let bytes = try connections.read { try StoreFile.body("header", in: $0) }
+        guard let bytes, let header = StoreHeader(bytes, authenticator: authenticator) else {
+            throw .damagedStore("the header was altered or is missing")
+        }
+        return header
+    }
+
+    // MARK: Searching
+
+    /// What a search meets.
+    package enum Found {
+        case row(SealedRow)
+        /// A row whose columns are not those of a row.
+        case misshapen(id: Int64?)
+    }
+
+    /// Visits the rows that labels select. With a limit above one in the order of addition.
+    ///
+    /// - Parameter visit: Gives false to stop.
+    package func visit(
+        _ search: RowSearch, includesSecret: Bool, limit: Int?,
+        _ visit: (Found) throws(KeychainFailure) -> Bool
+    ) throws(KeychainFailure) {
+        let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: limit)
+        try connections.read { database in
+            try Self.visit(
+                database, sql, arguments, includesSecret: includesSecret, visit)
+        }
+    }
+
+    static func visit(
+        _ database: Database, _ sql: String, _ arguments: [Data], includesSecret: Bool,
+        _ visit: (Found) throws(KeychainFailure) -> Bool
+    ) throws {
+        let statement = try database.cachedStatement(sql: sql)
+        let rows = try Row.fetchCursor(statement, arguments: StatementArguments(arguments))
+        while let row = try rows.next() {
+            let found: Found
+            do {
+                found = .row(try SealedRow(row, includesSecret: includesSecret))
+            } catch {
+                found = .misshapen(id: error.id)
+            }
+            guard try visit(found) else { return }
+        }
+    }
+
+    /// The damaged row that was set aside from under these key labels, if there is one.
+    package func setAsideReference(for search: RowSearch) throws(KeychainFailure) -> ItemReference? {
+        guard !search.first.isEmpty, !search.second.isEmpty else { return nil }
+        return try connections.read { database in
+            let statement = try database.cachedStatement(
+                sql: "SELECT uuid, k1, k2, grp FROM set_aside ORDER BY id")
+            let rows = try Row.fetchCursor(statement)
+            while let row = try rows.next() {
+                guard let uuid = blob(row, 0), let first = blob(row, 1), let second = blob(row, 2),
+                    let group = blob(row, 3), search.first.contains(Label(first)),
+                    search.second.contains(Label(second)),
+                    search.groups.isEmpty || search.groups.contains(Label(group))
+                else { continue }
+                return ItemReference(bytes: Array(uuid))
+            }
+            return nil
+        }
+    }
+
+    // MARK: Trust
+
+    /// Makes sure that what was not found is not there.
+    ///
+    /// Costs one comparison while no damaged page was seen. Otherwise the whole structure is
+    /// examined, once for each newly seen page.
+    package func requireSound() throws(KeychainFailure) {
+        if damage.isEmpty { return }
+        let seen = damage.counter
+        if examined.withLock({ $0 == seen }) { return }
+        let problems = try StructureCheck.problems(of: self)
+        if let problem = problems.first { throw .damagedStore(problem) }
+        // The examination itself may have met further pages; all of them are covered by it.
+        let now = damage.counter
+        examined.withLock { $0 = now }
+    }
+
+    // MARK: Writing
+
+    /// Runs `body` in a transaction of its own and commits what it did, durably.
+    ///
+    /// - Parameter hierarchyGeneration: The generation of the keybag whose keys `body` uses.
+    /// - Throws: ``StaleKeybag`` inside `body`'s place when another process changed the keybag.
+    package func write<Result>(
+        keybagGeneration: UInt64,
+        _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> WriteOutcome<Result> {
+        try requireSound()
+        var committed: UInt64?
+        let outcome: WriteOutcome<Result> = try connections.write { database in
+            guard let bytes = try StoreFile.body("header", in: database),
+                let header = StoreHeader(bytes, authenticator: authenticator)
+            else { throw KeychainFailure.damagedStore("the header was altered or is missing") }
+            guard header.keybagGeneration == keybagGeneration else { return .staleKeybag }
+            var transaction = StoreTransaction(database, header: header, authenticator)
+            let result = try body(&transaction)
+            committed = try transaction.finish()
+            return .done(result)
+        }
+        if let committed { anchor.note(generation: committed) }
+        return outcome
+    }
+
+    package func close() {
+        file.close()
+    }
+}
+
+/// What became of a write.
+package enum WriteOutcome<Result> {
+    case done(Result)
+    /// Another process changed the passcode: read the keybag again and repeat. Nothing was done.
+    case staleKeybag
+}
+
+extension Store {
+    /// Folds the log into the database and cuts it to nothing, as far as other processes let it.
+    package func emptyLog() {
+        try? connections.maintain { database in
+            _ = try? Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+    }
+}

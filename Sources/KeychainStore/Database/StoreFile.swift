@@ -1,0 +1,91 @@
+// StoreFile: a database that was opened and whose rows can't be read yet, for want of keys.
+//   (1) Opening never makes a database; `create` alone does, and only where there is none.
+//   (2) A file that is no database of ours, or of a newer format, is refused and left as it is.
+
+import FoundationEssentials
+import GRDB
+package import KeychainCrypto
+package import KeychainModel
+
+package struct StoreFile: Sendable {
+    package let folder: StoreFolder
+    let connections: Connections
+
+    /// Opens the database of a folder.
+    /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file.
+    package static func open(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFile {
+        for file in [StoreFolder.File.database, .writeAheadLog, .sharedMemory] {
+            try folder.check(file)
+        }
+        guard folder.exists(.database) else {
+            throw .damagedStore("keychain.db is missing from \(folder.path)")
+        }
+        guard folder.byteCount(of: .database) > 0 else {
+            throw .damagedStore("keychain.db is empty")
+        }
+        let store = StoreFile(
+            folder: folder, connections: Connections(path: folder.path(of: .database)))
+        try store.checkIdentity()
+        return store
+    }
+
+    private func checkIdentity() throws(KeychainFailure) {
+        let (application, version) = try connections.read { database in
+            (
+                try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0,
+                try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+            )
+        }
+        guard application == StoreSchema.applicationID else {
+            throw .damagedStore("keychain.db is a database of another program")
+        }
+        guard version <= StoreSchema.version else {
+            throw KeychainFailure(
+                .wrongVersion,
+                "The keychain has format version \(version); this version reads up to "
+                    + "\(StoreSchema.version). Update swift-keychain. Nothing was changed.")
+        }
+        guard version == StoreSchema.version else {
+            throw .damagedStore("keychain.db names format version \(version)")
+        }
+    }
+
+    /// Makes the database with its header and keybag, in one transaction.
+    package static func create(
+        _ folder: StoreFolder, hierarchy: KeyHierarchy, authenticator: StoreAuthenticator
+    ) throws(KeychainFailure) -> StoreFile {
+        precondition(!folder.exists(.database), "a database is never written over")
+        let store = StoreFile(
+            folder: folder, connections: Connections(path: folder.path(of: .database)))
+        let header = StoreHeader(
+            keychainID: hierarchy.keybag.keychainID,
+            keybagGeneration: hierarchy.keybag.generation)
+        try store.connections.write { database in
+            try database.execute(sql: StoreSchema.statements)
+            try database.execute(
+                sql: "INSERT INTO keybag(id, body) VALUES (1, ?)",
+                arguments: [Data(hierarchy.encoded)])
+            try database.execute(
+                sql: "INSERT INTO header(id, body) VALUES (1, ?)",
+                arguments: [Data(header.encoded(with: authenticator))])
+        }
+        folder.synchronize()
+        return store
+    }
+
+    /// The keybag row's bytes as they stand; nil where there are none.
+    package func keybagBytes() throws(KeychainFailure) -> [UInt8]? {
+        try connections.read { database in
+            try Self.body("keybag", in: database)
+        }
+    }
+
+    static func body(_ table: String, in database: Database) throws -> [UInt8]? {
+        let statement = try database.cachedStatement(sql: "SELECT body FROM \(table) WHERE id = 1")
+        return try Row.fetchOne(statement).flatMap { blob($0, 0) }.map { Array($0) }
+    }
+
+    package func close() {
+        connections.close()
+    }
+}

@@ -1,0 +1,67 @@
+// StoreHeader: the one row that vouches for all others.
+//   (1) It is changed in the transaction that changes rows, so it is always of the same commit.
+//   (2) Its tag is made with the integrity key; a header that was altered is not read.
+
+package import KeychainCrypto
+import KeychainModel
+
+/// Documentation/Formats/database-v1.md, "Header".
+package struct StoreHeader: Hashable, Sendable {
+    package static let byteCount = 120
+    private static let magic = Array("KCHD".utf8)
+    private static let version: UInt8 = 1
+
+    /// The keychain's identifier, 16 bytes; the keybag's too.
+    package var keychainID: [UInt8]
+    /// Raised by one with every commit.
+    package var generation: UInt64
+    package var itemCount: UInt64
+    /// Damaged rows that were set aside.
+    package var setAsideCount: UInt64
+    /// The generation of the keybag that belongs to the rows.
+    package var keybagGeneration: UInt64
+    package var digest: StoreDigest
+
+    package init(keychainID: [UInt8], keybagGeneration: UInt64) {
+        self.keychainID = keychainID
+        self.keybagGeneration = keybagGeneration
+        generation = 1
+        itemCount = 0
+        setAsideCount = 0
+        digest = .zero
+    }
+
+    package func encoded(with authenticator: StoreAuthenticator) -> [UInt8] {
+        var writer = ByteWriter(capacity: Self.byteCount)
+        writer.bytes(Self.magic)
+        writer.number(Self.version)
+        writer.bytes([0, 0, 0])
+        writer.bytes(keychainID)
+        writer.number(generation)
+        writer.number(itemCount)
+        writer.number(setAsideCount)
+        writer.number(keybagGeneration)
+        writer.bytes(digest.bytes)
+        return writer.result + authenticator.tag(of: writer.result)
+    }
+
+    /// - Returns: nil when the bytes are no header or their tag is wrong.
+    package init?(_ bytes: [UInt8], authenticator: StoreAuthenticator) {
+        var reader = ByteReader(bytes)
+        guard bytes.count == Self.byteCount, reader.bytes(4) == Self.magic,
+            reader.bytes(4) == [Self.version, 0, 0, 0], let keychainID = reader.bytes(16),
+            let generation: UInt64 = reader.number(), let itemCount: UInt64 = reader.number(),
+            let setAsideCount: UInt64 = reader.number(),
+            let keybagGeneration: UInt64 = reader.number(),
+            let sum = reader.bytes(StoreDigest.byteCount), let digest = StoreDigest(bytes: sum),
+            let tag = reader.bytes(StoreAuthenticator.tagByteCount),
+            authenticator.isValid(tag, for: Array(bytes[..<88]))
+        else { return nil }
+        self.keychainID = keychainID
+        self.generation = generation
+        self.itemCount = itemCount
+        self.setAsideCount = setAsideCount
+        self.keybagGeneration = keybagGeneration
+        self.digest = digest
+    }
+}

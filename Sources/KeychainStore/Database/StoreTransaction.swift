@@ -1,0 +1,221 @@
+// StoreTransaction: the changes that one commit can hold.
+//   (1) Each keeps rows, terms, header count and header digest in step.
+//   (2) Nothing is visible to others before the transaction ends, and nothing stays if it fails.
+
+import FoundationEssentials
+import GRDB
+import KeychainCrypto
+package import KeychainModel
+
+package struct StoreTransaction {
+    private let database: Database
+    private let authenticator: StoreAuthenticator
+    package private(set) var header: StoreHeader
+    private var isChanged = false
+
+    init(_ database: Database, header: StoreHeader, _ authenticator: StoreAuthenticator) {
+        self.database = database
+        self.header = header
+        self.authenticator = authenticator
+    }
+
+    // MARK: Reading
+
+    /// All rows that labels select, in the order of addition.
+    package func rows(
+        _ search: RowSearch, includesSecret: Bool
+    ) throws(KeychainFailure) -> [Store.Found] {
+        let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: nil)
+        var found: [Store.Found] = []
+        try run {
+            try Store.visit(
+                database, sql + " ORDER BY id", arguments, includesSecret: includesSecret
+            ) { row in
+                found.append(row)
+                return true
+            }
+        }
+        return found
+    }
+
+    /// The row under a primary key.
+    package func row(under labels: RowLabels) throws(KeychainFailure) -> Store.Found? {
+        var found: Store.Found?
+        try run {
+            try Store.visit(
+                database,
+                "SELECT id, \(StoreSchema.rowColumns) FROM items "
+                    + "WHERE k1 = ? AND k2 = ? AND k3 = ?",
+                [Data(labels.first), Data(labels.second), Data(labels.rest)],
+                includesSecret: false
+            ) { row in
+                found = row
+                return false
+            }
+        }
+        return found
+    }
+
+    // MARK: Changing
+
+    /// Adds a row; its `id` is not looked at. Its primary key is free.
+    package mutating func insert(_ row: SealedRow) throws(KeychainFailure) {
+        try run {
+            try execute(
+                "INSERT INTO items(\(StoreSchema.rowColumns), secret) "
+                    + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row.columnValues)
+            try insertTerms(of: row, id: database.lastInsertedRowID)
+        }
+        header.itemCount += 1
+        header.digest = header.digest + row.contribution(authenticator)
+        isChanged = true
+    }
+
+    /// Puts a row in the place of `old`, which keeps its id.
+    ///
+    /// - Parameter replacesSecret: False: the stored secret stays and `row.secret` isn't looked at.
+    package mutating func replace(
+        _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
+    ) throws(KeychainFailure) {
+        try run {
+            var values = row.columnValues
+            if !replacesSecret { values.removeLast() }
+            let columns = StoreSchema.rowColumns.split(separator: ", ").map { "\($0) = ?" }
+                + (replacesSecret ? ["secret = ?"] : [])
+            try execute(
+                "UPDATE items SET \(columns.joined(separator: ", ")) WHERE id = ?",
+                values + [old.id])
+            if old.labels.terms != row.labels.terms {
+                try deleteTerms(old.labels.terms, id: old.id)
+                try insertTerms(of: row, id: old.id)
+            }
+        }
+        header.digest =
+            header.digest - old.contribution(authenticator) + row.contribution(authenticator)
+        isChanged = true
+    }
+
+    package mutating func delete(_ row: SealedRow) throws(KeychainFailure) {
+        try run {
+            try execute("DELETE FROM items WHERE id = ?", [row.id])
+            try deleteTerms(row.labels.terms, id: row.id)
+        }
+        header.itemCount -= min(header.itemCount, 1)
+        header.digest = header.digest - row.contribution(authenticator)
+        isChanged = true
+    }
+
+    /// Moves a damaged row out of the way, with all its bytes.
+    ///
+    /// - Parameter moment: Seconds since 2001-01-01.
+    package mutating func setAside(
+        _ row: SealedRow, reason: String, at moment: Double
+    ) throws(KeychainFailure) {
+        try run {
+            try execute(
+                "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
+                    + "SELECT ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
+                [moment, reason, row.id])
+        }
+        try delete(row)
+        header.setAsideCount += 1
+    }
+
+    /// Deletes every row of a protection class; the caller destroys its keys.
+    /// - Returns: How many.
+    package mutating func deleteAll(_ protection: ProtectionClass) throws(KeychainFailure) -> Int {
+        var rows: [SealedRow] = []
+        try run {
+            try Store.visit(
+                database,
+                "SELECT id, \(StoreSchema.rowColumns) FROM items "
+                    + "WHERE protection = \(protection.rawValue)", [], includesSecret: false
+            ) { found in
+                if case .row(let row) = found { rows.append(row) }
+                return true
+            }
+        }
+        for row in rows { try delete(row) }
+        return rows.count
+    }
+
+    package mutating func setKeybag(_ bytes: [UInt8], generation: UInt64) throws(KeychainFailure) {
+        try run { try execute("UPDATE keybag SET body = ? WHERE id = 1", [Data(bytes)]) }
+        header.keybagGeneration = generation
+        isChanged = true
+    }
+
+    // MARK: Set-aside rows
+
+    package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
+        try run {
+            try Row.fetchAll(
+                database,
+                sql: "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
+                    + "ORDER BY id"
+            ).compactMap { SetAsideRow($0) }
+        }
+    }
+
+    package mutating func removeSetAside(_ row: SetAsideRow) throws(KeychainFailure) {
+        try run { try execute("DELETE FROM set_aside WHERE id = ?", [row.row.id]) }
+        header.setAsideCount -= min(header.setAsideCount, 1)
+        isChanged = true
+    }
+
+    // MARK: Ending
+
+    /// Writes the header if anything changed.
+    /// - Returns: The new generation, or nil.
+    mutating func finish() throws -> UInt64? {
+        guard isChanged else { return nil }
+        header.generation += 1
+        try execute(
+            "UPDATE header SET body = ? WHERE id = 1",
+            [Data(header.encoded(with: authenticator))])
+        return header.generation
+    }
+
+    private func insertTerms(of row: SealedRow, id: Int64) throws {
+        for term in row.labels.terms {
+            // Two attributes can't share a label, but a row may be put back over what is left of it.
+            try execute("INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)", [Data(term), id])
+        }
+    }
+
+    private func deleteTerms(_ terms: [Label], id: Int64) throws {
+        for term in terms {
+            try execute("DELETE FROM terms WHERE term = ? AND item = ?", [Data(term), id])
+        }
+    }
+
+    private func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
+    }
+
+    private func run<Result>(_ body: () throws -> Result) throws(KeychainFailure) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw StoreFailure.failure(from: error)
+        }
+    }
+}
+
+/// A damaged row that was moved out of the way.
+package struct SetAsideRow: Sendable {
+    package let row: SealedRow
+    /// Seconds since 2001-01-01.
+    package let moment: Double
+    package let reason: String
+
+    init?(_ row: Row) {
+        guard let sealed = try? SealedRow(row, includesSecret: true),
+            let moment = Double.fromDatabaseValue(row[10]),
+            let reason = String.fromDatabaseValue(row[11])
+        else { return nil }
+        self.row = sealed
+        self.moment = moment
+        self.reason = reason
+    }
+}

@@ -1,0 +1,47 @@
+// StructureCheck: whether the database's tables and indexes agree with each other and with the
+// header. It opens nothing, so it needs no keys beyond the store's.
+
+import FoundationEssentials
+import GRDB
+import KeychainCrypto
+package import KeychainModel
+
+package enum StructureCheck {
+    /// What is wrong, in words; empty when nothing is. Reads the whole database.
+    package static func problems(of store: Store) throws(KeychainFailure) -> [String] {
+        try store.connections.readConsistently { database in
+            let messages = try String.fetchAll(database, sql: "PRAGMA integrity_check(8)")
+            if messages != ["ok"] {
+                // SQLite's messages name tables, indexes and pages only.
+                return ["its tables and indexes disagree (\(messages.first ?? "no answer"))"]
+            }
+            guard let bytes = try StoreFile.body("header", in: database),
+                let header = StoreHeader(bytes, authenticator: store.authenticator)
+            else { return ["the header was altered or is missing"] }
+            let count = try Int64.fetchOne(database, sql: "SELECT count(*) FROM items") ?? -1
+            guard count >= 0, UInt64(count) == header.itemCount else {
+                return ["it holds \(count) items and should hold \(header.itemCount)"]
+            }
+            return try termProblems(database)
+        }
+    }
+
+    /// Each term of each row has its entry, and there are no others.
+    private static func termProblems(_ database: Database) throws -> [String] {
+        var expected = 0
+        let rows = try Row.fetchCursor(
+            database, sql: "SELECT id, terms FROM items WHERE length(terms) > 0")
+        let entry = try database.cachedStatement(
+            sql: "SELECT count(*) FROM terms WHERE term = ? AND item = ?")
+        while let row = try rows.next() {
+            guard let id = Int64.fromDatabaseValue(row[0]), let terms = blob(row, 1) else { continue }
+            for term in SealedRow.split(terms) {
+                expected += 1
+                let found = try Int.fetchOne(entry, arguments: [Data(term), id]) ?? 0
+                if found != 1 { return ["its attribute index lacks an entry"] }
+            }
+        }
+        let actual = try Int.fetchOne(database, sql: "SELECT count(*) FROM terms") ?? -1
+        return actual == expected ? [] : ["its attribute index has entries without an item"]
+    }
+}

@@ -1,0 +1,75 @@
+// Anchor: the last commit that was acknowledged, kept outside the database.
+//   (1) It is written after the commit is durable, so it is never ahead of the database.
+//   (2) It is not synchronized: a power failure may take it back, never forward.
+//   (3) A database whose generation is behind it lost commits: its log was damaged, or an
+//       older copy was put back.
+//   (4) Two records, written in turn by generation: one that is torn or altered is passed over.
+
+package import KeychainCrypto
+import KeychainModel
+import Glibc
+
+/// Documentation/Formats/database-v1.md, "Anchor".
+package struct Anchor: Sendable {
+    private let folder: StoreFolder
+    private let authenticator: StoreAuthenticator
+    private static let magic = Array("KCAN".utf8)
+    private static let recordByteCount = 48
+
+    package init(folder: StoreFolder, authenticator: StoreAuthenticator) {
+        self.folder = folder
+        self.authenticator = authenticator
+    }
+
+    /// What an anchor file says.
+    package enum Reading: Hashable, Sendable {
+        case absent
+        /// There is a file, and neither record is whole.
+        case unreadable
+        case generation(UInt64)
+    }
+
+    package func read() -> Reading {
+        let file: SecretBytes?
+        do { file = try folder.read(.anchor) } catch { return .unreadable }
+        guard let file else { return .absent }
+        let records = [0, Self.recordByteCount].compactMap { start -> UInt64? in
+            guard file.count >= start + Self.recordByteCount else { return nil }
+            return decode(file.slice(start..<start + Self.recordByteCount).plainBytes)
+        }
+        return records.max().map { .generation($0) } ?? .unreadable
+    }
+
+    /// Notes a commit. A failure costs the notice of a later loss, nothing else, so it is not
+    /// an error of the write that was committed.
+    package func note(generation: UInt64) {
+        let descriptor = SystemCalls.open(
+            folder.path(of: .anchor), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let offset = off_t(generation % 2) * off_t(Self.recordByteCount)
+        encode(generation).withPlainBytes(writeTo: descriptor, at: offset)
+    }
+
+    /// Forgets: the next commit starts anew. For a store that was rebuilt or taken back on purpose.
+    package func remove() {
+        SystemCalls.unlink(folder.path(of: .anchor))
+    }
+
+    private func encode(_ generation: UInt64) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.bytes(Self.magic)
+        writer.number(UInt32(1))
+        writer.number(generation)
+        return writer.result + authenticator.tag(of: writer.result)
+    }
+
+    private func decode(_ record: [UInt8]) -> UInt64? {
+        var reader = ByteReader(record)
+        guard reader.bytes(4) == Self.magic, let version: UInt32 = reader.number(), version == 1,
+            let generation: UInt64 = reader.number(),
+            authenticator.isValid(record[16...], for: Array(record[..<16]))
+        else { return nil }
+        return generation
+    }
+}

@@ -1,0 +1,176 @@
+// StoreFolder: the folder of a keychain, its files and their permissions.
+//   (1) The folder is readable by its owner only, and so is every file in it; anything else is
+//       refused, not mended, since somebody else may have read or written it already.
+//   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized.
+
+package import KeychainCrypto
+package import KeychainModel
+import Glibc
+
+package struct StoreFolder: Hashable, Sendable {
+    /// Absolute, without a slash at the end.
+    package let path: String
+
+    package init(path: String) {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+    }
+
+    package enum File: String, CaseIterable, Sendable {
+        case database = "keychain.db"
+        case writeAheadLog = "keychain.db-wal"
+        case sharedMemory = "keychain.db-shm"
+        case deviceKey = "device.key"
+        case keybag = "keybag"
+        case anchor = "anchor"
+        case lock = "lock"
+    }
+
+    package func path(of file: File) -> String { path + "/" + file.rawValue }
+
+    // MARK: Permissions
+
+    /// Makes the folder where it is missing, and checks who may enter it.
+    package func prepare() throws(KeychainFailure) {
+        var components = ""
+        for component in path.split(separator: "/", omittingEmptySubsequences: true) {
+            components += "/" + component
+            if SystemCalls.makeDirectory(components, mode: 0o700) != 0, errno != EEXIST, errno != EROFS, errno != EACCES {
+                throw Self.failure("make the folder \(components)")
+            }
+        }
+        try checkFolder()
+    }
+
+    package func checkFolder() throws(KeychainFailure) {
+        guard let status = Self.status(of: path) else {
+            throw Self.failure("open the folder \(path)")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw KeychainFailure(.notAvailable, "\(path) is not a folder.")
+        }
+        guard status.st_uid == geteuid() else {
+            throw KeychainFailure(
+                .notAvailable,
+                "The keychain folder \(path) belongs to another user (uid \(status.st_uid)).")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw KeychainFailure(
+                .notAvailable,
+                "The keychain folder \(path) is open to other users. Run `chmod 700 \(path)` "
+                    + "after making sure that nobody changed it.")
+        }
+    }
+
+    package func exists(_ file: File) -> Bool { Self.status(of: path(of: file)) != nil }
+
+    package func byteCount(of file: File) -> Int {
+        Self.status(of: path(of: file)).map { Int($0.st_size) } ?? 0
+    }
+
+    /// Refuses a file that is no plain file of ours or that others may use.
+    package func check(_ file: File) throws(KeychainFailure) {
+        let path = path(of: file)
+        guard let status = Self.status(of: path) else { return }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            throw KeychainFailure(.notAvailable, "\(path) is not a file of this user.")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw KeychainFailure(
+                .notAvailable,
+                "\(path) is open to other users. Run `chmod 600 \(path)`; if somebody may have "
+                    + "read it, its secrets are no longer secret.")
+        }
+    }
+
+    private static func status(of path: String) -> stat? {
+        SystemCalls.status(ofLink: path)
+    }
+
+    // MARK: Whole files
+
+    /// - Returns: nil where there is no such file.
+    package func read(
+        _ file: File, atMost limit: Int = 1 << 16
+    ) throws(KeychainFailure) -> SecretBytes? {
+        try check(file)
+        let path = path(of: file)
+        let descriptor = SystemCalls.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw Self.failure("read \(path)")
+        }
+        defer { close(descriptor) }
+        do {
+            return try SecretBytes(readingFrom: descriptor, atMost: limit)
+        } catch {
+            throw Self.failure("read \(path)")
+        }
+    }
+
+    /// Replaces a file. The old or the new content is there at any moment, never a mixture.
+    package func write(_ contents: SecretBytes, to file: File) throws(KeychainFailure) {
+        let path = path(of: file)
+        let temporary = path + ".new-\(getpid())"
+        SystemCalls.unlink(temporary)
+        let descriptor = SystemCalls.open(
+            temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
+        guard descriptor >= 0 else { throw Self.failure("write \(path)") }
+        let isWritten = contents.write(to: descriptor) && fsync(descriptor) == 0
+        let code = errno
+        close(descriptor)
+        guard isWritten, SystemCalls.rename(temporary, path) == 0 else {
+            let reason = isWritten ? errno : code
+            SystemCalls.unlink(temporary)
+            throw Self.failure("write \(path)", code: reason)
+        }
+        synchronize()
+    }
+
+    /// Makes the names in the folder durable.
+    package func synchronize() {
+        let descriptor = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if descriptor >= 0 {
+            fsync(descriptor)
+            close(descriptor)
+        }
+    }
+
+    /// Runs `body` while no other process does so for this folder.
+    package func withLock<Result>(
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let path = path(of: .lock)
+        let descriptor = SystemCalls.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        guard descriptor >= 0 else { throw Self.failure("write \(path)") }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw Self.failure("lock \(path)") }
+        }
+        return try body()
+    }
+
+    /// Says what could not be done and why, with the status that fits.
+    package static func failure(_ action: String, code: Int32 = errno) -> KeychainFailure {
+        let reason = "Can't \(action): \(errorText(code))."
+        return switch code {
+        case ENOSPC, EDQUOT:
+            KeychainFailure(.diskFull, reason + " Free some space and try again.")
+        case EROFS: KeychainFailure(.readOnly, reason)
+        case EACCES, EPERM:
+            KeychainFailure(.notAvailable, reason + " Check who owns the folder.")
+        default: KeychainFailure(.ioError, reason)
+        }
+    }
+}
+
+extension StoreFolder {
+    /// Removes a database file of 0 bytes and what belongs to it.
+    package func removeEmptyDatabase() {
+        guard byteCount(of: .database) == 0, byteCount(of: .writeAheadLog) == 0 else { return }
+        for file in [File.sharedMemory, .writeAheadLog, .database] {
+            SystemCalls.unlink(path(of: file))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// RowSearch: which rows a query is about, as one SQL statement over the labels.
+//   (1) Each search is driven by one index; the other conditions only filter what it gives.
+//       A unary plus in front of a column keeps SQLite from choosing it.
+//   (2) The drivers, the most selective first: reference, both key attributes, a further
+//       attribute, account, service or server, access group.
+
+import FoundationEssentials
+import GRDB
+package import KeychainCrypto
+package import KeychainModel
+
+/// The part of a query that is decided by labels.
+package struct RowSearch: Hashable, Sendable {
+    package var reference: ItemReference?
+    /// One label a space (synchronizable or not), or empty: any.
+    package var first: [Label] = []
+    package var second: [Label] = []
+    package var groups: [Label] = []
+    /// For each further attribute the labels of its value.
+    package var terms: [[Label]] = []
+
+    /// Attributes that labels can't decide; they are compared after the metadata are opened.
+    package var residual: Attributes = [:]
+
+    package init(_ query: ItemQuery, visibleTo caller: AccessGroups, index: BlindIndex) {
+        reference = query.reference
+        residual = query.attributes
+        let flags = query.isSynchronizable.map { [$0] } ?? [false, true]
+        let spaces = flags.map {
+            BlindIndex.Space(
+                itemClass: query.itemClass, isSynchronizable: $0, isTombstone: query.isTombstone)
+        }
+        func labels(_ attribute: Attribute) -> [Label] {
+            guard let value = residual.removeValue(forKey: attribute) else { return [] }
+            return spaces.map { index.label(of: attribute, value, in: $0) }
+        }
+        first = labels(query.itemClass.firstKey)
+        second = labels(query.itemClass.secondKey)
+        for attribute in query.itemClass.searchTerms {
+            // The empty value of a key attribute equals an absent one, which has no entry, so
+            // it has to be looked for in the metadata.
+            if query.itemClass.otherKeys.contains(attribute),
+                residual[attribute]?.isEqual(to: .empty(of: attribute.kind)) == true
+            {
+                continue
+            }
+            let found = labels(attribute)
+            if !found.isEmpty { terms.append(found) }
+        }
+        if let group = query.accessGroup {
+            groups = spaces.map { index.label(ofAccessGroup: group, in: $0) }
+        } else if !caller.includesAll {
+            groups = spaces.flatMap { space in
+                caller.names.map { index.label(ofAccessGroup: $0, in: space) }
+            }
+        }
+    }
+
+    /// Whether the labels decide everything, so that a row need not be opened to be chosen.
+    package func isDecided(by query: ItemQuery) -> Bool {
+        residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
+    }
+
+    // MARK: SQL
+
+    /// Columns, conditions and arguments.
+    func statement(includesSecret: Bool, limit: Int?) -> (sql: String, arguments: [Data]) {
+        var arguments: [Data] = []
+        var conditions: [String] = []
+        var driver = chooseDriver()
+
+        func condition(_ column: String, _ labels: [Label], isDriver: Bool) {
+            guard !labels.isEmpty else { return }
+            let name = isDriver ? column : "+" + column
+            conditions.append(name + Self.placeholders(labels.count))
+            arguments += labels.map { Data($0) }
+        }
+        if let reference {
+            conditions.append("uuid = ?")
+            arguments.append(Data(reference.bytes))
+        }
+        condition("k1", first, isDriver: driver == .keys || driver == .first)
+        condition("k2", second, isDriver: driver == .keys || driver == .second)
+        for labels in terms {
+            if driver == .term {
+                conditions.append(
+                    "id IN (SELECT item FROM terms WHERE term\(Self.placeholders(labels.count)))")
+                driver = .other
+            } else {
+                conditions.append(
+                    "EXISTS (SELECT 1 FROM terms WHERE term\(Self.placeholders(labels.count)) "
+                        + "AND item = items.id)")
+            }
+            arguments += labels.map { Data($0) }
+        }
+        condition("grp", groups, isDriver: driver == .group)
+
+        var sql = "SELECT id, \(StoreSchema.rowColumns)\(includesSecret ? ", secret" : "") FROM items"
+        if !conditions.isEmpty { sql += " WHERE " + conditions.joined(separator: " AND ") }
+        // One row needs no order; all rows are put in order by the caller, more cheaply.
+        if let limit, limit > 1 { sql += " ORDER BY id" }
+        return (sql, arguments)
+    }
+
+    private enum Driver {
+        case reference, keys, term, second, first, group, other
+    }
+
+    private func chooseDriver() -> Driver {
+        if reference != nil { return .reference }
+        if !first.isEmpty && !second.isEmpty { return .keys }
+        if !terms.isEmpty { return .term }
+        if !second.isEmpty { return .second }
+        if !first.isEmpty { return .first }
+        return groups.isEmpty ? .other : .group
+    }
+
+    private static func placeholders(_ count: Int) -> String {
+        count == 1
+            ? " = ?" : " IN (" + repeatElement("?", count: count).joined(separator: ",") + ")"
+    }
+}

@@ -1,0 +1,159 @@
+// SecAccessControlTests: which access controls can be made. Numbers are rows of section N of the
+// behaviour cases.
+
+#if !canImport(Darwin)
+
+import Foundation
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct SecAccessControlTests {
+    typealias Flags = SecAccessControlCreateFlags
+
+    /// Row N323: conditions, and whether they leave the protection class alone to decide.
+    static let boundness: [(Flags, Bool)] = [
+        ([], true), (.privateKeyUsage, true),
+        (.userPresence, false), ([.userPresence, .privateKeyUsage], false),
+        (.biometryAny, false), ([.biometryAny, .privateKeyUsage], false),
+        (.biometryCurrentSet, false), (.devicePasscode, false), (.companion, false),
+        (.applicationPassword, false), ([.applicationPassword, .privateKeyUsage], false),
+    ]
+
+    /// Makes an access control, or the error of a refusal. Asserts that it is one of the two.
+    private func create(
+        _ protection: CFTypeRef, _ flags: Flags
+    ) -> (control: SecAccessControl?, error: CFError?) {
+        var slot: Unmanaged<CFError>?
+        let control = unsafe SecAccessControlCreateWithFlags(nil, protection, flags, &slot)
+        let error = unsafe slot?.takeRetainedValue()
+        #expect((control == nil) == (error != nil))
+        return (control, error)
+    }
+
+    private func expectRefusal(
+        _ protection: CFTypeRef, _ flags: Flags, _ rejection: SecAccessControl.Rejection,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let (control, error) = create(protection, flags)
+        #expect(control == nil, sourceLocation: sourceLocation)
+        #expect(error?.code == -50, sourceLocation: sourceLocation)
+        #expect(error?.domain == NSOSStatusErrorDomain, sourceLocation: sourceLocation)
+        #expect(
+            error?.localizedDescription == rejection.rawValue, sourceLocation: sourceLocation)
+    }
+
+    // Swift's signature has no NULL; the null object is the nearest to it.
+    @Test func `N313: no protection class is refused`() {
+        expectRefusal(NSNull(), [], .unknownProtection)
+        expectRefusal(NSNumber(value: 1), .userPresence, .unknownProtection)
+    }
+
+    @Test func `N314: an unknown protection class is refused`() {
+        expectRefusal("bogus" as CFString, [], .unknownProtection)
+        expectRefusal("" as CFString, [], .unknownProtection)
+    }
+
+    @Test(arguments: [
+        Flags.biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and,
+    ])
+    func `N316: user presence stands with no other condition`(flag: Flags) {
+        expectRefusal(kSecAttrAccessibleWhenUnlocked, [.userPresence, flag], .userPresenceNotAlone)
+    }
+
+    @Test(arguments: [
+        Flags.userPresence, [.userPresence, .applicationPassword],
+        [.userPresence, .privateKeyUsage],
+        [.userPresence, .applicationPassword, .privateKeyUsage],
+    ])
+    func `N316: user presence stands with an application password and key usage`(flags: Flags) {
+        #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
+    }
+
+    @Test func `N317: the two kinds of biometry exclude each other`() {
+        expectRefusal(
+            kSecAttrAccessibleWhenUnlocked, [.biometryAny, .biometryCurrentSet],
+            .bothKindsOfBiometry)
+    }
+
+    @Test func `N319: biometry, passcode and application password combine by and`() {
+        let flags: Flags = [.biometryAny, .devicePasscode, .and, .applicationPassword]
+        #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
+    }
+
+    @Test func `N320: or and and exclude each other`() {
+        expectRefusal(kSecAttrAccessibleWhenUnlocked, [.or, .and], .orTogetherWithAnd)
+        expectRefusal(
+            kSecAttrAccessibleWhenUnlocked, [.or, .and, .biometryAny, .devicePasscode],
+            .orTogetherWithAnd)
+    }
+
+    @Test func `N322: two conditions need neither or nor and`() {
+        let flags: Flags = [.biometryAny, .devicePasscode]
+        #expect(create(kSecAttrAccessibleWhenUnlocked, flags).control?.flags == flags)
+    }
+
+    @Test(arguments: boundness)
+    func `N323: only conditions unbind the secret from its protection class`(
+        flags: Flags, bound: Bool
+    ) throws {
+        let control = try #require(create(kSecAttrAccessibleWhenUnlocked, flags).control)
+        #expect(control.isBound == bound)
+        #expect(control.hasConstraints == !bound)
+    }
+
+    @Test(arguments: ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"])
+    func `every protection class goes with no flags`(protection: String) throws {
+        let control = try #require(create(protection as CFString, []).control)
+        #expect(control.protection == protection)
+        #expect(control.flags == [])
+    }
+
+    // A departure from Apple, which ignores such flags.
+    @Test(arguments: [2, 6, 13, 16, 29, 32, 63])
+    func `an unknown flag is refused`(bit: Int) {
+        expectRefusal(kSecAttrAccessibleWhenUnlocked, Flags(rawValue: 1 << bit), .unknownFlag)
+    }
+
+    @Test func `a refusal needs no place for the error`() {
+        #expect(SecAccessControlCreateWithFlags(nil, "bogus" as CFString, [], nil) == nil)
+    }
+
+    @Test func `flags have Apple's bits`() {
+        let bits: [(Flags, CFOptionFlags)] = [
+            (.userPresence, 1 << 0), (.biometryAny, 1 << 1), (.touchIDAny, 1 << 1),
+            (.biometryCurrentSet, 1 << 3), (.touchIDCurrentSet, 1 << 3),
+            (.devicePasscode, 1 << 4), (.watch, 1 << 5), (.companion, 1 << 5), (.or, 1 << 14),
+            (.and, 1 << 15), (.privateKeyUsage, 1 << 30), (.applicationPassword, 1 << 31),
+        ]
+        for (flag, bit) in bits {
+            #expect(flag.rawValue == bit)
+        }
+    }
+
+    @Test func `equality is by content`() throws {
+        let protection = kSecAttrAccessibleWhenUnlocked
+        let first = try #require(create(protection, .userPresence).control)
+        let twin = try #require(create(protection, .userPresence).control)
+        let otherFlags = try #require(create(protection, .devicePasscode).control)
+        let otherClass = try #require(
+            create(kSecAttrAccessibleAfterFirstUnlock, .userPresence).control)
+        #expect(first == twin)
+        #expect(first.hash == twin.hash)
+        #expect(first != otherFlags)
+        #expect(first != otherClass)
+        #expect(!first.isEqual("ak"))
+    }
+
+    @Test func `it passes through a dictionary as the same object with its own type`() throws {
+        let control = try #require(create(kSecAttrAccessibleWhenUnlocked, []).control)
+        let query: [String: Any] = [kSecAttrAccessControl as String: control]
+        let value = (query as CFDictionary)[kSecAttrAccessControl] as CFTypeRef
+        // Outside the macro: the compiler (6.3.1) crashes on this comparison inside it.
+        let isSame = value === control
+        #expect(isSame)
+        #expect(CFGetTypeID(value) == SecAccessControlGetTypeID())
+    }
+}
+
+#endif

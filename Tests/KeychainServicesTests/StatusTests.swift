@@ -1,0 +1,70 @@
+// StatusTests: every result code has Apple's number and a text of its own.
+
+#if !canImport(Darwin)
+
+import Foundation
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct StatusTests {
+    @Test(arguments: StatusRow.all)
+    func `a code has Apple's number and a sentence`(row: StatusRow) throws {
+        #expect(row.value == row.expected)
+        let message = try #require(SecCopyErrorMessageString(row.value, nil) as String?)
+        #expect(message.hasSuffix("."))
+        #expect(message.contains(" "))
+        #expect(!message.contains(row.name))
+        #expect(!message.hasPrefix("OSStatus"))
+    }
+
+    @Test func `the table holds every code once`() {
+        #expect(StatusRow.all.count == 381)
+        #expect(Set(StatusRow.all.map(\.name)).count == 381)
+        #expect(Set(StatusRow.all.map(\.expected)).count == 381)
+    }
+
+    @Test func `the texts cover these codes and one private one, and none stands twice`() {
+        #expect(StatusMessages.all.count == 382)
+        #expect(
+            Set(StatusMessages.all.map(\.0))
+                == Set(StatusRow.all.map(\.expected)).union([errSecInternal]))
+        #expect(Set(StatusMessages.all.map(\.1)).count == 382)
+        #expect(errSecInternal == -26276)
+    }
+
+    @Test(arguments: [OSStatus(1), -1, 12345, -99999, .min, .max])
+    func `an unknown code is given as its number`(status: OSStatus) {
+        #expect(SecCopyErrorMessageString(status, nil) as String? == "OSStatus \(status)")
+    }
+
+    @Test func `an error made from a code carries domain, number and text`() {
+        let error = CFError(status: errSecDuplicateItem)
+        #expect(error.domain == NSOSStatusErrorDomain)
+        #expect(error.code == -25299)
+        #expect(
+            error.localizedDescription == StatusMessages.message(for: errSecDuplicateItem))
+        #expect(CFError(status: errSecParam, reason: "why").localizedDescription == "why")
+    }
+
+    @Test func `an error is handed over with one retain, and nowhere without a pointer`() {
+        weak var observed: CFError?
+        var slot: Unmanaged<CFError>?
+        do {
+            let error = CFError(status: errSecIO)
+            observed = error
+            unsafe error.store(in: nil)
+            unsafe error.store(in: &slot)
+        }
+        #expect(observed != nil)
+        #expect(unsafe slot?.takeRetainedValue().code == -36)
+        unsafe slot = nil
+        #expect(observed == nil)
+    }
+
+    @Test func `success has an older name`() {
+        #expect(noErr == errSecSuccess)
+    }
+}
+
+#endif
