@@ -23,7 +23,8 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Keychain", targets: ["Keychain"]),
-        .library(name: "KeychainServices", targets: ["KeychainServices"]),
+        .library(
+            name: "KeychainServices", targets: ["KeychainServices", "KeychainServicesAnchor"]),
         .executable(name: "keychainctl", targets: ["keychainctl"]),
     ],
     dependencies: [
@@ -54,6 +55,7 @@ let package = Package(
         .target(
             name: "KeychainServices", dependencies: ["KeychainModel", "KeychainEngine"],
             swiftSettings: settings),
+        .target(name: "KeychainServicesAnchor", dependencies: ["KeychainServices"]),
         // The Swift API.
         .target(
             name: "Keychain",
@@ -62,6 +64,16 @@ let package = Package(
         .executableTarget(
             name: "keychainctl",
             dependencies: ["Keychain", "KeychainModel", "KeychainEngine", argumentParser],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainServicesTests",
+            dependencies: [
+                "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainEngineTests",
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine"],
             swiftSettings: settings),
     ]
 )

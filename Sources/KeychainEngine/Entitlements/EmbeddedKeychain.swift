@@ -1,8 +1,108 @@
-package import KeychainModel
+// EmbeddedKeychain: the keychain that this process opens itself, and who it says it is.
+//   (1) The folder and the entitlements are decided at the first use and stay.
+//   (2) A failure to open is not remembered: the next call tries again.
 
-/// The keychain of this process, opened at first use.
+import Foundation
+package import KeychainModel
+import Synchronization
+
 package enum EmbeddedKeychain {
+    /// The access group of programs that come without entitlements.
+    package static let defaultGroup = "default"
+
+    /// The folder to use instead of the default one, an absolute path.
+    package static let directoryVariable = "KEYCHAIN_DIRECTORY"
+    /// The entitlements to use instead of those beside the executable, a path.
+    package static let entitlementsVariable = "KEYCHAIN_ENTITLEMENTS"
+
+    private static let opened = Mutex<[String: KeychainEngine]>([:])
+    private static let current = Mutex<KeychainConnection?>(nil)
+
+    /// The keychain of this process with the groups of its entitlements.
+    /// - Throws: `missingEntitlement` when the entitlements give no group, and what opening throws.
     package static func connection() throws(KeychainFailure) -> KeychainConnection {
-        throw KeychainFailure(.notAvailable, "not built")
+        if let connection = current.withLock({ $0 }) { return connection }
+        let connection = KeychainConnection(
+            service: try engine(in: try location().directory),
+            caller: try entitlements().accessGroups)
+        current.withLock { $0 = connection }
+        return connection
+    }
+
+    /// The one engine of this process for a folder.
+    package static func engine(in directory: String) throws(KeychainFailure) -> KeychainEngine {
+        try opened.withLock { engines throws(KeychainFailure) in
+            if let engine = engines[directory] { return engine }
+            let engine = try KeychainEngine.open(directory: directory)
+            engines[directory] = engine
+            return engine
+        }
+    }
+
+    // MARK: Where
+
+    /// Where the keychain is, and what decided it.
+    package struct Location: Hashable, Sendable {
+        package let directory: String
+        package let reason: String
+    }
+
+    package static func location(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(KeychainFailure) -> Location {
+        if let chosen = environment[directoryVariable], !chosen.isEmpty {
+            guard chosen.hasPrefix("/") else {
+                throw .param("\(directoryVariable) must be an absolute path.")
+            }
+            return Location(directory: chosen, reason: "the variable \(directoryVariable)")
+        }
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+            return Location(directory: data + "/keychain", reason: "the variable XDG_DATA_HOME")
+        }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+        return Location(
+            directory: home + "/.local/share/keychain", reason: "the default for this user")
+    }
+
+    // MARK: Who
+
+    /// Where the entitlements come from.
+    package enum EntitlementsSource: Hashable, Sendable {
+        case variable(String)
+        case besideExecutable(String)
+        case none
+    }
+
+    package static func entitlementsSource(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> EntitlementsSource {
+        if let path = environment[entitlementsVariable], !path.isEmpty { return .variable(path) }
+        if let path = executablePath.map({ $0 + ".entitlements" }),
+            FileManager.default.fileExists(atPath: path)
+        {
+            return .besideExecutable(path)
+        }
+        return .none
+    }
+
+    /// - Throws: `missingEntitlement` for a list that can't be read: a program that came with
+    ///   entitlements never gets more than they say.
+    package static func entitlements(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(KeychainFailure) -> Entitlements {
+        switch entitlementsSource(environment) {
+        case .none:
+            return Entitlements(accessGroups: AccessGroups([defaultGroup]))
+        case .variable(let path), .besideExecutable(let path):
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw .missingEntitlement("The entitlements \(path) can't be read.")
+            }
+            return try Entitlements(propertyList: data, name: path)
+        }
+    }
+
+    /// The path of this program's file.
+    package static var executablePath: String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }
 }

@@ -54,7 +54,9 @@ package struct StoreFile: Sendable {
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, authenticator: StoreAuthenticator
     ) throws(KeychainFailure) -> StoreFile {
-        precondition(!folder.exists(.database), "a database is never written over")
+        // SQLite would make the file with the process's mask; log and shared memory take their
+        // permissions from it.
+        try folder.createEmpty(.database)
         let store = StoreFile(
             folder: folder, connections: Connections(path: folder.path(of: .database)))
         let header = StoreHeader(

@@ -166,6 +166,15 @@ package struct StoreFolder: Hashable, Sendable {
 }
 
 extension StoreFolder {
+    /// Makes a file of 0 bytes that only its owner may use. Fails where there is one.
+    package func createEmpty(_ file: File) throws(KeychainFailure) {
+        let path = path(of: file)
+        let descriptor = SystemCalls.open(
+            path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
+        guard descriptor >= 0 else { throw Self.failure("make \(path)") }
+        close(descriptor)
+    }
+
     /// Removes a database file of 0 bytes and what belongs to it.
     package func removeEmptyDatabase() {
         guard byteCount(of: .database) == 0, byteCount(of: .writeAheadLog) == 0 else { return }

@@ -1,0 +1,156 @@
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@Suite struct ItemTests {
+    private func add(
+        _ keychain: TemporaryKeychain, _ account: String, data: String? = "x",
+        protection: ProtectionClass = .whenUnlocked, more: Attributes = [:]
+    ) throws -> Item {
+        try keychain.engine.add(
+            NewItem(
+                itemClass: .genericPassword,
+                attributes: genericPassword(account).merging(more) { $1 },
+                protection: protection, data: data.map { Data($0.utf8) }),
+            as: keychain.caller)
+    }
+
+    private func query(_ account: String) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
+    }
+
+    @Test func `what was added is found with its data`() throws {
+        let keychain = try TemporaryKeychain()
+        let added = try add(keychain, "a", data: "secret", more: [.label: .string("L")])
+        let found = try keychain.engine.find(
+            query("a"), Retrieval(includesData: true), as: keychain.caller)
+        #expect(found == [added])
+        #expect(found.first?.data == Data("secret".utf8))
+        #expect(found.first?.accessGroup == "G1")
+        try keychain.reopen()
+        let again = try keychain.engine.find(
+            query("a"), Retrieval(includesData: true), as: keychain.caller)
+        #expect(again == [added])
+    }
+
+    @Test func `adding a second password for an account reports a duplicate`() throws {
+        let keychain = try TemporaryKeychain()
+        _ = try add(keychain, "a")
+        #expect(status { _ = try add(keychain, "a", data: "y") } == .duplicateItem)
+        let found = try keychain.engine.find(
+            query("a"), Retrieval(includesData: true), as: keychain.caller)
+        #expect(found.first?.data == Data("x".utf8))
+    }
+
+    @Test func `an update keeps reference and creation date and moves the item`() throws {
+        let keychain = try TemporaryKeychain()
+        let added = try add(keychain, "a", more: [.label: .string("L")])
+        try keychain.engine.update(
+            query("a"),
+            ItemChanges(
+                attributes: [.account: .string("b"), .label: .string("M")], data: Data("y".utf8)),
+            as: keychain.caller)
+        #expect(
+            status { _ = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller) }
+                == .itemNotFound)
+        let found = try #require(
+            try keychain.engine.find(
+                ItemQuery(itemClass: .genericPassword, attributes: [.label: .string("M")]),
+                Retrieval(includesData: true), as: keychain.caller
+            ).first)
+        #expect(found.reference == added.reference)
+        #expect(found.attributes[.creationDate] == added.attributes[.creationDate])
+        #expect(found.data == Data("y".utf8))
+    }
+
+    @Test func `deleting takes all matches and finds nothing afterwards`() throws {
+        let keychain = try TemporaryKeychain()
+        for account in ["a", "b", "c"] { _ = try add(keychain, account) }
+        let all = ItemQuery(
+            itemClass: .genericPassword, attributes: [.service: .string("service")])
+        #expect(
+            try keychain.engine.find(all, Retrieval(limit: nil), as: keychain.caller)
+                .map { $0.attributes[.account] }
+                == [.string("a"), .string("b"), .string("c")])
+        #expect(
+            try keychain.engine.delete(all, tombstones: .automatic, as: keychain.caller) == 3)
+        #expect(
+            status {
+                try keychain.engine.delete(all, tombstones: .automatic, as: keychain.caller)
+            } == .itemNotFound)
+    }
+
+    @Test func `listing and searching open no secret`() throws {
+        let keychain = try TemporaryKeychain()
+        for account in 0..<50 { _ = try add(keychain, "\(account)") }
+        let all = ItemQuery(itemClass: .genericPassword)
+        #expect(
+            try keychain.engine.find(all, Retrieval(limit: nil), as: keychain.caller).count == 50)
+        try keychain.engine.update(
+            query("7"), ItemChanges(attributes: [.label: .string("L")]), as: keychain.caller)
+        #expect(keychain.engine.openedSecretCount == 0)
+        _ = try keychain.engine.find(
+            query("7"), Retrieval(includesData: true), as: keychain.caller)
+        #expect(keychain.engine.openedSecretCount == 1)
+    }
+
+    @Test func `an item of another group is invisible, and naming the group is refused`() throws {
+        let keychain = try TemporaryKeychain()
+        _ = try add(keychain, "a")
+        let other = AccessGroups(["G2"])
+        #expect(
+            status { _ = try keychain.engine.find(query("a"), Retrieval(), as: other) }
+                == .itemNotFound)
+        var named = query("a")
+        named.accessGroup = "G1"
+        #expect(
+            status { _ = try keychain.engine.find(named, Retrieval(), as: other) }
+                == .missingEntitlement)
+    }
+
+    @Test(arguments: ProtectionClass.allCases)
+    func `a class is readable in the states that it names`(protection: ProtectionClass) throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        let added = try add(keychain, "a", protection: protection)
+        func read() -> Status? {
+            status {
+                let found = try keychain.engine.find(
+                    query("a"), Retrieval(includesData: true), as: keychain.caller)
+                #expect(found == [added])
+            }
+        }
+        #expect(read() == nil)
+        try keychain.engine.lock()
+        let whileLocked: Status? =
+            protection.availability == .whileUnlocked ? .interactionNotAllowed : nil
+        #expect(read() == whileLocked)
+        try keychain.reopen()
+        let before: Status? = protection.availability == .always ? nil : .interactionNotAllowed
+        #expect(keychain.engine.lockState == .beforeFirstUnlock)
+        #expect(read() == before)
+        #expect(status { try keychain.engine.unlock(passcode: passcode("4321")) } == .authFailed)
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(read() == nil)
+        try keychain.engine.changePasscode(from: passcode("1234"), to: passcode("new"))
+        try keychain.reopen()
+        #expect(status { try keychain.engine.unlock(passcode: passcode("1234")) } == .authFailed)
+        try keychain.engine.unlock(passcode: passcode("new"))
+        #expect(read() == nil)
+        let gone = try keychain.engine.removePasscode(passcode("new"))
+        #expect(gone == (protection == .whenPasscodeSetThisDeviceOnly ? 1 : 0))
+        #expect(read() == (gone == 1 ? .itemNotFound : nil))
+    }
+
+    @Test func `a locked item is deleted without being opened`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        _ = try add(keychain, "a")
+        try keychain.engine.lock()
+        #expect(
+            try keychain.engine.delete(
+                query("a"), tombstones: .automatic, as: keychain.caller) == 1)
+    }
+}
