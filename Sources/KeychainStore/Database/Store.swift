@@ -130,12 +130,12 @@ package final class Store: Sendable {
     /// examined, once for each newly seen page.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
-        let seen = damage.counter
+        let seen = damage.recordingCount
         if examined.withLock({ $0 == seen }) { return }
         let problems = try StructureCheck.problems(of: self)
         if let problem = problems.first { throw .damagedStore(problem) }
         // The examination itself may have met further pages; all of them are covered by it.
-        let now = damage.counter
+        let now = damage.recordingCount
         examined.withLock { $0 = now }
     }
 

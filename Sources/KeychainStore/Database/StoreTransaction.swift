@@ -147,16 +147,6 @@ package struct StoreTransaction {
 
     // MARK: Set-aside rows
 
-    package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
-        try run {
-            try Row.fetchAll(
-                database,
-                sql: "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
-                    + "ORDER BY id"
-            ).compactMap { SetAsideRow($0) }
-        }
-    }
-
     package mutating func removeSetAside(_ row: SetAsideRow) throws(KeychainFailure) {
         try run { try execute("DELETE FROM set_aside WHERE id = ?", [row.row.id]) }
         header.setAsideCount -= min(header.setAsideCount, 1)

@@ -9,5 +9,6 @@ package enum PageChecksumVFS {
 package final class PageDamage: Sendable {
     package static func registry(forPath path: String) -> PageDamage { PageDamage() }
     package var isEmpty: Bool { true }
-    package var counter: UInt64 { 0 }
+    package var recordingCount: UInt64 { 0 }
+    package var damagedPages: [UInt32] { [] }
 }

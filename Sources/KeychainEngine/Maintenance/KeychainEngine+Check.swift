@@ -1,0 +1,98 @@
+// KeychainEngine+Check: reads everything once and says what is not as it was written.
+//   (1) All rows are read in one transaction, so they are of the commit that the header is of.
+//   (2) Nothing is changed, unless rows are to be set aside.
+
+import FoundationEssentials
+import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+import Synchronization
+
+/// What a check found.
+package struct CheckReport: Hashable, Sendable {
+    package struct DamagedItem: Hashable, Sendable {
+        /// nil: the row is too damaged to tell.
+        package let reference: ItemReference?
+        package let what: String
+    }
+
+    package var itemCount = 0
+    /// Items whose class was locked; of these only the labels' consistency was checked.
+    package var lockedCount = 0
+    package var damagedItems: [DamagedItem] = []
+    /// What is wrong with the structure, in words.
+    package var problems: [String] = []
+    /// Pages of the database whose checksum was wrong.
+    package var damagedPages: [UInt32] = []
+    package var setAsideCount = 0
+
+    package var isSound: Bool { damagedItems.isEmpty && problems.isEmpty }
+}
+
+extension KeychainEngine {
+    /// Checks structure, header, labels and both halves of every row whose class is unlocked.
+    ///
+    /// - Parameters:
+    ///   - settingAside: Whether damaged rows are moved out of the way, so that their keys can
+    ///     be used again. Not done while the structure is damaged.
+    ///   - progress: Called now and then with the number of rows checked and the number of all.
+    package func check(
+        settingAside: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
+    ) throws(KeychainFailure) -> CheckReport {
+        try reloadKeybag()
+        var report = CheckReport()
+        var damagedRows: [SealedRow] = []
+        let survey = try store.survey { found, position, total in
+            if position % 1000 == 0 { progress(position, total) }
+            check(found, &report, &damagedRows)
+        }
+        progress(report.itemCount, report.itemCount)
+        report.problems = survey.problems
+        report.damagedPages = survey.damagedPages
+        if settingAside, report.problems.isEmpty {
+            for row in damagedRows {
+                try write { transaction throws(KeychainFailure) in
+                    try transaction.setAside(
+                        row, reason: "found damaged by a check", at: options.now())
+                }
+                report.setAsideCount += 1
+            }
+        }
+        return report
+    }
+
+    private func check(
+        _ found: Store.Found, _ report: inout CheckReport, _ damagedRows: inout [SealedRow]
+    ) {
+        report.itemCount += 1
+        guard case .row(let row) = found else {
+            report.damagedItems.append(.init(reference: nil, what: "its columns are not a row's"))
+            return
+        }
+        guard let what = damage(of: row, &report.lockedCount) else { return }
+        report.damagedItems.append(.init(reference: row.reference, what: what))
+        damagedRows.append(row)
+    }
+
+    /// What is wrong with a row; nil: nothing, as far as can be told in this lock state.
+    private func damage(of row: SealedRow, _ lockedCount: inout Int) -> String? {
+        guard let protection = ProtectionClass(rawValue: row.protection) else {
+            return "its protection class is unknown"
+        }
+        guard let keys = try? keys(for: protection) else {
+            lockedCount += 1
+            return nil
+        }
+        guard let record = try? RowSealing.openMetadata(
+            of: row, keychainID: store.keychainID, keys: keys)
+        else { return "its attributes can't be opened" }
+        guard RowLabels(record, index: store.index) == row.labels else {
+            return "it stands under labels that are not its own"
+        }
+        let opened = OpenedRow(row: row, record: record, protection: protection, keys: keys)
+        guard record.secretTag != nil else {
+            return row.secret == nil ? nil : "it has a secret that its attributes don't know"
+        }
+        return openSecret(opened) == nil ? "its secret can't be opened" : nil
+    }
+}

@@ -1,0 +1,42 @@
+// KeychainEngine+Status: what a person wants to know about a keychain, without its items.
+
+import KeychainCrypto
+package import KeychainModel
+package import KeychainStore
+import Synchronization
+
+package struct EngineStatus: Hashable, Sendable {
+    package let directory: String
+    package let formatVersion: Int
+    /// How many commits there were.
+    package let generation: UInt64
+    package let itemCount: UInt64
+    package let setAsideCount: UInt64
+    package let hasPasscode: Bool
+    package let lockState: LockState
+    /// Whether all key material of this process is locked in memory.
+    package let isMemoryLocked: Bool
+    /// Size of the database with its log, in bytes.
+    package let byteCount: Int
+    package let deviceKeyPath: String
+}
+
+extension KeychainEngine {
+    package func status() throws(KeychainFailure) -> EngineStatus {
+        try reloadKeybag()
+        let header = try store.header()
+        return EngineStatus(
+            directory: store.folder.path, formatVersion: Store.formatVersion,
+            generation: header.generation, itemCount: header.itemCount,
+            setAsideCount: header.setAsideCount, hasPasscode: hasPasscode, lockState: lockState,
+            isMemoryLocked: SecretBytes.isMemoryLocked,
+            byteCount: store.folder.byteCount(of: .database)
+                + store.folder.byteCount(of: .writeAheadLog),
+            deviceKeyPath: store.folder.path(of: .deviceKey))
+    }
+
+    /// The damaged rows that were set aside, oldest first.
+    package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
+        try store.setAsideRows()
+    }
+}
