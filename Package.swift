@@ -72,6 +72,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "KeychainStoreTests",
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", grdbSQLite],
+            swiftSettings: settings),
+        .testTarget(
             name: "KeychainEngineTests",
             dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine"],
             swiftSettings: settings),

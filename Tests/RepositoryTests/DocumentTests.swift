@@ -1,0 +1,88 @@
+// What the documents promise about the repository.
+
+import Foundation
+import Testing
+
+@Suite struct `Documents` {
+    @Test func `the README names the commands that everybody runs`() throws {
+        let text = try Repository.file("README.md")
+        for command in ["./dev run", "./dev test", "./dev install"] {
+            #expect(text.contains(command), "\(command)")
+        }
+    }
+
+    @Test func `every link inside the repository leads to a file`() throws {
+        var count = 0
+        for document in try Repository.files(suffix: ".md") {
+            let folder = document.path.split(separator: "/").dropLast().joined(separator: "/")
+            for target in Self.links(in: document) {
+                count += 1
+                let path = [folder, target].filter { !$0.isEmpty }.joined(separator: "/")
+                #expect(Repository.exists(path), "\(document) links to \(target)")
+            }
+        }
+        // So that a change of the pattern below can't turn this into a test of nothing.
+        #expect(count > 10)
+    }
+
+    @Test func `a link is recognized wherever it stands`() {
+        let document = RepositoryFile(
+            path: "A.md",
+            lines: [
+                "See [one](B.md), [two](C/D.md#part) and [three](https://example.org/E.md).",
+                "[four]: F.md", "[in page](#part) `[code](G.md)`",
+            ])
+        #expect(Self.links(in: document) == ["B.md", "C/D.md", "F.md"])
+    }
+
+    @Test func `decisions are numbered without a gap and have their three parts`() throws {
+        let decisions = try Repository.files(in: "Documentation/Decisions", suffix: ".md")
+        #expect(!decisions.isEmpty)
+        for (index, decision) in decisions.enumerated() {
+            let number = String(index + 1)
+            let padded = String(repeating: "0", count: max(0, 4 - number.count)) + number
+            #expect(decision.name.hasPrefix(padded + "-"), "\(decision)")
+            for heading in ["## Context", "## Decision", "## What was given up"] {
+                #expect(decision.lines.contains { $0 == heading }, "\(decision): \(heading)")
+            }
+        }
+    }
+
+    @Test func `every file format has its document and its vectors`() throws {
+        let documents = try Repository.files(in: "Documentation/Formats", suffix: ".md")
+            .filter { $0.name.contains("-v") }
+        #expect(documents.count >= 4)
+        let vectors = try Repository.files(in: "Documentation/Formats", suffix: ".json")
+        #expect(!vectors.isEmpty)
+        for file in vectors {
+            let text = file.lines.joined(separator: "\n")
+            let object = try JSONSerialization.jsonObject(with: Data(text.utf8))
+            let root = try #require(object as? [String: Any], "\(file)")
+            let declared = try #require(root["numberOfTests"] as? Int, "\(file)")
+            let groups = try #require(root["testGroups"] as? [[String: Any]], "\(file)")
+            let counted = groups.reduce(0) { $0 + (($1["tests"] as? [Any])?.count ?? 0) }
+            #expect(counted == declared && counted > 0, "\(file)")
+        }
+    }
+
+    @Test(arguments: ["dev", ".ci/run"])
+    func `a script can be executed`(_ path: String) {
+        let file = Repository.root.appending(path: path).path(percentEncoded: false)
+        #expect(FileManager.default.isExecutableFile(atPath: file))
+    }
+
+    /// The files that Markdown links of a document lead to, relative to its folder.
+    private static func links(in document: RepositoryFile) -> [String] {
+        var isInFence = false
+        return document.lines.flatMap { line -> [String] in
+            if line.hasPrefix("```") { isInFence.toggle() }
+            guard !isInFence else { return [] }
+            let text = String(line).replacing(/`[^`]*`/, with: "")
+            let inline = text.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
+            let reference = text.matches(of: /^\[[^\]]+\]:\s*(\S+)/).map { String($0.1) }
+            return (inline + reference)
+                .filter { !$0.contains("://") && !$0.hasPrefix("#") && !$0.hasPrefix("mailto:") }
+                .map { String($0.prefix { $0 != "#" }) }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// Which module may import which. SwiftPM alone does not stop an undeclared import of a sibling
+// in an incremental build.
+
+import Testing
+
+/// What a module may import beyond what every module may.
+struct ImportRow: CustomStringConvertible {
+    let module: String
+    let imports: Set<String>
+
+    var description: String { module }
+}
+
+@Suite struct `Imports` {
+    /// The rows follow the data's way: each module knows those above it only.
+    static let table = [
+        ImportRow(module: "KeychainModel", imports: []),
+        ImportRow(
+            module: "KeychainCrypto",
+            imports: ["KeychainModel", "Crypto", "CryptoExtras"]),
+        ImportRow(
+            module: "KeychainStore",
+            imports: ["KeychainModel", "KeychainCrypto", "GRDB", "GRDBSQLite"]),
+        ImportRow(
+            module: "KeychainEngine",
+            imports: ["KeychainModel", "KeychainCrypto", "KeychainStore", "Logging"]),
+        ImportRow(
+            module: "KeychainServices",
+            imports: ["KeychainModel", "KeychainEngine", "KeychainServicesDarwin"]),
+        ImportRow(module: "KeychainServicesAnchor", imports: ["KeychainServices"]),
+        ImportRow(
+            module: "Keychain",
+            imports: ["KeychainModel", "KeychainEngine", "KeychainServices", "Crypto"]),
+        ImportRow(
+            module: "keychainctl",
+            imports: ["KeychainModel", "KeychainEngine", "Keychain", "ArgumentParser"]),
+    ]
+
+    /// The system's and the language's own. KeychainModel has no I/O and takes the first only.
+    static let everywhere: Set<String> = [
+        "FoundationEssentials", "Foundation", "Glibc", "Musl", "Darwin", "Dispatch",
+        "Synchronization",
+    ]
+    static let pure: Set<String> = ["FoundationEssentials"]
+
+    @Test func `the table has a row for every module and no other`() throws {
+        let modules = Set(try Repository.sources().compactMap(\.module))
+        #expect(modules == Set(Self.table.map(\.module)))
+    }
+
+    @Test(arguments: table)
+    func `a module imports what its row allows`(_ row: ImportRow) throws {
+        let files = try Repository.sources().filter { $0.module == row.module }
+        #expect(!files.isEmpty)
+        let allowed =
+            row.imports.union(row.module == "KeychainModel" ? Self.pure : Self.everywhere)
+        for file in files {
+            let forbidden = Self.imports(of: file).subtracting(allowed)
+            #expect(forbidden.isEmpty, "\(file) imports \(forbidden.sorted())")
+        }
+    }
+
+    /// The lines of the file that the tests below rely on are really found.
+    @Test(arguments: [
+        ("import GRDB", "GRDB"), ("@testable import Keychain", "Keychain"),
+        ("package import Crypto", "Crypto"), ("@_exported public import Foundation", "Foundation"),
+        ("    import struct Foundation.Data", "Foundation"), ("import Glibc // why", "Glibc"),
+    ])
+    func `an import is recognized in every form`(_ line: String, _ module: String) {
+        let file = RepositoryFile(path: "Sources/M/F.swift", lines: [line[...]])
+        #expect(Self.imports(of: file) == [module])
+    }
+
+    @Test(arguments: ["// import GRDB", "let important = 1", "let text = \"import GRDB\""])
+    func `what only looks like an import is none`(_ line: String) {
+        let file = RepositoryFile(path: "Sources/M/F.swift", lines: [line[...]])
+        #expect(Self.imports(of: file).isEmpty)
+    }
+
+    private static func imports(of file: RepositoryFile) -> Set<String> {
+        let kinds: Set<Substring> = [
+            "struct", "class", "enum", "protocol", "typealias", "func", "let", "var",
+        ]
+        return Set(
+            file.codeLines.compactMap { _, text -> String? in
+                let words = text.split(whereSeparator: { $0 == " " || $0 == ";" })
+                guard let index = words.firstIndex(of: "import"),
+                    words[..<index].allSatisfy({ isModifier($0) })
+                else { return nil }
+                let rest = words[(index + 1)...].drop { kinds.contains($0) }
+                return rest.first.map { String($0.prefix { $0 != "." }) }
+            })
+    }
+
+    private static func isModifier(_ word: Substring) -> Bool {
+        word.hasPrefix("@")
+            || ["public", "package", "internal", "fileprivate", "private"].contains(word)
+    }
+}

@@ -1,0 +1,97 @@
+// Repository: the files of this repository, as the tests read them.
+
+import Foundation
+
+/// A text file of the repository.
+struct RepositoryFile: CustomStringConvertible {
+    /// Relative to the root, with slashes.
+    let path: String
+    let lines: [Substring]
+
+    var description: String { path }
+    var name: Substring { path.split(separator: "/").last ?? "" }
+
+    /// The folder below `Sources`, which is the module. nil outside `Sources`.
+    var module: String? {
+        let parts = path.split(separator: "/")
+        return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+    }
+
+    /// Each line with its number, from 1, without comments and without the content of
+    /// single-line string literals.
+    var codeLines: [(number: Int, text: String)] {
+        var depth = 0
+        return lines.enumerated().map { index, line in
+            (index + 1, RepositoryFile.code(in: line, blockCommentDepth: &depth))
+        }
+    }
+
+    private static func code(in line: Substring, blockCommentDepth depth: inout Int) -> String {
+        var code = ""
+        var rest = line[...]
+        var isInString = false
+        while let character = rest.first {
+            if depth > 0 {
+                if rest.hasPrefix("*/") { depth -= 1 }
+                if rest.hasPrefix("/*") { depth += 1 }
+                rest = rest.dropFirst(rest.hasPrefix("*/") || rest.hasPrefix("/*") ? 2 : 1)
+            } else if isInString {
+                if character == "\"" { isInString = false }
+                rest = rest.dropFirst(character == "\\" ? 2 : 1)
+            } else if rest.hasPrefix("//") {
+                break
+            } else if rest.hasPrefix("/*") {
+                depth += 1
+                rest = rest.dropFirst(2)
+            } else if rest.hasPrefix("\"\"\"") {
+                // A multi-line literal opens or closes: its own lines read as code.
+                rest = rest.dropFirst(3)
+            } else {
+                if character == "\"" { isInString = true }
+                code.append(character)
+                rest = rest.dropFirst()
+            }
+        }
+        return code
+    }
+}
+
+enum Repository {
+    /// The folder with `Package.swift`, three levels above this file.
+    static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// All files below a folder whose names end so, in the order of their paths. Build folders
+    /// and other hidden ones are left out.
+    static func files(in folder: String = "", suffix: String) throws -> [RepositoryFile] {
+        let start = folder.isEmpty ? root : root.appending(path: folder)
+        guard
+            let paths = FileManager.default.enumerator(
+                at: start, includingPropertiesForKeys: nil, options: [.skipsHiddenFiles])
+        else { throw CocoaError(.fileReadNoSuchFile) }
+        let prefix = root.path(percentEncoded: false)
+        return try paths.compactMap { $0 as? URL }
+            .map { $0.path(percentEncoded: false) }
+            .filter { $0.hasSuffix(suffix) && $0.hasPrefix(prefix) }
+            .sorted()
+            .map { path in
+                let text = try String(contentsOf: URL(filePath: path), encoding: .utf8)
+                return RepositoryFile(
+                    path: String(path.dropFirst(prefix.count).drop(while: { $0 == "/" })),
+                    lines: text.split(separator: "\n", omittingEmptySubsequences: false))
+            }
+    }
+
+    static func sources() throws -> [RepositoryFile] {
+        try files(in: "Sources", suffix: ".swift")
+    }
+
+    static func file(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    static func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(
+            atPath: root.appending(path: path).path(percentEncoded: false))
+    }
+}

@@ -1,0 +1,160 @@
+// The written rules that a program can hold the sources against.
+
+import Testing
+
+@Suite struct `Source rules` {
+    /// A file beyond this holds more than one subject.
+    static let lineLimit = 500
+
+    /// Where `unsafe` may stand: secret memory, page checksums, system calls, and the result
+    /// pointers of Apple's functions.
+    static let unsafeFolders = [
+        "Sources/KeychainCrypto/Memory/", "Sources/KeychainStore/Pages/",
+        "Sources/KeychainStore/SystemCalls/", "Sources/KeychainServices/",
+    ]
+
+    /// Single files outside these folders, each with its reason.
+    static let unsafeFiles: [String: String] = [
+        "Sources/KeychainStore/Database/Connections.swift":
+            "hands SQLite's connection to the page checksums"
+    ]
+
+    @Test func `there are sources`() throws {
+        #expect(try Repository.sources().count > 50)
+    }
+
+    @Test func `no file is longer than 500 lines`() throws {
+        for file in try Self.swiftFiles() {
+            #expect(file.lines.count <= Self.lineLimit, "\(file) has \(file.lines.count) lines")
+        }
+    }
+
+    @Test func `a source file begins with what it owns`() throws {
+        for file in try Repository.sources() {
+            #expect(file.lines.first?.hasPrefix("// ") == true, "\(file)")
+        }
+    }
+
+    @Test(arguments: ["try!", "as!", "fatalError("])
+    func `nothing traps on what comes from outside`(_ trap: String) throws {
+        for file in try Repository.sources() {
+            for line in file.codeLines where line.text.contains(trap) {
+                Issue.record("\(file):\(line.number) has \(trap)")
+            }
+        }
+    }
+
+    @Test func `unsafe code stands in the folders for it`() throws {
+        for file in try Repository.sources() {
+            let isAllowed =
+                Self.unsafeFolders.contains { file.path.hasPrefix($0) }
+                || Self.unsafeFiles[file.path] != nil
+            guard !isAllowed, let line = Self.unsafeLines(of: file).first else { continue }
+            Issue.record("\(file):\(line.number) is unsafe")
+        }
+    }
+
+    @Test func `no file is excepted that needs no exception`() throws {
+        let files = try Repository.sources()
+        for path in Self.unsafeFiles.keys {
+            let file = try #require(files.first { $0.path == path })
+            #expect(!Self.unsafeLines(of: file).isEmpty, "\(path)")
+        }
+        for folder in Self.unsafeFolders {
+            #expect(
+                files.contains { $0.path.hasPrefix(folder) && !Self.unsafeLines(of: $0).isEmpty },
+                "\(folder)")
+        }
+    }
+
+    @Test func `unsafe code says why it is safe`() throws {
+        for file in try Repository.sources() {
+            let reasoned = Self.reasonedLines(of: file)
+            for line in Self.unsafeLines(of: file) where !reasoned.contains(line.number) {
+                Issue.record("\(file):\(line.number): its function has no // SAFETY: line")
+            }
+        }
+    }
+
+    @Test func `a reason counts in its own function only`() {
+        let file = RepositoryFile(
+            path: "Sources/M/F.swift",
+            lines: [
+                "    func a() {", "        // SAFETY: so.", "        unsafe x()", "    }",
+                "    func b() {", "        unsafe y()", "    }",
+                "    // SAFETY: so.", "    var c: Int { unsafe z }",
+                "    let d = unsafe e",
+            ])
+        #expect(Self.reasonedLines(of: file) == [1, 2, 3, 4, 9])
+    }
+
+    @Test func `unchecked Sendable names what it relies on`() throws {
+        for file in try Repository.sources() {
+            for line in file.codeLines where line.text.contains("@unchecked Sendable") {
+                let near = file.lines[
+                    max(0, line.number - 7)..<min(file.lines.count, line.number + 6)]
+                let comments = near.filter { $0.contains("//") }.joined().lowercased()
+                #expect(
+                    comments.contains("lock") || comments.contains("mutex"),
+                    "\(file):\(line.number) names no lock and doesn't say that it needs none")
+            }
+        }
+    }
+
+    @Test func `comments and literals are not read as code`() {
+        let file = RepositoryFile(
+            path: "Sources/M/F.swift",
+            lines: ["let a = 1  // try!", "/* try! */ let b = \"try!\"", "/*", "try!", "*/ c"])
+        #expect(file.codeLines.map(\.text) == ["let a = 1  ", " let b = \"", "", "", " c"])
+    }
+
+    // MARK: Reading
+
+    private static func swiftFiles() throws -> [RepositoryFile] {
+        try ["Sources", "Tests", "Examples", "Benchmarks"]
+            .filter { Repository.exists($0) }
+            .flatMap { try Repository.files(in: $0, suffix: ".swift") }
+    }
+
+    /// The numbers of the lines whose function has a `// SAFETY:` line in it or right above it,
+    /// and of those right below such a line.
+    private static func reasonedLines(of file: RepositoryFile) -> Set<Int> {
+        func indentation(_ line: Substring) -> Int { line.prefix { $0 == " " }.count }
+        func isReason(_ line: Substring) -> Bool { line.contains("// SAFETY:") }
+        let header =
+            /^ *(@\S+ )*([a-z]+(\([a-z]+\))? )*((func|subscript|init|deinit)\b|var .*\{)/
+        var reasoned: Set<Int> = []
+        for (start, line) in file.lines.enumerated() where line.prefixMatch(of: header) != nil {
+            let isOneLine = line.hasSuffix("}")
+            let end =
+                isOneLine
+                ? start
+                : file.lines[start...].firstIndex {
+                    indentation($0) == indentation(line) && $0.drop { $0 == " " }.hasPrefix("}")
+                } ?? start
+            let comment = file.lines[..<start].reversed()
+                .prefix { $0.drop { $0 == " " }.hasPrefix("//") || $0.contains("@") }
+            if comment.contains(where: isReason)
+                || file.lines[start...end].contains(where: isReason)
+            {
+                reasoned.formUnion(start + 1...end + 1)
+            }
+        }
+        // What stands outside functions: the statement below the reason.
+        for (index, line) in file.lines.enumerated() where isReason(line) {
+            let next = file.lines[(index + 1)...].firstIndex {
+                !$0.drop { $0 == " " }.hasPrefix("//")
+            }
+            if let next { reasoned.insert(next + 1) }
+        }
+        return reasoned
+    }
+
+    /// The lines with the keyword `unsafe`. `nonisolated(unsafe)` and `@unsafe` are declarations.
+    private static func unsafeLines(of file: RepositoryFile) -> [(number: Int, text: String)] {
+        file.codeLines.filter { _, text in
+            text.split(whereSeparator: { !$0.isLetter && $0 != "(" && $0 != ")" && $0 != "@" })
+                .contains { $0 == "unsafe" || $0 == "(unsafe" }
+        }
+    }
+}
