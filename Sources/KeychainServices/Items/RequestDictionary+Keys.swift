@@ -1,0 +1,122 @@
+// RequestDictionary+Keys: the entries of a request dictionary that are no attributes.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import KeychainModel
+
+/// What a caller wants to have of each item.
+struct ReturnTypes: OptionSet {
+    let rawValue: UInt8
+
+    static let data = ReturnTypes(rawValue: 1)
+    static let attributes = ReturnTypes(rawValue: 2)
+    static let ref = ReturnTypes(rawValue: 4)
+    static let persistentRef = ReturnTypes(rawValue: 8)
+}
+
+extension RequestDictionary {
+    // MARK: - kSecMatch…
+
+    /// Keys that no item of ours can be searched by are ignored, as Apple's data-protection
+    /// keychain does. The calls that allow no match key look at ``hasMatchKey``.
+    mutating func readMatchKey(_ key: String, _ value: DictionaryValue) {
+        hasMatchKey = true
+        if key == "m_Limit" { return readLimit(value) }
+        hasMatchKeyBesideLimit = true
+        switch key {
+        case "m_HostOrSubdomainOfHost":
+            guard case .string(let host) = value else { return refuse("The host is not text.") }
+            hostOrSubdomain = host
+        case "m_Policy", "m_Issuers":
+            matchesCertificates = true
+        case "m_ValidOnDate":
+            switch value {
+            case .date, .null: break
+            default: refuse("The date of validity is not a date.")
+            }
+        case "m_TrustedOnly":
+            guard case .boolean = value else { return refuse("“Trusted only” is no boolean.") }
+        case "m_EmailAddressIfPresent":
+            guard case .string = value else { return refuse("The mail address is not text.") }
+        default: break
+        }
+    }
+
+    private mutating func readLimit(_ value: DictionaryValue) {
+        switch value {
+        case .string("m_LimitOne"): limit = .one
+        case .string("m_LimitAll"): limit = .all
+        case .number(let number):
+            guard let count = Int(exactly: number), count >= 0 else {
+                return refuse("The limit is negative or no whole number.")
+            }
+            limit = .count(count)
+        default: refuse("There is no such limit.")
+        }
+    }
+
+    // MARK: - kSecReturn…
+
+    mutating func readReturnKey(_ key: String, _ value: DictionaryValue) {
+        let type: ReturnTypes
+        switch key {
+        case "r_Data": type = .data
+        case "r_Attributes": type = .attributes
+        case "r_Ref": type = .ref
+        case "r_PersistentRef": type = .persistentRef
+        default: return refuse("Unknown key “\(key)”.")
+        }
+        guard case .boolean(let isWanted) = value else {
+            return refuse("The value of “\(key)” is not a boolean.")
+        }
+        if isWanted { returns.insert(type) }
+    }
+
+    // MARK: - kSecUse…
+
+    mutating func readUseKey(_ key: String, _ value: DictionaryValue) {
+        switch key {
+        case "u_AuthUI":
+            switch value {
+            case .string("u_AuthUIA"), .string("u_AuthUIF"): break
+            case .string("u_AuthUIS"): skipsAuthentication = true
+            default: refuse("There is no such way of authentication.")
+            }
+        case "u_NoAuthUI":
+            guard case .boolean = value else {
+                return refuse("The value of “\(key)” is not a boolean.")
+            }
+        case "u_AuthCtx": hasAuthenticationContext = true
+        case "u_CredRef": hasCredentialReference = true
+        case "u_ItemList": hasItemList = true
+        case "u_Tomb":
+            guard case .boolean(let leavesTombstones) = value else {
+                return refuse("The value of “\(key)” is not a boolean.")
+            }
+            tombstones = leavesTombstones ? .always : .never
+        // Known, and without a meaning for a keychain of one user that asks nobody.
+        case "u_OpPrompt", "u_CallerName", "u_UserIndependentKeychain", "u_SystemKeychain",
+            "u_SyncBubbleKeychain", "u_TokenRawItems", "u_CertWithIssuers":
+            break
+        default: refuse("Unknown key “\(key)”.")
+        }
+    }
+
+    // MARK: - kSecValue…
+
+    mutating func readValueKey(_ key: String, _ value: DictionaryValue) {
+        switch key {
+        case "v_Data": readData(value)
+        case "v_Ref": hasValueRef = true
+        case "v_PersistentRef":
+            guard case .data(let bytes) = value,
+                let parsed = PersistentReference(encoded: bytes)
+            else { return refuse("The persistent reference can't be one.") }
+            reference = parsed
+        default: refuse("Unknown key “\(key)”.")
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,318 @@
+// RequestDictionary: the content of a request dictionary, read in one pass.
+//   (1) Every entry is read once and either understood or refused. Which refusal is given does
+//       not depend on the order of the entries: a wrong class first, then a key or value that
+//       can't be (`errSecParam`), then an attribute that the class hasn't (`errSecNoSuchAttr`),
+//       then what the call doesn't allow, then what is not built (`errSecUnimplemented`).
+//   (2) Attribute values are converted here; what leaves this type is in the model's terms.
+//
+// Keys are told apart by length and first letter: four characters are an attribute, `c` the
+// class, `m` a match key, `r` a return key, `u` a use key, `v` a value, `f` is ignored.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import KeychainModel
+
+/// One of the four calls.
+enum ItemCall {
+    case add
+    case copyMatching
+    case update
+    case delete
+}
+
+/// A request dictionary in the model's terms.
+struct RequestDictionary {
+    /// The most entries a dictionary may have.
+    static let entryLimit = 128
+
+    /// What `kSecMatchLimit` says.
+    enum Limit: Equatable {
+        case count(Int)
+        case all
+
+        static let one = Limit.count(1)
+    }
+
+    /// What `kSecAttrSynchronizable` says.
+    enum Synchronizable: Equatable {
+        case only(Bool)
+        /// `kSecAttrSynchronizableAny`.
+        case any
+    }
+
+    /// The class a dictionary names, by key or by persistent reference.
+    enum Class: Equatable {
+        case known(ItemClass)
+        case toCome(ClassToCome)
+    }
+
+    private(set) var itemClass: Class?
+    private(set) var attributes: Attributes = [:]
+    private(set) var accessGroup: String?
+    private(set) var synchronizable: Synchronizable?
+    private(set) var isTombstone: Bool?
+    private(set) var accessControl: SecAccessControl?
+    /// `musr`: the user an item belongs to.
+    private(set) var owner: Data?
+    /// `sha1`: the digest over an item's primary key.
+    private(set) var digest: Data?
+
+    var data: Data?
+    var reference: PersistentReference?
+    var hasValueRef = false
+
+    var returns: ReturnTypes = []
+
+    var limit: Limit?
+    var hostOrSubdomain: String?
+    /// Whether there is any match key.
+    var hasMatchKey = false
+    /// Whether there is a match key other than `kSecMatchLimit`.
+    var hasMatchKeyBesideLimit = false
+    /// Whether a match key looks into certificates.
+    var matchesCertificates = false
+
+    var hasItemList = false
+    var hasCredentialReference = false
+    var hasAuthenticationContext = false
+    var skipsAuthentication = false
+    var tombstones = TombstonePolicy.automatic
+
+    private var protectionCode: String?
+    private var classCode: String?
+    private var isClassRefused = false
+    /// Names of attributes that no password class has.
+    private var foreignAttributes: [String] = []
+    private var hasAttribute = false
+    private var refusal: KeychainFailure?
+
+    /// Reads a dictionary that names items or describes a new one.
+    ///
+    /// - Throws: `param`, `noSuchClass` or `noSuchAttribute`; see (1).
+    init(_ dictionary: CFDictionary) throws(KeychainFailure) {
+        guard dictionary.count <= Self.entryLimit else {
+            throw .param("More than \(Self.entryLimit) entries.")
+        }
+        dictionary.forEachEntry { read($0, DictionaryValue($1)) }
+        try resolveClass()
+        if let refusal { throw refusal }
+        try checkAttributes()
+    }
+
+    /// Reads the changes of an update: attributes and data, nothing else.
+    ///
+    /// - Throws: `noSuchAttribute` for any other key that is text.
+    init(changes: CFDictionary, of itemClass: Class) throws(KeychainFailure) {
+        var other: String?
+        changes.forEachEntry { key, value in
+            let value = DictionaryValue(value)
+            if let key, key.utf8.count == 4 {
+                readAttribute(key, value)
+            } else if key == "v_Data" {
+                readData(value)
+            } else if let key {
+                other = key
+            } else {
+                refuse("A key is not text.")
+            }
+        }
+        self.itemClass = itemClass
+        if let refusal { throw refusal }
+        if let other { throw Self.noSuchAttribute(other) }
+        try checkAttributes()
+    }
+
+    mutating func refuse(_ reason: String) {
+        if refusal == nil { refusal = .param(reason) }
+    }
+
+    static func noSuchAttribute(_ name: String) -> KeychainFailure {
+        KeychainFailure(.noSuchAttribute, "The class has no attribute “\(name)”.")
+    }
+
+    // MARK: - What follows from the entries
+
+    /// The protection class that `kSecAttrAccessible` and `kSecAttrAccessControl` agree on.
+    var protection: ProtectionClass? {
+        protectionCode.flatMap { ProtectionClass(code: $0) }
+    }
+
+    /// Whether any attribute is given, other than "local or synchronizable".
+    var namesAttribute: Bool { hasAttribute }
+
+    /// Whether the item would be synchronizable and kept from it at once.
+    var contradictsSynchronizable: Bool {
+        synchronizable == .only(true)
+            && (attributes[.sharingGroup] != nil || accessControl?.hasConstraints == true)
+    }
+
+    // MARK: - Entries
+
+    private mutating func read(_ key: String?, _ value: DictionaryValue) {
+        guard let key else { return refuse("A key is not text.") }
+        let bytes = key.utf8
+        guard bytes.count > 1, let first = bytes.first else {
+            return refuse("A key has less than two characters.")
+        }
+        if bytes.count == 4 { return readAttribute(key, value) }
+        switch first {
+        case UInt8(ascii: "c"): readClass(key, value)
+        case UInt8(ascii: "f"): break
+        case UInt8(ascii: "m"): readMatchKey(key, value)
+        case UInt8(ascii: "r"): readReturnKey(key, value)
+        case UInt8(ascii: "u"): readUseKey(key, value)
+        case UInt8(ascii: "v"): readValueKey(key, value)
+        default: refuse("Unknown key “\(key)”.")
+        }
+    }
+
+    private mutating func readClass(_ key: String, _ value: DictionaryValue) {
+        guard key == "class", case .string(let code) = value else {
+            isClassRefused = true
+            return
+        }
+        classCode = code
+    }
+
+    private mutating func resolveClass() throws(KeychainFailure) {
+        if isClassRefused { throw .param("The class is not text, or its key not known.") }
+        if let classCode {
+            if let known = ItemClass(name: classCode) {
+                itemClass = .known(known)
+            } else if let toCome = ClassToCome(rawValue: classCode) {
+                itemClass = .toCome(toCome)
+            } else {
+                throw KeychainFailure(.noSuchClass, "There is no such class.")
+            }
+        }
+        if let referred = reference?.itemClass {
+            guard itemClass == nil || itemClass == referred else {
+                throw KeychainFailure(.noSuchClass, "The reference is to another class.")
+            }
+            itemClass = referred
+        }
+        guard itemClass != nil || hasValueRef || reference == .token else {
+            throw refusal ?? .param("The class is missing.")
+        }
+    }
+
+    private func checkAttributes() throws(KeychainFailure) {
+        switch itemClass {
+        case .known(let itemClass):
+            if let foreign = foreignAttributes.first { throw Self.noSuchAttribute(foreign) }
+            for attribute in attributes.keys where !itemClass.has(attribute) {
+                throw Self.noSuchAttribute(attribute.name)
+            }
+        case .toCome(let itemClass):
+            let names = foreignAttributes + attributes.keys.map(\.name)
+            if let foreign = names.first(where: { !itemClass.has($0) }) {
+                throw Self.noSuchAttribute(foreign)
+            }
+        case nil: break
+        }
+    }
+
+    // MARK: - Attributes
+
+    private mutating func readAttribute(_ name: String, _ value: DictionaryValue) {
+        guard let attribute = Attribute(name: name) else {
+            return readSpecialAttribute(name, value)
+        }
+        hasAttribute = true
+        if attribute == .tokenID {
+            guard case .string = value else { return refuse("The token identifier is not text.") }
+        }
+        guard let converted = AttributeValue(value, kind: attribute.kind) else {
+            return refuse("“\(name)” does not take a value of this type.")
+        }
+        attributes[attribute] = converted
+    }
+
+    /// The attributes that are no part of ``attributes``.
+    private mutating func readSpecialAttribute(_ name: String, _ value: DictionaryValue) {
+        // Which keychain is meant: there is one.
+        if name == "nleg" { return }
+        if name == "sync" { return readSynchronizable(value) }
+        hasAttribute = true
+        switch name {
+        case "agrp":
+            guard case .string(let group) = AttributeValue(value, kind: .string) else {
+                return refuse("The access group is not text.")
+            }
+            accessGroup = group
+        case "pdmn":
+            guard case .string(let code) = AttributeValue(value, kind: .string),
+                ProtectionClass(code: code) != nil
+            else { return refuse("There is no such protection class.") }
+            setProtection(code)
+        case "accc":
+            guard case .object(let object) = value, let control = object as? SecAccessControl
+            else { return refuse("The access control is not a SecAccessControl.") }
+            accessControl = control
+            setProtection(control.protection)
+        case "tomb":
+            guard case .number(let flag) = AttributeValue(value, kind: .number) else {
+                return refuse("The tombstone mark is not a number.")
+            }
+            isTombstone = flag != 0
+        case "musr":
+            guard case .data(let user) = AttributeValue(value, kind: .data) else {
+                return refuse("The user is not data.")
+            }
+            owner = user
+        case "sha1":
+            guard case .data(let bytes) = AttributeValue(value, kind: .data) else {
+                return refuse("The digest is not data.")
+            }
+            digest = bytes
+        case "clip":
+            refuse("The app clip mark can't be set or searched for.")
+        default:
+            foreignAttributes.append(name)
+        }
+    }
+
+    private mutating func readSynchronizable(_ value: DictionaryValue) {
+        switch AttributeValue(value, kind: .number) {
+        case .number(let flag):
+            hasAttribute = true
+            synchronizable = .only(flag != 0)
+        case .string("syna"):
+            synchronizable = .any
+        default:
+            refuse("“Synchronizable” is neither a boolean nor kSecAttrSynchronizableAny.")
+        }
+    }
+
+    private mutating func setProtection(_ code: String) {
+        if let protectionCode, protectionCode != code {
+            return refuse("Protection class and access control disagree.")
+        }
+        protectionCode = code
+    }
+
+    mutating func readData(_ value: DictionaryValue) {
+        guard case .data(let bytes) = value else { return refuse("The value is not data.") }
+        data = bytes
+    }
+}
+
+extension NSDictionary {
+    /// Calls `body` with every entry. A key that is no text is nil.
+    fileprivate func forEachEntry(_ body: (String?, Any) -> Void) {
+        if type(of: self) == NSDictionary.self || type(of: self) == NSMutableDictionary.self {
+            var values: [Any] = []
+            var keys: [Any] = []
+            values.reserveCapacity(count)
+            keys.reserveCapacity(count)
+            // Half the cost of an iterator. Both arrays are in the same order.
+            getObjects(&values, andKeys: &keys, count: count)
+            for (key, value) in zip(keys, values) { body(key as? String, value) }
+        } else {
+            for (key, value) in self { body(key as? String, value) }
+        }
+    }
+}
+
+#endif

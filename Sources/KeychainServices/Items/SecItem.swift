@@ -1,0 +1,198 @@
+// SecItem: the four functions on keychain items.
+//   (1) A call is answered with a status and never traps on what it was given.
+//   (2) The result pointer is written when the call succeeds, with nil where there is nothing to
+//       give, and is left alone when it fails.
+
+#if !canImport(Darwin)
+
+public import Foundation
+internal import KeychainEngine
+internal import KeychainModel
+
+/// Adds an item to the keychain.
+///
+/// The item is durable when this returns `errSecSuccess`; otherwise nothing was added. Safe to
+/// call from many threads at once.
+///
+/// - Parameters:
+///   - attributes: `kSecClass`, attributes of the class, `kSecValueData` with the secret (0 bytes
+///     and up; an item may have none), and `kSecReturn…` keys. `kSecAttrAccessGroup` is the
+///     caller's first group and `kSecAttrAccessible` is `kSecAttrAccessibleWhenUnlocked` where
+///     they are left out. Creation and modification date are set by the keychain.
+///   - result: Receives what the `kSecReturn…` keys ask for, in the shape that
+///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing.
+///     Untouched when the call fails. May be nil.
+/// - Returns: `errSecSuccess`, or
+///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged;
+///   - `errSecInteractionNotAllowed`: the protection class is locked, try again after unlock;
+///   - `errSecAuthFailed`: the protection class needs a passcode and there is none;
+///   - `errSecMissingEntitlement`: the access group is not the caller's;
+///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
+///   - `errSecUnimplemented`: it asks for a class or an access constraint that is not built;
+///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
+///
+/// The corresponding function of Apple's Security framework has the same name.
+public func SecItemAdd(
+    _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+) -> OSStatus {
+    status { () throws(KeychainFailure) in
+        let request = try RequestDictionary(attributes)
+        let newItem = try request.newItem()
+        let keychain = try KeychainServicesContext.current()
+        let item = try keychain.service.add(newItem, as: keychain.caller)
+        guard let result = unsafe result else { return }
+        let shape = ItemResult(returns: request.returns, givesEmptyData: true)
+        // SAFETY: the caller's pointer is valid for the call, as its type promises.
+        unsafe result.pointee = shape.object(for: item)
+    }
+}
+
+/// Finds items and gives back what is asked for of each.
+///
+/// Items come in the order in which they were added. Nothing in the keychain changes: an item
+/// that can't be read is reported and stays.
+///
+/// - Parameters:
+///   - query: `kSecClass` with attributes that all have to be equal (text and data of the same
+///     bytes are; case counts), or `kSecValuePersistentRef` without attributes. Without
+///     `kSecAttrSynchronizable` only local items are found, without `kSecAttrAccessGroup` those
+///     of all groups of the caller. `kSecMatchLimit` is one unless given.
+///   - result: Receives, for each item, data for `kSecReturnData` or `kSecReturnPersistentRef`
+///     alone and a dictionary for `kSecReturnAttributes` or any two of the keys; nil where nothing
+///     is asked for or the item has no data. An array of these if the limit is not one. Untouched
+///     when the call fails. May be nil.
+/// - Returns: `errSecSuccess`, or
+///   - `errSecItemNotFound`: no item matches; there is never an empty array for that;
+///   - `errSecInteractionNotAllowed`: a matching item is locked, also where other items are not;
+///     this says nothing about whether it is the right one, so never delete because of it;
+///   - `errSecDecode`: a matching item is damaged;
+///   - `errSecMissingEntitlement`: the access group is not the caller's;
+///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
+///   - `errSecUnimplemented`: it asks for a class or a match key that is not built;
+///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
+///
+/// The corresponding function of Apple's Security framework has the same name.
+public func SecItemCopyMatching(
+    _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+) -> OSStatus {
+    status { () throws(KeychainFailure) in
+        let request = try RequestDictionary(query)
+        var itemQuery = try request.itemQuery(for: .copyMatching)
+        let keychain = try KeychainServicesContext.current()
+        try keychain.resolve(request, in: &itemQuery)
+        let items = try keychain.service.find(itemQuery, request.retrieval, as: keychain.caller)
+        guard let result = unsafe result else { return }
+        let shape = ItemResult(returns: request.returns, givesEmptyData: false)
+        let object: NSObject? =
+            if request.givesArray {
+                shape.array(for: items)
+            } else {
+                items.first.flatMap { shape.object(for: $0) }
+            }
+        // SAFETY: the caller's pointer is valid for the call, as its type promises.
+        unsafe result.pointee = object
+    }
+}
+
+/// Changes all items that match.
+///
+/// All of them are changed and durable when this returns `errSecSuccess`; otherwise none is.
+/// Persistent references and creation dates stay, modification dates become later.
+///
+/// - Parameters:
+///   - query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key and without a
+///     `kSecReturn…` key that is true. A persistent reference may stand beside attributes.
+///   - attributesToUpdate: Attributes of the class and `kSecValueData`. Attributes of the primary
+///     key, the access group and the protection class may change; the class may not. Empty: the
+///     modification date alone changes.
+/// - Returns: `errSecSuccess`, or
+///   - `errSecItemNotFound`: no item matches;
+///   - `errSecDuplicateItem`: an item would get the primary key of another;
+///   - `errSecNoSuchAttr`: a change is to something that is no attribute of the class;
+///   - `errSecInteractionNotAllowed`: a matching item is locked, try again after unlock;
+///   - `errSecDecode`: a matching item is damaged;
+///   - `errSecMissingEntitlement`: the old or the new access group is not the caller's;
+///   - `errSecParam`, `errSecNoSuchClass`: one of the dictionaries is wrong;
+///   - `errSecUnimplemented`: it asks for a class or an access constraint that is not built;
+///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
+///
+/// The corresponding function of Apple's Security framework has the same name.
+public func SecItemUpdate(
+    _ query: CFDictionary, _ attributesToUpdate: CFDictionary
+) -> OSStatus {
+    status { () throws(KeychainFailure) in
+        let request = try RequestDictionary(query)
+        var itemQuery = try request.itemQuery(for: .update)
+        let changes = try RequestDictionary(
+            changes: attributesToUpdate, of: .known(itemQuery.itemClass)
+        ).changes(to: itemQuery)
+        let keychain = try KeychainServicesContext.current()
+        try keychain.resolve(request, in: &itemQuery)
+        try keychain.service.update(itemQuery, changes, as: keychain.caller)
+    }
+}
+
+/// Deletes all items that match.
+///
+/// All of them are gone for good when this returns `errSecSuccess`; otherwise all are there. A
+/// locked item can be deleted. A dictionary with the class alone empties the class for the
+/// caller's groups, but for synchronizable items.
+///
+/// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key other than
+///   `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may stand beside
+///   attributes.
+/// - Returns: `errSecSuccess`, or
+///   - `errSecItemNotFound`: no item matches;
+///   - `errSecInteractionNotAllowed`: whether a locked item matches can't be told;
+///   - `errSecMissingEntitlement`: the access group is not the caller's;
+///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
+///   - `errSecUnimplemented`: it asks for a class that is not built;
+///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
+///
+/// The corresponding function of Apple's Security framework has the same name.
+public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
+    status { () throws(KeychainFailure) in
+        let request = try RequestDictionary(query)
+        var itemQuery = try request.itemQuery(for: .delete)
+        let keychain = try KeychainServicesContext.current()
+        try keychain.resolve(request, in: &itemQuery)
+        try keychain.service.delete(
+            itemQuery, tombstones: request.tombstones, as: keychain.caller)
+    }
+}
+
+/// The status of a call: that of the failure it ends with, or success.
+private func status(_ call: () throws(KeychainFailure) -> Void) -> OSStatus {
+    do throws(KeychainFailure) {
+        try call()
+        return 0
+    } catch {
+        return error.status.rawValue
+    }
+}
+
+extension KeychainConnection {
+    /// Brings into a query what the model's queries have no word for.
+    ///
+    /// A digest is over the whole primary key, so it belongs to one item at most, and the query is
+    /// narrowed to that item's reference. What else the query says still has to hold.
+    ///
+    /// - Throws: `itemNotFound` when nothing can match.
+    fileprivate func resolve(
+        _ request: RequestDictionary, in query: inout ItemQuery
+    ) throws(KeychainFailure) {
+        if request.matchesNothing {
+            // Asks all the same, because access is checked first.
+            _ = try service.find(query, Retrieval(limit: 0), as: caller)
+            throw .itemNotFound
+        }
+        guard let digest = request.digest else { return }
+        let candidates = try service.find(query, Retrieval(limit: nil), as: caller)
+        guard let match = candidates.first(where: { ItemDigest.sha1(of: $0) == digest }) else {
+            throw .itemNotFound
+        }
+        query.reference = match.reference
+    }
+}
+
+#endif

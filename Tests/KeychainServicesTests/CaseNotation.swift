@@ -1,0 +1,181 @@
+// CaseNotation: the notation of the behaviour cases in Swift.
+//
+// A row is what one caller does to an empty, unlocked keychain with a passcode, as a member of the
+// groups G1 and G2. Keys are the short names of the cases; a name that isn't listed below is
+// Apple's own string.
+
+import Foundation
+import KeychainModel
+import KeychainServices
+import Testing
+
+typealias Entries = [String: Any]
+
+/// One row of the cases.
+struct Row: Sendable, CustomTestStringConvertible {
+    let number: Int
+    let title: String
+    let body: @Sendable (Client) throws -> Void
+
+    init(_ number: Int, _ title: String, _ body: @escaping @Sendable (Client) throws -> Void) {
+        self.number = number
+        self.title = title
+        self.body = body
+    }
+
+    var testDescription: String { "\(number): \(title)" }
+
+    /// Does what the row says to a keychain of its own.
+    func run(on backend: Backend) throws {
+        try body(Client(try backend.open(), groups: ["G1", "G2"]))
+    }
+}
+
+// MARK: - Dictionaries
+
+let shortNames: [String: String] = [
+    "svc": "svce", "data": "v_Data", "ref": "v_Ref", "pref": "v_PersistentRef",
+    "R.data": "r_Data", "R.attrs": "r_Attributes", "R.ref": "r_Ref",
+    "R.pref": "r_PersistentRef", "limit": "m_Limit", "authUI": "u_AuthUI",
+    "useTomb": "u_Tomb", "host": "m_HostOrSubdomainOfHost",
+]
+let all = "m_LimitAll"
+let one = "m_LimitOne"
+let any = "syna"
+
+/// A generic password's account and service.
+func GP(_ account: Any, _ service: Any, _ more: Entries = [:]) -> Entries {
+    ["class": "genp", "acct": account, "svc": service].merging(more) { $1 }
+}
+
+/// Any generic passwords.
+func genp(_ more: Entries = [:]) -> Entries {
+    ["class": "genp"].merging(more) { $1 }
+}
+
+/// Any internet passwords.
+func inet(_ more: Entries = [:]) -> Entries {
+    ["class": "inet"].merging(more) { $1 }
+}
+
+func bytes(_ text: String) -> Data { Data(text.utf8) }
+
+// MARK: - Calls
+
+/// A caller of the four functions.
+final class Client {
+    let keychain: any KeychainUnderTest
+    private let groups: AccessGroups
+
+    init(_ keychain: any KeychainUnderTest, groups: [String]) {
+        self.keychain = keychain
+        self.groups = AccessGroups(groups)
+    }
+
+    /// Another caller on the same keychain.
+    func member(of groups: String...) -> Client {
+        Client(keychain, groups: groups)
+    }
+
+    @discardableResult
+    func add(_ entries: Entries) -> Answer {
+        var result: CFTypeRef? = untouched
+        // SAFETY: the variable outlives the call.
+        return answer(withKeychain { unsafe SecItemAdd(dictionary(entries), &result) }, result)
+    }
+
+    func copy(_ entries: Entries) -> Answer {
+        var result: CFTypeRef? = untouched
+        // SAFETY: the variable outlives the call.
+        let status = withKeychain { unsafe SecItemCopyMatching(dictionary(entries), &result) }
+        return answer(status, result)
+    }
+
+    func update(_ entries: Entries, _ changes: Entries) -> Answer {
+        answer(withKeychain { SecItemUpdate(dictionary(entries), dictionary(changes)) }, untouched)
+    }
+
+    func delete(_ entries: Entries) -> Answer {
+        answer(withKeychain { SecItemDelete(dictionary(entries)) }, untouched)
+    }
+
+    /// An add that is given no place for a result.
+    func addWithoutResult(_ entries: Entries) -> Answer {
+        answer(withKeychain { SecItemAdd(dictionary(entries), nil) }, untouched)
+    }
+
+    /// A search that is given no place for a result.
+    func copyWithoutResult(_ entries: Entries) -> Answer {
+        answer(withKeychain { SecItemCopyMatching(dictionary(entries), nil) }, untouched)
+    }
+
+    func withKeychain<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let connection = KeychainConnection(service: keychain.service, caller: groups)
+        return try KeychainServicesContext.$connection.withValue(connection) { try body() }
+    }
+
+    private let untouched = NSString(string: "untouched")
+
+    private func answer(_ status: OSStatus, _ result: CFTypeRef?) -> Answer {
+        Answer(status: status, result: result, isUntouched: result === untouched)
+    }
+}
+
+func long(_ entries: Entries) -> Entries {
+    Entries(uniqueKeysWithValues: entries.map { (shortNames[$0] ?? $0, $1) })
+}
+
+func dictionary(_ entries: Entries) -> CFDictionary {
+    long(entries) as NSDictionary
+}
+
+/// What a call answered.
+struct Answer {
+    let status: OSStatus
+    let result: CFTypeRef?
+    /// Whether the result pointer kept the value it had before the call.
+    let isUntouched: Bool
+
+    /// Expects a status, and of a failure that it left the result alone.
+    @discardableResult
+    func gives(
+        _ expected: OSStatus, _ source: SourceLocation = #_sourceLocation
+    ) -> Answer {
+        #expect(status == expected, sourceLocation: source)
+        if expected != 0 { #expect(isUntouched, sourceLocation: source) }
+        return self
+    }
+
+    func givesNil(_ source: SourceLocation = #_sourceLocation) {
+        gives(0, source)
+        #expect(result == nil, sourceLocation: source)
+    }
+
+    @discardableResult
+    func givesData(
+        _ expected: Data? = nil, _ source: SourceLocation = #_sourceLocation
+    ) throws -> Data {
+        gives(0, source)
+        let data = try #require(result as? Data, sourceLocation: source)
+        if let expected { #expect(data == expected, sourceLocation: source) }
+        return data
+    }
+
+    func givesDictionary(
+        _ source: SourceLocation = #_sourceLocation
+    ) throws -> Entries {
+        gives(0, source)
+        return try #require(result as? Entries, sourceLocation: source)
+    }
+
+    /// Expects an array with that many elements.
+    @discardableResult
+    func givesArray(
+        _ count: Int, _ source: SourceLocation = #_sourceLocation
+    ) throws -> [Any] {
+        gives(0, source)
+        let array = try #require(result as? [Any], sourceLocation: source)
+        #expect(array.count == count, sourceLocation: source)
+        return array
+    }
+}

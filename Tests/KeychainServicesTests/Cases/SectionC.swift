@@ -1,0 +1,105 @@
+// SectionC: return keys and shapes of SecItemCopyMatching.
+
+import Foundation
+import KeychainServices
+import Testing
+
+private func withItem(_ k: Client) {
+    k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+}
+
+let sectionC: [Row] = [
+    Row(35, "a search that asks for nothing gives nil") { k in
+        withItem(k)
+        k.copy(GP("a", "s")).givesNil()
+    },
+    Row(37, "data of an item without data is nil, and left out of an array") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.copy(GP("a", "s", ["R.data": true])).givesNil()
+        try k.copy(GP("a", "s", ["R.data": true, "limit": all])).givesArray(0)
+        k.add(GP("b", "s", ["data": Data()])).gives(0)
+        try k.copy(genp(["svc": "s", "R.data": true, "limit": all])).givesArray(1)
+        try k.copy(GP("b", "s", ["R.data": true])).givesData(Data())
+    },
+    Row(38, "an add without data gives empty data") { k in
+        try k.add(GP("a", "s", ["R.data": true])).givesData(Data())
+    },
+    Row(40, "attributes and data are one dictionary") { k in
+        withItem(k)
+        let found = try k.copy(GP("a", "s", ["R.attrs": true, "R.data": true])).givesDictionary()
+        #expect(found["v_Data"] as? Data == bytes("x"))
+        #expect(found["acct"] as? String == "a")
+    },
+    Row(41, "an item without data has no data key") { k in
+        k.add(GP("a", "s")).gives(0)
+        let found = try k.copy(genp(["R.attrs": true, "R.data": true, "limit": all])).givesArray(1)
+        let item = try #require(found.first as? Entries)
+        #expect(item["v_Data"] == nil)
+        #expect(item["acct"] as? String == "a")
+    },
+    Row(43, "a reference and data are a dictionary") { k in
+        withItem(k)
+        let found = try k.copy(GP("a", "s", ["R.pref": true, "R.data": true])).givesDictionary()
+        #expect((found["v_PersistentRef"] as? Data)?.count == 20)
+        #expect(found["v_Data"] as? Data == bytes("x"))
+    },
+    Row(44, "a reference and attributes are a dictionary") { k in
+        withItem(k)
+        let found = try k.copy(GP("a", "s", ["R.pref": true, "R.attrs": true])).givesDictionary()
+        #expect((found["v_PersistentRef"] as? Data)?.count == 20)
+        #expect(found["acct"] as? String == "a")
+        #expect(found["v_Data"] == nil)
+    },
+    Row(49, "attributes that every item has") { k in
+        withItem(k)
+        let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
+        #expect(found["UUID"] == nil)
+        #expect(found["persistref"] == nil)
+        #expect(found["agrp"] as? String == "G1")
+        #expect(found["pdmn"] as? String == "ak")
+        #expect(found["sync"] as? Int == 0)
+        #expect(found["tomb"] as? Int == 0)
+        #expect(found["cdat"] is Date)
+        #expect(found["mdat"] is Date)
+        #expect(found["musr"] is Data)
+        #expect(found["accc"] is SecAccessControl)
+    },
+    Row(50, "the digest comes together with the data only") { k in
+        withItem(k)
+        let without = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
+        #expect(without["sha1"] == nil)
+        let with = try k.copy(GP("a", "s", ["R.attrs": true, "R.data": true])).givesDictionary()
+        #expect((with["sha1"] as? Data)?.count == 20)
+    },
+    Row(53, "attributes don't name the class") { k in
+        withItem(k)
+        let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
+        #expect(found["class"] == nil)
+    },
+    Row(55, "there is no empty array for nothing found") { k in
+        k.copy(GP("a", "s", ["R.attrs": true, "limit": all])).gives(-25300)
+    },
+    Row(56, "an unknown return key is refused") { k in
+        withItem(k)
+        k.copy(GP("a", "s", ["r_Foo": true])).gives(-50)
+    },
+]
+
+@Suite("C. Return keys of SecItemCopyMatching") struct SectionC {
+    @Test(arguments: Backend.allCases, sectionC)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `12 rows ran`() { #expect(sectionC.count == 12) }
+
+    @Test(arguments: Backend.allCases)
+    func `a search for a reference object of a password`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        withItem(k)
+        k.copy(GP("a", "s", ["R.ref": true])).givesNil()
+        let found = try k.copy(GP("a", "s", ["R.ref": true, "R.data": true])).givesDictionary()
+        #expect(found["class"] as? String == "genp")
+        #expect(found["acct"] as? String == "a")
+        #expect(found["v_Data"] as? Data == bytes("x"))
+        #expect(found["v_Ref"] == nil)
+    }
+}

@@ -1,0 +1,86 @@
+// SectionD: kSecMatchLimit and several results.
+
+import Foundation
+import KeychainServices
+import Testing
+
+/// Three items of one service, a1…a3 with data d1…d3.
+private func withThree(_ k: Client) {
+    for index in 1...3 {
+        k.add(GP("a\(index)", "s", ["data": bytes("d\(index)")])).gives(0)
+    }
+}
+
+private func three(_ more: Entries) -> Entries {
+    genp(["svc": "s"]).merging(more) { $1 }
+}
+
+let sectionD: [Row] = [
+    Row(58, "the limit is one unless given") { k in
+        withThree(k)
+        try k.copy(three(["R.data": true])).givesData(bytes("d1"))
+    },
+    Row(59, "a limit of one gives no array") { k in
+        withThree(k)
+        try k.copy(three(["R.data": true, "limit": one])).givesData(bytes("d1"))
+    },
+    Row(61, "all items come as dictionaries with their data, in the order of addition") { k in
+        withThree(k)
+        let found = try k.copy(three(["R.data": true, "R.attrs": true, "limit": all]))
+            .givesArray(3)
+        let items = try #require(found as? [Entries])
+        #expect(items.map { $0["acct"] as? String } == ["a1", "a2", "a3"])
+        #expect(items.map { $0["v_Data"] as? Data } == ["d1", "d2", "d3"].map(bytes))
+    },
+    Row(62, "all references come as data") { k in
+        withThree(k)
+        let found = try k.copy(three(["R.pref": true, "limit": all])).givesArray(3)
+        #expect((found as? [Data])?.map(\.count) == [20, 20, 20])
+    },
+    Row(64, "a limit of two gives two") { k in
+        withThree(k)
+        try k.copy(three(["R.attrs": true, "limit": 2])).givesArray(2)
+    },
+    Row(65, "a limit of the number one gives no array") { k in
+        withThree(k)
+        let found = try k.copy(three(["R.attrs": true, "limit": 1])).givesDictionary()
+        #expect(found["acct"] as? String == "a1")
+    },
+    Row(67, "a limit may exceed what there is") { k in
+        withThree(k)
+        try k.copy(three(["R.attrs": true, "limit": 100])).givesArray(3)
+    },
+    Row(68, "an unknown limit is refused") { k in
+        withThree(k)
+        k.copy(three(["R.attrs": true, "limit": "two"])).gives(-50)
+        k.copy(three(["R.attrs": true, "limit": true])).gives(-50)
+        k.copy(three(["R.attrs": true, "limit": -1])).gives(-50)
+        k.copy(three(["R.attrs": true, "limit": 1.5])).gives(-50)
+    },
+    Row(70, "all of nothing asked for is an empty array") { k in
+        withThree(k)
+        try k.copy(three(["limit": all])).givesArray(0)
+    },
+    Row(71, "passwords have no reference objects") { k in
+        withThree(k)
+        try k.copy(three(["limit": all, "R.ref": true])).givesArray(0)
+    },
+]
+
+@Suite("D. Limits") struct SectionD {
+    @Test(arguments: Backend.allCases, sectionD)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `10 rows ran`() { #expect(sectionD.count == 10) }
+
+    @Test(arguments: Backend.allCases)
+    func `a limit of zero finds nothing and one hit of five is an array`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        withThree(k)
+        k.copy(three(["R.attrs": true, "limit": 0])).gives(-25300)
+        try k.copy(three(["acct": "a2", "R.attrs": true, "limit": 5])).givesArray(1)
+        try k.copy(three(["R.data": true, "limit": all])).givesArray(3)
+    }
+}

@@ -1,0 +1,209 @@
+// SectionE: reading dictionaries, and keys that are refused.
+
+import Foundation
+import KeychainServices
+import Testing
+
+private func withItem(_ k: Client, _ more: Entries = [:]) {
+    k.add(GP("a", "s", ["data": bytes("x")].merging(more) { $1 })).gives(0)
+}
+
+private func withEachCall(
+    _ k: Client, _ entries: Entries, give status: OSStatus,
+    source: SourceLocation = #_sourceLocation
+) {
+    k.add(entries).gives(status, source)
+    k.copy(entries).gives(status, source)
+    k.update(entries, ["labl": "x"]).gives(status, source)
+    k.delete(entries).gives(status, source)
+}
+
+let sectionE: [Row] = [
+    Row(73, "the class is missing") { k in
+        withEachCall(k, ["svc": "s"], give: -50)
+    },
+    Row(74, "there is no such class") { k in
+        withEachCall(k, ["class": "xxxx"], give: -25306)
+    },
+    Row(76, "an attribute of another class can't be added") { k in
+        k.add(["class": "cert", "data": bytes("x"), "atag": "x"]).gives(-25303)
+        k.add(GP("a", "s", ["srvr": "h"])).gives(-25303)
+        k.add(inet(["gena": "g"])).gives(-25303)
+    },
+    Row(77, "an attribute of another class can't be deleted by") { k in
+        k.delete(["class": "cert", "atag": "x"]).gives(-25303)
+        k.delete(genp(["path": "x"])).gives(-25303)
+    },
+    Row(79, "an unknown key of four characters is no attribute") { k in
+        withEachCall(k, genp(["zzzz": "v"]), give: -25303)
+    },
+    Row(80, "an unknown key of another length is refused") { k in
+        withEachCall(k, genp(["banana": "v"]), give: -50)
+    },
+    Row(82, "what looks like a match key is one") { k in
+        withItem(k)
+        k.copy(GP("a", "s", ["mystery": "v"])).gives(0)
+        k.update(GP("a", "s", ["mystery": "v"]), ["labl": "x"]).gives(-50)
+        k.delete(GP("a", "s", ["mystery": "v"])).gives(-50)
+    },
+    Row(83, "a key of one character is refused") { k in
+        withEachCall(k, genp(["x": "v"]), give: -50)
+        withEachCall(k, genp(["": "v"]), give: -50)
+        withEachCall(k, genp(["m": "v"]), give: -50)
+    },
+    Row(85, "match keys of file-based keychains are ignored") { k in
+        withItem(k)
+        k.copy(GP("a", "s", ["m_ItemList": [1]])).gives(0)
+        k.copy(GP("a", "s", ["m_SearchList": [1], "m_SubjectContains": "x"])).gives(0)
+    },
+    Row(86, "comparison stays exact") { k in
+        withItem(k, ["labl": "Foo"])
+        k.copy(genp(["labl": "foo", "m_CaseInsensitive": true])).gives(-25300)
+        k.copy(genp(["labl": "Foo", "m_CaseInsensitive": true])).gives(0)
+    },
+    Row(88, "a search takes no item list") { k in
+        withItem(k)
+        k.copy(genp(["u_ItemList": [1]])).gives(-50)
+    },
+    Row(89, "an update takes no item list") { k in
+        withItem(k)
+        k.update(genp(["u_ItemList": [1]]), ["labl": "x"]).gives(-50)
+    },
+    // Differences.md: Apple's source reports success and adds nothing.
+    Row(91, "an add takes no match key") { k in
+        k.add(GP("a", "s", ["data": bytes("x"), "limit": one])).gives(-50)
+        k.add(GP("a", "s", ["data": bytes("x"), "u_ItemList": [1]])).gives(-50)
+        k.copy(genp()).gives(-25300)
+    },
+    Row(92, "an unknown use key is refused") { k in
+        withEachCall(k, genp(["u_Foo": 1]), give: -50)
+    },
+    Row(94, "an unknown value key is refused") { k in
+        withEachCall(k, genp(["v_Foo": bytes("x")]), give: -50)
+    },
+    Row(95, "a dictionary has 128 entries at most") { k in
+        withItem(k)
+        var entries = GP("a", "s")
+        for index in entries.count..<128 { entries["filler\(index)"] = 0 }
+        #expect(entries.count == 128)
+        k.copy(entries).gives(0)
+        entries["flower"] = 0
+        k.copy(entries).gives(-50)
+    },
+    Row(97, "an access control is a SecAccessControl") { k in
+        withEachCall(k, GP("a", "s", ["accc": "string"]), give: -50)
+        k.add(GP("a", "s")).gives(0)
+        k.update(GP("a", "s"), ["accc": 1]).gives(-50)
+    },
+    Row(98, "the app clip mark is refused everywhere") { k in
+        withEachCall(k, GP("a", "s", ["clip": true]), give: -50)
+        k.update(GP("a", "s"), ["clip": true]).gives(-50)
+    },
+    Row(100, "the sharing group can't change") { k in
+        withItem(k)
+        k.update(GP("a", "s"), ["ggrp": "g"]).gives(-50)
+    },
+    Row(101, "there is no such protection class") { k in
+        withEachCall(k, GP("a", "s", ["pdmn": "bogus"]), give: -50)
+        withEachCall(k, GP("a", "s", ["pdmn": 5]), give: -50)
+    },
+    Row(103, "a synchronizable item has no constraints") { k in
+        let control = try #require(accessControl("ak", .userPresence))
+        k.add(GP("a", "s", ["sync": true, "accc": control])).gives(-50)
+        k.copy(genp(["sync": any])).gives(-25300)
+    },
+    Row(104, "only a search can skip authentication") { k in
+        withItem(k)
+        k.add(GP("b", "s", ["authUI": "u_AuthUIS"])).gives(-50)
+        k.update(GP("a", "s", ["authUI": "u_AuthUIS"]), ["labl": "x"]).gives(-50)
+        k.delete(GP("a", "s", ["authUI": "u_AuthUIS"])).gives(-50)
+        k.copy(GP("a", "s", ["authUI": "u_AuthUIS"])).gives(0)
+    },
+]
+
+/// An access control, or nil where the conditions are refused.
+func accessControl(
+    _ protection: String, _ flags: SecAccessControlCreateFlags = []
+) -> SecAccessControl? {
+    try? SecAccessControl(protection: protection, flags: flags)
+}
+
+@Suite("E. Reading dictionaries") struct SectionE {
+    @Test(arguments: Backend.allCases, sectionE)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `22 rows ran`() { #expect(sectionE.count == 22) }
+
+    @Test(arguments: Backend.allCases)
+    func `use keys are checked`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        withItem(k)
+        for value in ["u_AuthUIA", "u_AuthUIF"] {
+            k.copy(GP("a", "s", ["authUI": value])).gives(0)
+        }
+        withEachCall(k, GP("b", "s", ["authUI": "always"]), give: -50)
+        withEachCall(k, GP("b", "s", ["authUI": 1]), give: -50)
+        withEachCall(
+            k, GP("b", "s", ["u_AuthCtx": NSNull(), "u_CredRef": Data()]), give: -50)
+        k.copy(GP("a", "s", ["u_AuthCtx": NSObject(), "u_OpPrompt": "why"])).gives(0)
+        k.copy(GP("a", "s", ["nleg": true])).gives(0)
+        k.copy(GP("a", "s", ["nleg": false, "u_NoAuthUI": true])).gives(0)
+        k.delete(GP("a", "s", ["u_ItemList": [1], "R.data": true])).gives(0)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a class that isn't text and a key that isn't text are refused`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        withEachCall(k, ["class": 5], give: -50)
+        withEachCall(k, ["class": NSNull()], give: -50)
+        withEachCall(k, genp(["clss": "genp"]), give: -25303)
+        withEachCall(k, genp(["clazz": "genp"]), give: -50)
+        let numbered: NSDictionary = ["class": "genp", 5: 6]
+        k.withKeychain {
+            #expect(SecItemDelete(numbered) == -50)
+            #expect(SecItemAdd(numbered, nil) == -50)
+            #expect(SecItemCopyMatching(numbered, nil) == -50)
+            #expect(SecItemUpdate(["class": "genp"] as NSDictionary, numbered) == -50)
+        }
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `protection class and access control have to agree`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let ck = try #require(accessControl("ck"))
+        withEachCall(k, GP("a", "s", ["pdmn": "ak", "accc": ck]), give: -50)
+        k.add(GP("a", "s", ["pdmn": "ck", "accc": ck])).gives(0)
+        k.update(GP("a", "s"), ["pdmn": "ak", "accc": ck]).gives(-50)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a wrong value wins over a foreign attribute, whatever comes first`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        for key in ["aaaa", "yyyy", "zzzz", "srvr"] {
+            withEachCall(k, genp([key: "v", "acct": true]), give: -50)
+            withEachCall(k, ["class": "xxxx", key: "v", "acct": true], give: -25306)
+        }
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `what isn't built is said after all else was checked`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        for name in ["cert", "keys", "idnt"] {
+            withEachCall(k, ["class": name, "labl": "x"], give: -4)
+            withEachCall(k, ["class": name, "svce": "x"], give: -25303)
+            withEachCall(k, ["class": name, "clip": 1], give: -50)
+        }
+        withEachCall(k, ["ref": NSObject()], give: -4)
+        withEachCall(k, ["class": "genp", "ref": NSObject(), "labl": true], give: -50)
+        let presence = try #require(accessControl("ak", .userPresence))
+        k.add(GP("a", "s", ["accc": presence])).gives(-4)
+        k.copy(genp()).gives(-25300)
+        k.add(GP("a", "s")).gives(0)
+        k.update(GP("a", "s"), ["accc": presence]).gives(-4)
+        k.update(GP("a", "s"), ["accc": presence, "sync": true]).gives(-50)
+    }
+}

@@ -1,0 +1,151 @@
+// SectionF: types of values and their conversion.
+
+import Foundation
+import KeychainServices
+import Testing
+
+let sectionF: [Row] = [
+    Row(106, "text finds data of the same bytes") { k in
+        k.add(genp(["acct": "x"])).gives(0)
+        let found = try k.copy(genp(["acct": bytes("x"), "R.attrs": true])).givesDictionary()
+        #expect(found["acct"] as? String == "x")
+    },
+    Row(107, "text and data of the same bytes are duplicates") { k in
+        k.add(GP("x", "s")).gives(0)
+        k.add(GP(bytes("x"), "s")).gives(-25299)
+    },
+    Row(109, "an account may be a number") { k in
+        k.add(genp(["acct": 5])).gives(0)
+        let found = try k.copy(genp(["acct": 5, "R.attrs": true])).givesDictionary()
+        #expect(found["acct"] as? Int == 5)
+        #expect(!(found["acct"] is String))
+    },
+    Row(110, "a blob is no boolean, date or null") { k in
+        for value in [true, Date(), NSNull(), UUID(), [1], 1.5] as [Any] {
+            k.add(genp(["acct": value])).gives(-50)
+            k.copy(genp(["acct": value])).gives(-50)
+        }
+    },
+    Row(112, "digits become a number") { k in
+        k.add(inet(["port": "80"])).gives(0)
+        let found = try k.copy(inet(["port": 80, "R.attrs": true])).givesDictionary()
+        #expect(found["port"] as? Int == 80)
+        #expect(!(found["port"] is String))
+    },
+    Row(113, "a boolean becomes a number") { k in
+        k.add(inet(["port": true])).gives(0)
+        let found = try k.copy(inet(["port": 1, "R.attrs": true])).givesDictionary()
+        #expect(found["port"] as? Int == 1)
+    },
+    Row(115, "other text in a number attribute stays text") { k in
+        k.add(inet(["ptcl": "htps", "atyp": "form"])).gives(0)
+        let found = try k.copy(inet(["ptcl": "htps", "atyp": "form", "R.attrs": true]))
+            .givesDictionary()
+        #expect(found["ptcl"] as? String == "htps")
+        #expect(found["atyp"] as? String == "form")
+    },
+    Row(116, "data is no number") { k in
+        k.add(inet(["port": bytes("80")])).gives(-50)
+    },
+    Row(121, "text attributes take UTF-8 data") { k in
+        k.add(GP("a", "s", ["agrp": bytes("G1")])).gives(0)
+        let found = try k.copy(GP("a", "s", ["agrp": "G1", "R.attrs": true])).givesDictionary()
+        #expect(found["agrp"] as? String == "G1")
+        k.add(GP("b", "s", ["agrp": Data([0xFF, 0xFE])])).gives(-50)
+    },
+    Row(122, "text attributes take no number") { k in
+        k.add(GP("a", "s", ["agrp": 5])).gives(-50)
+    },
+    Row(124, "the data can't become text") { k in
+        k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+        k.update(GP("a", "s"), ["data": "string"]).gives(-50)
+        k.update(GP("a", "s"), ["data": NSNull()]).gives(-50)
+        k.update(GP("a", "s"), ["data": 1]).gives(-50)
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+    },
+    Row(125, "the data changes") { k in
+        k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+        k.update(GP("a", "s"), ["data": bytes("y")]).gives(0)
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("y"))
+    },
+    Row(127, "text is not normalized") { k in
+        let composed = "\u{FC}"
+        let decomposed = "u\u{308}"
+        k.add(GP(composed, "s", ["labl": composed])).gives(0)
+        k.copy(genp(["labl": decomposed])).gives(-25300)
+        k.copy(genp(["labl": composed])).gives(0)
+        k.add(GP(decomposed, "s")).gives(0)
+    },
+    Row(128, "case counts") { k in
+        k.add(GP("A", "s")).gives(0)
+        k.copy(genp(["acct": "a"])).gives(-25300)
+    },
+]
+
+@Suite("F. Types of values") struct SectionF {
+    @Test(arguments: Backend.allCases, sectionF)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `14 rows ran`() { #expect(sectionF.count == 14) }
+
+    @Test(arguments: Backend.allCases)
+    func `a value comes back in the type it was given`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let date = Date(timeIntervalSinceReferenceDate: 700_000_123.456)
+        let given: Entries = [
+            "acct": Data([0, 255, 0]), "svce": "", "labl": 7, "desc": "d\u{0}e", "icmt": "\u{1F511}",
+            "gena": Data(), "crtr": 1_668_246_895, "type": "16", "invi": true, "nega": false,
+            "vwht": bytes("view"), "alis": "x",
+        ]
+        k.add(genp(given)).gives(0)
+        k.update(genp(), ["cdat": date]).gives(0)
+        let found = try k.copy(genp(["R.attrs": true])).givesDictionary()
+        #expect(found["acct"] as? Data == Data([0, 255, 0]))
+        #expect(found["svce"] as? String == "")
+        #expect(found["labl"] as? Int == 7)
+        #expect(found["desc"] as? String == "d\u{0}e")
+        #expect(found["icmt"] as? String == "\u{1F511}")
+        #expect(found["gena"] as? Data == Data())
+        #expect(found["crtr"] as? Int == 1_668_246_895)
+        #expect(found["type"] as? Int == 16)
+        #expect(found["invi"] as? Int == 1)
+        #expect(found["nega"] as? Int == 0)
+        #expect(found["vwht"] as? String == "view")
+        #expect(found["cdat"] as? Date == date)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `text in a text attribute may be a UUID`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let identifier = UUID()
+        k.add(GP("a", "s", ["vwht": identifier])).gives(0)
+        let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
+        #expect(found["vwht"] as? String == identifier.uuidString)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a token identifier is text and nothing else`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(GP("a", "s", ["tkid": bytes("t")])).gives(-50)
+        k.copy(genp(["tkid": 1])).gives(-50)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `dates are dates`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(GP("a", "s")).gives(0)
+        k.update(GP("a", "s"), ["cdat": "2020"]).gives(-50)
+        k.update(GP("a", "s"), ["cdat": 5]).gives(-50)
+        k.copy(genp(["mdat": NSNull()])).gives(-50)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `null clears nothing`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(GP("a", "s", ["labl": "x"])).gives(0)
+        for name in ["labl", "acct", "crtr", "agrp", "pdmn", "sync", "tomb"] {
+            k.update(GP("a", "s"), [name: NSNull()]).gives(-50)
+        }
+        k.copy(GP("a", "s", ["labl": "x"])).gives(0)
+    }
+}

@@ -1,0 +1,83 @@
+// SectionI: SecItemDelete.
+
+import Foundation
+import KeychainServices
+import Testing
+
+let sectionI: [Row] = [
+    Row(200, "all matches are deleted") { k in
+        for index in 1...3 { k.add(GP("a\(index)", "s")).gives(0) }
+        k.add(GP("a1", "t")).gives(0)
+        k.delete(genp(["svc": "s"])).gives(0)
+        k.copy(genp(["svc": "s"])).gives(-25300)
+        k.copy(genp(["svc": "t"])).gives(0)
+    },
+    Row(202, "a synchronizable item survives") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.add(GP("a", "s", ["sync": true])).gives(0)
+        k.delete(genp()).gives(0)
+        k.copy(GP("a", "s")).gives(-25300)
+        k.copy(GP("a", "s", ["sync": true])).gives(0)
+    },
+    Row(203, "local and synchronizable items are deleted together when both are meant") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.add(GP("a", "s", ["sync": true])).gives(0)
+        k.delete(genp(["sync": any])).gives(0)
+        k.copy(genp(["sync": any])).gives(-25300)
+    },
+    // Differences.md: iOS answers -50; macOS drops the key, and code outside iOS sends it.
+    Row(205, "a limit of all is what a delete does anyhow") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.add(GP("b", "s")).gives(0)
+        k.delete(genp(["svc": "s", "limit": all])).gives(0)
+        k.copy(genp()).gives(-25300)
+    },
+    Row(206, "a delete takes no other match key") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.delete(GP("a", "s", ["m_CaseInsensitive": true])).gives(-50)
+        k.delete(GP("a", "s", ["limit": one])).gives(-50)
+        k.delete(GP("a", "s", ["limit": 5])).gives(-50)
+        k.delete(GP("a", "s", ["limit": all, "m_CaseInsensitive": true])).gives(-50)
+        k.copy(GP("a", "s")).gives(0)
+    },
+    Row(208, "data is no filter") { k in
+        k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+        k.delete(GP("a", "s", ["data": bytes("zzz")])).gives(0)
+        k.copy(GP("a", "s")).gives(-25300)
+    },
+    Row(209, "a foreign group is refused") { k in
+        k.member(of: "X").add(GP("a", "s")).gives(0)
+        k.delete(genp(["agrp": "X"])).gives(-34018)
+        k.member(of: "X").copy(GP("a", "s")).gives(0)
+    },
+    Row(211, "nothing matches") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.delete(genp(["labl": "nope"])).gives(-25300)
+        k.copy(GP("a", "s")).gives(0)
+    },
+    Row(218, "a locked item is deleted") { k in
+        k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+        try k.keychain.lock()
+        k.delete(GP("a", "s")).gives(0)
+        try k.keychain.unlock()
+        k.copy(GP("a", "s")).gives(-25300)
+    },
+]
+
+@Suite("I. SecItemDelete") struct SectionI {
+    @Test(arguments: Backend.allCases, sectionI)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `9 rows ran`() { #expect(sectionI.count == 9) }
+
+    @Test(arguments: Backend.allCases)
+    func `an empty query deletes nothing`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(GP("a", "s")).gives(0)
+        k.delete([:]).gives(-50)
+        k.delete(["acct": "a"]).gives(-50)
+        k.copy(GP("a", "s")).gives(0)
+        k.delete(genp()).gives(0)
+        k.delete(genp()).gives(-25300)
+    }
+}

@@ -1,0 +1,124 @@
+// SectionK: kSecAttrSynchronizable and tombstones.
+
+import Foundation
+import KeychainServices
+import Testing
+
+private func withSynchronizable(_ k: Client) {
+    k.add(GP("a", "s", ["sync": true, "data": bytes("x")])).gives(0)
+}
+
+/// Adds a synchronizable item and deletes it.
+private func withTombstone(_ k: Client) {
+    withSynchronizable(k)
+    k.delete(GP("a", "s", ["sync": true, "useTomb": true])).gives(0)
+}
+
+let sectionK: [Row] = [
+    Row(241, "a search means local items") { k in
+        withSynchronizable(k)
+        k.copy(GP("a", "s", ["R.data": true])).gives(-25300)
+    },
+    Row(242, "a search for synchronizable items") { k in
+        withSynchronizable(k)
+        try k.copy(GP("a", "s", ["sync": true, "R.data": true])).givesData(bytes("x"))
+        try k.copy(GP("a", "s", ["sync": any, "R.data": true])).givesData(bytes("x"))
+    },
+    Row(244, "a search for local items") { k in
+        withSynchronizable(k)
+        k.copy(GP("a", "s", ["sync": false])).gives(-25300)
+    },
+    Row(245, "an update means local items") { k in
+        withSynchronizable(k)
+        k.update(GP("a", "s"), ["data": bytes("y")]).gives(-25300)
+    },
+    Row(247, "a delete means local items") { k in
+        withSynchronizable(k)
+        k.delete(GP("a", "s")).gives(-25300)
+    },
+    Row(248, "a synchronizable item is deleted as such") { k in
+        withSynchronizable(k)
+        k.delete(GP("a", "s", ["sync": true])).gives(0)
+        k.copy(GP("a", "s", ["sync": any])).gives(-25300)
+    },
+    Row(250, "a number and digits are as good as a boolean") { k in
+        k.add(GP("a", "s", ["sync": 1])).gives(0)
+        k.add(GP("b", "s", ["sync": "1"])).gives(0)
+        for account in ["a", "b"] {
+            k.copy(GP(account, "s")).gives(-25300)
+            k.copy(GP(account, "s", ["sync": true])).gives(0)
+        }
+        k.add(GP("c", "s", ["sync": "yes"])).gives(-50)
+        k.add(GP("c", "s", ["sync": bytes("1")])).gives(-50)
+    },
+    Row(251, "“any” in an add adds a local item") { k in
+        k.add(GP("a", "s", ["sync": any])).gives(0)
+        let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
+        #expect(found["sync"] as? Int == 0)
+    },
+    Row(253, "a tombstone is left when asked for") { k in
+        withTombstone(k)
+        k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
+        k.copy(GP("a", "s", ["sync": true, "tomb": true, "R.data": true])).givesNil()
+    },
+    Row(254, "tombstones are not found unasked") { k in
+        withTombstone(k)
+        k.copy(GP("a", "s", ["sync": true])).gives(-25300)
+        withSynchronizable(k)
+    },
+    Row(256, "a tombstone is deleted as such") { k in
+        withTombstone(k)
+        k.delete(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
+        k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(-25300)
+    },
+    Row(257, "deleting a tombstone may leave one") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.delete(GP("a", "s", ["useTomb": true])).gives(0)
+        k.delete(GP("a", "s", ["tomb": true, "useTomb": true])).gives(0)
+        k.copy(GP("a", "s", ["tomb": true])).gives(0)
+    },
+    Row(259, "a local item leaves no tombstone") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.delete(GP("a", "s")).gives(0)
+        k.copy(GP("a", "s", ["tomb": true])).gives(-25300)
+    },
+    Row(260, "a local item leaves a tombstone when asked to") { k in
+        k.add(GP("a", "s")).gives(0)
+        k.delete(GP("a", "s", ["useTomb": true])).gives(0)
+        k.copy(GP("a", "s", ["tomb": true])).gives(0)
+        k.copy(GP("a", "s")).gives(-25300)
+    },
+]
+
+@Suite("K. Synchronizable items and tombstones") struct SectionK {
+    @Test(arguments: Backend.allCases, sectionK)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `14 rows ran`() { #expect(sectionK.count == 14) }
+
+    // Differences.md: Apple documents this and does not enforce it.
+    @Test(arguments: Backend.allCases, ["aku", "cku", "dku", "akpu"])
+    func `a synchronizable item isn't kept to this device`(
+        on backend: Backend, _ protection: String
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(GP("a", "s", ["sync": true, "pdmn": protection])).gives(-50)
+        let control = try #require(accessControl(protection))
+        k.add(GP("a", "s", ["sync": true, "accc": control])).gives(-50)
+        k.copy(genp(["sync": any])).gives(-25300)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a synchronizable item leaves a tombstone unless told not to`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        withSynchronizable(k)
+        k.delete(GP("a", "s", ["sync": true])).gives(0)
+        k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(0)
+        withSynchronizable(k)
+        k.delete(GP("a", "s", ["sync": true, "useTomb": false])).gives(0)
+        k.copy(GP("a", "s", ["sync": true, "tomb": true])).gives(-25300)
+        k.delete(genp(["useTomb": 1])).gives(-50)
+    }
+}

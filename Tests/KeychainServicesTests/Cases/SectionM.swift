@@ -1,0 +1,110 @@
+// SectionM: protection classes and lock state.
+
+import Foundation
+import KeychainServices
+import Testing
+
+private func withItem(_ k: Client, _ protection: String) {
+    k.add(GP("a", "s", ["pdmn": protection, "data": bytes("x")])).gives(0)
+}
+
+/// An item of a class has the class and its data.
+private func keeps(_ number: Int, _ protection: String) -> Row {
+    Row(number, "an item of class \(protection)") { k in
+        withItem(k, protection)
+        let found = try k.copy(GP("a", "s", ["R.attrs": true, "R.data": true])).givesDictionary()
+        #expect(found["pdmn"] as? String == protection)
+        #expect(found["v_Data"] as? Data == bytes("x"))
+        #expect(found["accc"] as? SecAccessControl == accessControl(protection))
+    }
+}
+
+let sectionM: [Row] = [
+    Row(283, "the class is ak unless given") { k in
+        k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+        let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
+        #expect(found["pdmn"] as? String == "ak")
+    },
+    keeps(286, "ck"),
+    keeps(287, "dk"),
+    keeps(289, "cku"),
+    keeps(290, "dku"),
+    Row(292, "a locked item's data") { k in
+        withItem(k, "ak")
+        try k.keychain.lock()
+        k.copy(GP("a", "s", ["R.data": true])).gives(-25308)
+        k.copy(GP("a", "s", ["R.attrs": true])).gives(-25308)
+    },
+    Row(293, "a locked item's existence") { k in
+        withItem(k, "ak")
+        try k.keychain.lock()
+        k.copy(GP("a", "s")).gives(-25308)
+    },
+    Row(295, "an item that is readable always") { k in
+        withItem(k, "dk")
+        try k.keychain.lock()
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+        try k.keychain.restart()
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+    },
+    Row(296, "an item before the first unlock") { k in
+        withItem(k, "ck")
+        try k.keychain.restart()
+        k.copy(GP("a", "s", ["R.data": true])).gives(-25308)
+        try k.keychain.unlock()
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+        try k.keychain.lock()
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+    },
+    Row(298, "no item of a locked class is added") { k in
+        try k.keychain.lock()
+        k.add(GP("a", "s", ["pdmn": "ak"])).gives(-25308)
+        try k.keychain.unlock()
+        k.copy(GP("a", "s")).gives(-25300)
+    },
+    Row(299, "being locked wins over being a duplicate") { k in
+        withItem(k, "ak")
+        try k.keychain.lock()
+        k.add(GP("a", "s", ["pdmn": "ak"])).gives(-25308)
+    },
+    Row(301, "an item of an unlocked class is added while locked") { k in
+        try k.keychain.lock()
+        k.add(GP("a", "s", ["pdmn": "ck", "data": bytes("x")])).gives(0)
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+    },
+    Row(302, "a locked item is not skipped") { k in
+        k.add(GP("a", "s", ["pdmn": "ak"])).gives(0)
+        k.add(GP("b", "s", ["pdmn": "ck"])).gives(0)
+        try k.keychain.lock()
+        k.copy(genp(["svc": "s", "limit": all, "R.attrs": true])).gives(-25308)
+    },
+    Row(304, "unlocked again") { k in
+        withItem(k, "ak")
+        try k.keychain.lock()
+        try k.keychain.unlock()
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+    },
+    // Differences.md: of Apple's two answers, that of the current source.
+    Row(305, "an item that needs a passcode without there being one") { k in
+        try k.keychain.removePasscode()
+        k.add(GP("a", "s", ["pdmn": "akpu"])).gives(-25293)
+        k.copy(GP("a", "s")).gives(-25300)
+    },
+    // Row 307 differs: the item goes together with the passcode. Differences.md.
+    Row(308, "items that need a passcode are gone with it for good") { k in
+        withItem(k, "akpu")
+        k.add(GP("b", "s")).gives(0)
+        try k.keychain.removePasscode()
+        try k.keychain.setPasscode()
+        k.copy(GP("a", "s")).gives(-25300)
+        k.copy(GP("b", "s")).gives(0)
+        withItem(k, "akpu")
+    },
+]
+
+@Suite("M. Protection classes and lock state") struct SectionM {
+    @Test(arguments: Backend.allCases, sectionM)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `16 rows ran`() { #expect(sectionM.count == 16) }
+}

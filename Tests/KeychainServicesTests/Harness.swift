@@ -1,0 +1,46 @@
+// Harness: keychains to run the behaviour cases against, and how a test makes one.
+
+import KeychainEngine
+import KeychainModel
+import KeychainServices
+import Testing
+
+/// A keychain under test, with what a person or the system does to it.
+protocol KeychainUnderTest: AnyObject {
+    var service: any KeychainService { get }
+
+    /// Forgets the keys of what is readable while unlocked only.
+    func lock() throws
+    func unlock() throws
+    /// Closes the keychain and opens it as after a start of the device, before the first unlock.
+    func restart() throws
+    func setPasscode() throws
+    func removePasscode() throws
+}
+
+/// A kind of keychain.
+enum Backend: CaseIterable, CustomTestStringConvertible {
+    case model
+
+    var testDescription: String { "\(self)" }
+
+    /// An empty, unlocked keychain with a passcode.
+    func open() throws -> any KeychainUnderTest {
+        switch self {
+        case .model: ModelUnderTest()
+        }
+    }
+}
+
+/// The in-memory keychain, which says what the cases mean without any storage.
+private final class ModelUnderTest: KeychainUnderTest {
+    private let keychain = ModelKeychain()
+
+    var service: any KeychainService { keychain }
+
+    func lock() { keychain.set(.locked) }
+    func unlock() { keychain.set(.unlocked) }
+    func restart() { keychain.set(.beforeFirstUnlock) }
+    func setPasscode() { keychain.setPasscode(true) }
+    func removePasscode() { keychain.setPasscode(false) }
+}

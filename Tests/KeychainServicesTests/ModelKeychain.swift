@@ -1,0 +1,223 @@
+// ModelKeychain: the keychain as its contract says it, in an array. It stores nothing, and it is
+// what the real one is compared with.
+
+import FoundationEssentials
+import KeychainModel
+import Synchronization
+
+final class ModelKeychain: KeychainService {
+    enum LockState {
+        case beforeFirstUnlock
+        case locked
+        case unlocked
+    }
+
+    fileprivate struct State {
+        var items: [Item] = []
+        var lockState = LockState.unlocked
+        var hasPasscode = true
+        var now = 700_000_000.0
+    }
+
+    private let state = Mutex(State())
+
+    func set(_ lockState: LockState) {
+        state.withLock { $0.lockState = lockState }
+    }
+
+    func setPasscode(_ isSet: Bool) {
+        state.withLock {
+            $0.hasPasscode = isSet
+            if !isSet { $0.items.removeAll { $0.protection == .whenPasscodeSetThisDeviceOnly } }
+        }
+    }
+
+    func add(_ new: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
+        let group = try Self.writableGroup(new.accessGroup, caller)
+        return try state.withLock { (state) throws(KeychainFailure) in
+            try state.checkAvailable(new.protection)
+            var item = Item(
+                itemClass: new.itemClass, reference: .random(), attributes: new.attributes,
+                accessGroup: group, protection: new.protection,
+                isSynchronizable: new.isSynchronizable, isTombstone: new.isTombstone,
+                hasData: new.data != nil, data: new.data)
+            try state.makeRoom(for: item)
+            state.now += 1
+            item.attributes[.creationDate] = .date(state.now)
+            item.attributes[.modificationDate] = .date(state.now)
+            state.items.append(item)
+            return item
+        }
+    }
+
+    func find(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        try Self.check(query, caller)
+        return try state.withLock { (state) throws(KeychainFailure) in
+            let matches = state.items.filter { Self.matches($0, query, caller) }
+                .prefix(retrieval.limit ?? .max)
+            if matches.isEmpty { throw .itemNotFound }
+            for item in matches { try state.checkAvailable(item.protection) }
+            return matches.map {
+                var item = $0
+                if !retrieval.includesData { item.data = nil }
+                return item
+            }
+        }
+    }
+
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try Self.check(query, caller)
+        let group: String? =
+            if let named = changes.accessGroup {
+                try Self.writableGroup(named, caller)
+            } else { nil }
+        return try state.withLock { (state) throws(KeychainFailure) in
+            var copy = state
+            let matches = state.items.filter { Self.matches($0, query, caller) }
+            if matches.isEmpty { throw .itemNotFound }
+            for old in matches {
+                try copy.checkAvailable(old.protection)
+                var new = old
+                new.attributes.merge(changes.attributes) { $1 }
+                copy.now += 1
+                new.attributes[.modificationDate] = .date(copy.now)
+                new.accessGroup = group ?? old.accessGroup
+                new.protection = changes.protection ?? old.protection
+                new.isSynchronizable = changes.isSynchronizable ?? old.isSynchronizable
+                new.isTombstone = changes.isTombstone ?? old.isTombstone
+                new.data = changes.data ?? old.data
+                new.hasData = new.data != nil
+                try copy.checkAvailable(new.protection)
+                if PrimaryKey(of: new) != PrimaryKey(of: old) {
+                    try copy.makeRoom(for: new)
+                    if old.isSynchronizable, !old.isTombstone {
+                        copy.items.append(Self.tombstone(of: old))
+                    }
+                }
+                for index in copy.items.indices where copy.items[index].reference == old.reference {
+                    copy.items[index] = new
+                }
+            }
+            state = copy
+            return matches.count
+        }
+    }
+
+    func delete(
+        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try Self.check(query, caller)
+        return try state.withLock { (state) throws(KeychainFailure) in
+            let matches = state.items.filter { Self.matches($0, query, caller) }
+            if matches.isEmpty { throw .itemNotFound }
+            for item in matches {
+                state.items.removeAll { $0.reference == item.reference }
+                let leavesTombstone =
+                    switch tombstones {
+                    case .always: true
+                    case .never: false
+                    case .automatic: item.isSynchronizable && !item.isTombstone
+                    }
+                if leavesTombstone { state.items.append(Self.tombstone(of: item)) }
+            }
+            return matches.count
+        }
+    }
+
+    // MARK: - Access
+
+    private static func check(
+        _ query: ItemQuery, _ caller: AccessGroups
+    ) throws(KeychainFailure) {
+        if let group = query.accessGroup, !caller.contains(group) {
+            throw .missingEntitlement("The group is not the caller's.")
+        }
+    }
+
+    private static func writableGroup(
+        _ named: String?, _ caller: AccessGroups
+    ) throws(KeychainFailure) -> String {
+        guard let group = named ?? caller.defaultGroup, caller.canWrite(group) else {
+            throw .missingEntitlement("The group is not the caller's.")
+        }
+        return group
+    }
+
+    // MARK: - Matching
+
+    private static func matches(
+        _ item: Item, _ query: ItemQuery, _ caller: AccessGroups
+    ) -> Bool {
+        guard item.itemClass == query.itemClass, caller.contains(item.accessGroup),
+            query.accessGroup.map({ $0 == item.accessGroup }) ?? true,
+            query.protection.map({ $0 == item.protection }) ?? true,
+            query.isSynchronizable.map({ $0 == item.isSynchronizable }) ?? true,
+            query.isTombstone == item.isTombstone,
+            query.reference.map({ $0 == item.reference }) ?? true
+        else { return false }
+        for (attribute, value) in query.attributes {
+            let present = item.attributes[attribute] ?? .empty(of: attribute.kind)
+            guard present.isEqual(to: value) else { return false }
+        }
+        if let host = query.hostOrSubdomain {
+            guard case .string(let server) = item.attributes[.server] else { return false }
+            return server == host || server.hasSuffix("." + host)
+        }
+        return true
+    }
+
+    private static func tombstone(of item: Item) -> Item {
+        var tombstone = item
+        tombstone.reference = .random()
+        tombstone.isTombstone = true
+        tombstone.data = nil
+        tombstone.hasData = false
+        return tombstone
+    }
+}
+
+extension ModelKeychain.State {
+    fileprivate func checkAvailable(_ protection: ProtectionClass) throws(KeychainFailure) {
+        let isAvailable =
+            switch protection.availability {
+            case .always: true
+            case .afterFirstUnlock: lockState != .beforeFirstUnlock
+            case .whileUnlocked: lockState == .unlocked
+            }
+        guard isAvailable else { throw .locked(protection) }
+        if protection == .whenPasscodeSetThisDeviceOnly, !hasPasscode {
+            throw KeychainFailure(.authFailed, "There is no passcode.")
+        }
+    }
+
+    /// Takes a tombstone with the primary key out of the way.
+    fileprivate mutating func makeRoom(for new: Item) throws(KeychainFailure) {
+        let key = PrimaryKey(of: new)
+        for item in items where item.reference != new.reference && PrimaryKey(of: item) == key {
+            guard item.isTombstone else { throw .duplicateItem }
+        }
+        items.removeAll { $0.reference != new.reference && PrimaryKey(of: $0) == key }
+    }
+}
+
+/// What makes an item unique.
+private struct PrimaryKey: Hashable {
+    let itemClass: ItemClass
+    let accessGroup: String
+    let isSynchronizable: Bool
+    let values: [[UInt8]]
+
+    init(of item: Item) {
+        itemClass = item.itemClass
+        accessGroup = item.accessGroup
+        isSynchronizable = item.isSynchronizable
+        let keys = [itemClass.firstKey, itemClass.secondKey] + itemClass.otherKeys
+        values = keys.map {
+            (item.attributes[$0] ?? .empty(of: $0.kind)).comparisonBytes
+        }
+    }
+}
