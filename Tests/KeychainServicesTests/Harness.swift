@@ -1,5 +1,7 @@
 // Harness: keychains to run the behaviour cases against, and how a test makes one.
 
+import Foundation
+import KeychainCrypto
 import KeychainEngine
 import KeychainModel
 import KeychainServices
@@ -21,6 +23,7 @@ protocol KeychainUnderTest: AnyObject {
 /// A kind of keychain.
 enum Backend: CaseIterable, CustomTestStringConvertible {
     case model
+    case embeddedEngine
 
     var testDescription: String { "\(self)" }
 
@@ -28,6 +31,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
     func open() throws -> any KeychainUnderTest {
         switch self {
         case .model: ModelUnderTest()
+        case .embeddedEngine: try EngineUnderTest()
         }
     }
 }
@@ -43,4 +47,35 @@ private final class ModelUnderTest: KeychainUnderTest {
     func restart() { keychain.set(.beforeFirstUnlock) }
     func setPasscode() { keychain.setPasscode(true) }
     func removePasscode() { keychain.setPasscode(false) }
+}
+
+/// The engine on a folder of its own that goes with the test.
+final class EngineUnderTest: KeychainUnderTest {
+    let directory: String
+    private var engine: KeychainEngine
+    private let passcode = SecretBytes(copying: Array("passcode".utf8))
+
+    var service: any KeychainService { engine }
+
+    init() throws {
+        directory = NSTemporaryDirectory() + "keychain-cases-" + UUID().uuidString
+        engine = try KeychainEngine.open(directory: directory, options: .testing)
+        try engine.setPasscode(passcode)
+    }
+
+    deinit {
+        engine.close()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    func lock() throws { try engine.lock() }
+    func unlock() throws { try engine.unlock(passcode: passcode) }
+
+    func restart() throws {
+        engine.close()
+        engine = try KeychainEngine.open(directory: directory, options: .testing)
+    }
+
+    func setPasscode() throws { try engine.setPasscode(passcode) }
+    func removePasscode() throws { try engine.removePasscode(passcode) }
 }
