@@ -68,7 +68,8 @@ let package = Package(
         .testTarget(
             name: "KeychainServicesTests",
             dependencies: [
-                "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+                "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainStore",
+                "KeychainEngine",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -4,7 +4,7 @@ import Foundation
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel
-import KeychainServices
+import KeychainStore
 import Testing
 
 /// A keychain under test, with what a person or the system does to it.
@@ -53,6 +53,7 @@ private final class ModelUnderTest: KeychainUnderTest {
 final class EngineUnderTest: KeychainUnderTest {
     let directory: String
     private var engine: KeychainEngine
+    private var isOpen = true
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
     var service: any KeychainService { engine }
@@ -64,18 +65,57 @@ final class EngineUnderTest: KeychainUnderTest {
     }
 
     deinit {
-        engine.close()
+        close()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
     func lock() throws { try engine.lock() }
     func unlock() throws { try engine.unlock(passcode: passcode) }
 
+    func close() {
+        if isOpen { engine.close() }
+        isOpen = false
+    }
+
     func restart() throws {
-        engine.close()
+        close()
         engine = try KeychainEngine.open(directory: directory, options: .testing)
+        isOpen = true
     }
 
     func setPasscode() throws { try engine.setPasscode(passcode) }
     func removePasscode() throws { try engine.removePasscode(passcode) }
+
+    // MARK: - Damage
+
+    func path(_ file: StoreFolder.File) -> String { directory + "/" + file.rawValue }
+
+    /// Rewrites every row as something else, with a header that agrees: what only the tags of the
+    /// row itself can show.
+    func tamper(_ change: ([SealedRow]) -> [SealedRow]) throws {
+        let everything = RowSearch(
+            ItemQuery(itemClass: .genericPassword), visibleTo: AccessGroups(["*"]),
+            index: engine.store.index)
+        let generation = try engine.store.header().keybagGeneration
+        _ = try engine.store.write(keybagGeneration: generation) {
+            transaction throws(KeychainFailure) in
+            let rows = try transaction.rows(everything, includesSecret: true).compactMap { found in
+                if case .row(let row) = found { row } else { nil }
+            }
+            for (old, new) in zip(rows, change(rows)) {
+                try transaction.replace(old, with: new, replacesSecret: true)
+            }
+        }
+    }
+
+    /// Flips a bit in the sealed attributes of every row.
+    func damageAttributes() throws {
+        try tamper { rows in
+            rows.map { row in
+                var row = row
+                row.metadata[row.metadata.startIndex + row.metadata.count / 2] ^= 1
+                return row
+            }
+        }
+    }
 }

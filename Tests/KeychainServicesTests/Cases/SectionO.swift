@@ -1,0 +1,125 @@
+// SectionO: damage, as far as it shows in the answers of the four functions. The model keeps
+// nothing that could be damaged, so the rows run over the engine alone.
+
+import Foundation
+import KeychainModel
+import KeychainServices
+import KeychainStore
+import Testing
+
+/// A row of section O: it needs the engine's files.
+struct DamageRow: Sendable, CustomTestStringConvertible {
+    let number: Int
+    let title: String
+    let body: @Sendable (Client, EngineUnderTest) throws -> Void
+
+    init(
+        _ number: Int, _ title: String,
+        _ body: @escaping @Sendable (Client, EngineUnderTest) throws -> Void
+    ) {
+        self.number = number
+        self.title = title
+        self.body = body
+    }
+
+    var testDescription: String { "\(number): \(title)" }
+}
+
+private func withItem(_ k: Client) {
+    k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+}
+
+let sectionO: [DamageRow] = [
+    DamageRow(340, "a keychain whose mode is restored is usable again") { k, engine in
+        withItem(k)
+        engine.close()
+        try setMode(0o644, of: engine.path(.database))
+        #expect(throws: KeychainFailure.self) { try engine.restart() }
+        try setMode(0o600, of: engine.path(.database))
+        try engine.restart()
+        try engine.unlock()
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+    },
+    // Differences.md: Apple puts an empty database in its place.
+    DamageRow(341, "a database of garbage is not available and not replaced") { k, engine in
+        withItem(k)
+        engine.close()
+        let garbage = Data(repeating: 0xA5, count: 64 << 10)
+        try garbage.write(to: URL(fileURLWithPath: engine.path(.database)))
+        try setMode(0o600, of: engine.path(.database))
+        for _ in 1...2 {
+            let failure = #expect(throws: KeychainFailure.self) { try engine.restart() }
+            #expect(failure?.status == .notAvailable)
+        }
+        #expect(FileManager.default.contents(atPath: engine.path(.database)) == garbage)
+    },
+    // Differences.md: Apple answers -25300 and deletes the row.
+    DamageRow(343, "a damaged item is reported and stays") { k, engine in
+        withItem(k)
+        try engine.damageAttributes()
+        for _ in 1...2 {
+            k.copy(GP("a", "s", ["R.data": true])).gives(-26275)
+            k.copy(GP("a", "s", ["R.attrs": true, "limit": all])).gives(-26275)
+        }
+        try engine.damageAttributes()
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
+    },
+    DamageRow(344, "an add takes the place of a damaged item") { k, engine in
+        withItem(k)
+        try engine.damageAttributes()
+        k.add(GP("a", "s", ["data": bytes("y")])).gives(0)
+        try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("y"))
+    },
+    DamageRow(349, "a duplicate leaves the keys as they were") { k, engine in
+        withItem(k)
+        let before = FileManager.default.contents(atPath: engine.path(.keybag))
+        k.add(GP("a", "s", ["data": bytes("y"), "pdmn": "cku"])).gives(-25299)
+        #expect(before != nil)
+        #expect(FileManager.default.contents(atPath: engine.path(.keybag)) == before)
+    },
+    // Differences.md: Apple answers -25300.
+    DamageRow(350, "halves of two items can't be mixed") { k, engine in
+        withItem(k)
+        k.add(GP("b", "s", ["data": bytes("y")])).gives(0)
+        try engine.tamper { rows in
+            var mixed = rows
+            mixed[0].secret = rows[1].secret
+            mixed[1].secret = rows[0].secret
+            return mixed
+        }
+        k.copy(GP("a", "s", ["R.data": true])).gives(-26275)
+        k.copy(GP("b", "s", ["R.data": true])).gives(-26275)
+    },
+    // Differences.md: Apple answers -25300 and deletes the row. A row of section H.
+    DamageRow(190, "a damaged item can't be updated, and an add takes its place") { k, engine in
+        withItem(k)
+        try engine.damageAttributes()
+        k.update(GP("a", "s"), ["labl": "L"]).gives(-26275)
+        k.add(GP("a", "s", ["data": bytes("y")])).gives(0)
+        k.update(GP("a", "s"), ["labl": "L"]).gives(0)
+    },
+]
+
+private func setMode(_ mode: Int, of path: String) throws {
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+}
+
+@Suite("O. Damage") struct SectionO {
+    @Test(arguments: sectionO)
+    func row(_ row: DamageRow) throws {
+        let engine = try EngineUnderTest()
+        try row.body(Client(engine, groups: ["G1", "G2"]), engine)
+    }
+
+    @Test func `7 rows ran`() { #expect(sectionO.count == 7) }
+
+    @Test func `a damaged item doesn't hide a whole one`() throws {
+        let engine = try EngineUnderTest()
+        let k = Client(engine, groups: ["G1"])
+        withItem(k)
+        try engine.damageAttributes()
+        k.add(GP("b", "s", ["data": bytes("y")])).gives(0)
+        let found = try k.copy(genp(["svc": "s", "R.attrs": true, "limit": all])).givesArray(1)
+        #expect((found.first as? Entries)?["acct"] as? String == "b")
+    }
+}
