@@ -1,0 +1,89 @@
+// Changes that depend on the present value.
+//   (1) A change names the modification date of the value it was made from. Every change moves
+//       the date forward, so a change made from an outdated value matches nothing.
+//   (2) An attempt that matches nothing is repeated from the start only after somebody else's
+//       change; one of all attempts that run at the same time succeeds.
+
+extension Keychain {
+    /// Changes a value depending on the present one, as one step for everybody else.
+    ///
+    /// ```swift
+    /// try keychain.update(.loginCount) { count in
+    ///     count = (count ?? 0) + 1
+    /// }
+    /// ```
+    ///
+    /// No change of another thread or process is lost or comes between. If somebody else changes
+    /// the value meanwhile, the closure runs again with the new value: it can run **more than
+    /// once**, and only what it did the last time counts. Keep side effects out of it.
+    ///
+    /// If the value has the same bytes afterwards, nothing is written. When this throws, the
+    /// keychain is as it was.
+    ///
+    /// - Parameters:
+    ///   - key: The name of the value.
+    ///   - body: Gets the value, nil if there is none. It leaves the value to save or, to delete
+    ///     the item, nil.
+    /// - Returns: What the closure returned the last time.
+    /// - Throws: ``KeychainError`` as for ``load(_:)-(KeychainKey<Value>)`` and
+    ///   ``save(_:for:)-(Value,KeychainKey<Value>)``, or what the closure throws.
+    ///
+    /// The corresponding calls are `SecItemCopyMatching` and then `SecItemUpdate` or
+    /// `SecItemDelete` with the found `kSecAttrModificationDate` in the query, or `SecItemAdd`.
+    @discardableResult
+    public func update<Value: Sendable, Result>(
+        _ key: KeychainKey<Value>, _ body: (inout Value?) throws -> Result
+    ) throws -> Result {
+        let access = access(.update, key.account)
+        var stall = StallGuard()
+        while true {
+            let present = try access.loadVersion()
+            var value: Value?
+            if let present { value = try access.decode(present.data, key) }
+            let result = try body(&value)
+            var contents: ItemContents?
+            if let value { contents = try access.encode(value, key, in: self) }
+            if try access.replace(present, contents) { return result }
+            guard stall.mayRepeat(after: present?.version) else { throw access.unsettled }
+        }
+    }
+
+    /// Replaces a value if it is still what the caller takes it for.
+    ///
+    /// - Parameters:
+    ///   - expected: What the value must be. nil: there must be none.
+    ///   - desired: What to save instead. nil: nothing; the item is deleted.
+    ///   - key: The name of the value.
+    /// - Returns: Whether the value was as expected and is now as desired, and the value that
+    ///   was found.
+    /// - Throws: ``KeychainError`` as for ``load(_:)-(KeychainKey<Value>)`` and
+    ///   ``save(_:for:)-(Value,KeychainKey<Value>)``.
+    ///
+    /// The corresponding calls are those of ``update(_:_:)``.
+    @discardableResult
+    public func compareExchange<Value: Equatable & Sendable>(
+        expected: Value?, desired: Value?, for key: KeychainKey<Value>
+    ) throws -> (exchanged: Bool, original: Value?) {
+        try update(key) { value in
+            let original = value
+            guard original == expected else { return (false, original) }
+            value = desired
+            return (true, original)
+        }
+    }
+}
+
+/// Ends a repetition that gets nowhere.
+///
+/// An attempt may fail as often as somebody else changes the item. But if it fails although the
+/// item is the same as before, the keychain doesn't find what it has just given, and never will.
+private struct StallGuard {
+    private var last: Double??
+    private var repeats = 0
+
+    mutating func mayRepeat(after version: Double?) -> Bool {
+        repeats = last == .some(version) ? repeats + 1 : 0
+        last = .some(version)
+        return repeats < ItemAccess.attemptLimit
+    }
+}

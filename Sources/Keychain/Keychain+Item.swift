@@ -1,0 +1,36 @@
+// Keychain.Item: what is known about an item without reading its secret.
+
+public import Foundation
+
+extension Keychain {
+    /// The attributes of an item. The secret is not among them and was not read.
+    public struct Item: Hashable, Sendable {
+        /// Whose item it is: the account of its key (`kSecAttrAccount`).
+        public let account: String
+
+        /// The name for people (`kSecAttrLabel`), if it has one.
+        public let label: String?
+
+        /// When the item was added. Saving over it keeps this.
+        public let creationDate: Date
+
+        /// When the item was last changed. Every change moves it forward.
+        public let modificationDate: Date
+
+        /// When the item can be read.
+        public let accessibility: Accessibility
+
+        /// Whether the item is synchronizable.
+        public let isSynchronizable: Bool
+
+        /// The access group that the item is in.
+        public let accessGroup: String
+
+        /// What stays the same about the item for as long as it exists
+        /// (`kSecValuePersistentRef`).
+        ///
+        /// Saving over the item keeps it; deleting and adding gives a new one. It grants no
+        /// access.
+        public let persistentReference: Data
+    }
+}

@@ -1,0 +1,57 @@
+// The items of a keychain without their secrets, and all of them at once.
+
+extension Keychain {
+    /// The attributes of an item.
+    ///
+    /// No secret is read.
+    ///
+    /// - Parameter key: The name of the item.
+    /// - Returns: The attributes; nil if there is no such item.
+    /// - Throws: ``KeychainError`` with a status of the keychain.
+    public func item<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Item? {
+        try item(key.account)
+    }
+
+    /// The attributes of the item of an account; nil if there is none.
+    ///
+    /// No secret is read.
+    ///
+    /// - Throws: ``KeychainError`` with a status of the keychain.
+    public func item(_ account: String) throws -> Item? {
+        try access(.list, account).attributes()
+    }
+
+    /// The attributes of all items of this keychain, in no particular order.
+    ///
+    /// No secret is read.
+    ///
+    /// - Throws: ``KeychainError``, with code ``KeychainError/Code/interactionNotAllowed`` if
+    ///   one of the items is locked, or any status of the keychain.
+    ///
+    /// The corresponding call is `SecItemCopyMatching` with a limit of all.
+    public func items() throws -> [Item] {
+        do {
+            return try database.backend.list(namespace)
+        } catch {
+            throw KeychainError(error, .list, service, nil)
+        }
+    }
+
+    /// Deletes all items of this keychain: those of its service, in its access group.
+    ///
+    /// When it throws, nothing was deleted. Items of other services, of other groups and, for a
+    /// keychain of local items, synchronizable ones stay.
+    ///
+    /// - Returns: How many there were. On Apple platforms they are counted just before.
+    /// - Throws: ``KeychainError`` with a status of the keychain.
+    ///
+    /// The corresponding call is `SecItemDelete`.
+    @discardableResult
+    public func removeAll() throws -> Int {
+        do {
+            return try database.backend.deleteAll(namespace)
+        } catch {
+            throw KeychainError(error, .delete, service, nil)
+        }
+    }
+}

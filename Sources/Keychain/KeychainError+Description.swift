@@ -1,0 +1,103 @@
+// The texts of a KeychainError, for people and for logs. None holds a value or a name.
+
+public import Foundation
+
+extension KeychainError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Operation and code, such as "KeychainError: load: interactionNotAllowed (-25308)".
+    public var description: String {
+        if let operation {
+            "KeychainError: \(operation): \(code)"
+        } else {
+            "KeychainError: \(code)"
+        }
+    }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+}
+
+extension KeychainError: CustomReflectable {
+    /// A mirror of operation, code and the type of the underlying error, and of nothing else.
+    public var customMirror: Mirror {
+        var children: [Mirror.Child] = [("code", code.description)]
+        if let operation { children.append(("operation", operation.rawValue)) }
+        if let underlyingError {
+            children.append(("underlyingErrorType", "\(type(of: underlyingError))"))
+        }
+        return Mirror(self, children: children, displayStyle: .struct)
+    }
+}
+
+extension KeychainError: LocalizedError {
+    /// What was to be done and why it was not, in a sentence.
+    public var errorDescription: String? {
+        let aim =
+            switch operation {
+            case .save: "The secret could not be saved"
+            case .load: "The secret could not be loaded"
+            case .delete: "The secret could not be deleted"
+            case .list: "The secrets could not be listed"
+            case .update: "The secret could not be changed"
+            case .administer: "The keychain could not do this"
+            default: "The keychain could not do this"
+            }
+        return "\(aim): \(cause) (\(code.rawValue))."
+    }
+
+    /// What happened, where more is known than ``errorDescription`` says.
+    public var failureReason: String? { detail }
+
+    /// What a person or the program can do about it.
+    public var recoverySuggestion: String? {
+        switch code {
+        case .interactionNotAllowed: "Unlock the device or the keychain and try again."
+        case .authFailed: "Check the passcode and try again."
+        case .userCanceled: "Try again and confirm."
+        case .missingEntitlement:
+            "Add the access group to the keychain-access-groups entitlement of the program."
+        case .diskFull: "Make space on the disk and try again."
+        case .readOnly, .ioError:
+            "Check that the keychain's folder can be written and try again."
+        case .decode: "Check the keychain and set damaged items aside. Nothing was deleted."
+        case .notAvailable, .invalidKeychain: "Check the keychain. Nothing was deleted."
+        case .wrongVersion: "Update this program."
+        case .duplicateItem: "Save over the item, or use another name."
+        case .invalidData, .decodingFailed, .dataConversionFailed:
+            "Load the secret as what it was saved as. It is still in the keychain."
+        case .secureEnclaveUnavailable: "Use a device with a Secure Enclave."
+        case .param, .noSuchAttribute, .noSuchClass, .unimplemented, .encodingFailed:
+            "Correct the program."
+        default: nil
+        }
+    }
+
+    private var cause: String {
+        switch code {
+        case .unimplemented: "this is not implemented here"
+        case .diskFull: "the disk is full"
+        case .ioError: "reading or writing failed"
+        case .param: "the request makes no sense"
+        case .allocate: "there is not enough memory"
+        case .userCanceled: "it was cancelled"
+        case .notAvailable: "the keychain is not available"
+        case .readOnly: "the keychain can't be changed"
+        case .authFailed: "the passcode or the proof of identity was wrong"
+        case .invalidKeychain: "the file is no keychain"
+        case .duplicateItem: "there is one already"
+        case .itemNotFound: "there is no such item"
+        case .noSuchAttribute: "there is no such attribute"
+        case .noSuchClass: "there is no such class of items"
+        case .interactionNotAllowed: "the device or the keychain is locked"
+        case .wrongVersion: "the keychain was written by a later version"
+        case .decode: "the item is damaged"
+        case .internalError: "the keychain is at fault"
+        case .missingEntitlement: "the program may not use this access group"
+        case .invalidData: "the stored bytes have the wrong form"
+        case .encodingFailed: "the value could not be turned into bytes"
+        case .decodingFailed: "the stored bytes are no value of this type"
+        case .dataConversionFailed: "the stored bytes are no text"
+        case .secureEnclaveUnavailable: "there is no Secure Enclave that can be used"
+        default: "the keychain reported an unexpected status"
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// The keys of CryptoKit as keychain values.
+
+public import Crypto
+public import Foundation
+
+extension SymmetricKey: KeychainValue {
+    /// A key of stored bytes.
+    ///
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if there are
+    ///   none. Any other size is a key: check `bitCount` where only one size will do.
+    public init(keychainData: Data) throws {
+        guard !keychainData.isEmpty else { throw KeychainError(.invalidData) }
+        self.init(data: keychainData)
+    }
+
+    /// The bytes of the key, in a copy.
+    public var keychainData: Data {
+        // SAFETY: the buffer is valid during the call, and its bytes are copied in it.
+        unsafe withUnsafeBytes { unsafe Data($0) }
+    }
+}
+
+/// A private key that is its raw bytes.
+///
+/// CryptoKit's keys have these two members, and no protocol that says so.
+public protocol RawPrivateKey: KeychainValue {
+    /// A key of its raw bytes.
+    init<Bytes: ContiguousBytes>(rawRepresentation: Bytes) throws
+    /// The raw bytes of the key.
+    var rawRepresentation: Data { get }
+}
+
+extension RawPrivateKey {
+    /// A key of stored raw bytes.
+    ///
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/invalidData`` if they are no
+    ///   key of this kind.
+    public init(keychainData: Data) throws {
+        do {
+            try self.init(rawRepresentation: keychainData)
+        } catch {
+            throw KeychainError(.invalidData, underlyingError: error)
+        }
+    }
+
+    /// The raw bytes of the key.
+    public var keychainData: Data { rawRepresentation }
+}
+
+extension Curve25519.Signing.PrivateKey: RawPrivateKey {}
+extension Curve25519.KeyAgreement.PrivateKey: RawPrivateKey {}
+extension P256.Signing.PrivateKey: RawPrivateKey {}
+extension P256.KeyAgreement.PrivateKey: RawPrivateKey {}
+extension P384.Signing.PrivateKey: RawPrivateKey {}
+extension P384.KeyAgreement.PrivateKey: RawPrivateKey {}
+extension P521.Signing.PrivateKey: RawPrivateKey {}
+extension P521.KeyAgreement.PrivateKey: RawPrivateKey {}

@@ -1,0 +1,138 @@
+// SecItemBackend: requests as dictionaries through the SecItem functions.
+//   (1) The only backend on Apple platforms. It is the same code everywhere, so that what runs
+//       there is tested on Linux too.
+
+import Foundation
+import KeychainServices
+
+/// Keeps the items behind the SecItem functions.
+struct SecItemBackend: Backend {
+    /// Calls a function in the surroundings it needs: on Linux a test names the keychain here.
+    var scope: @Sendable (() -> OSStatus) -> OSStatus = { $0() }
+
+    func load(_ item: ItemSelector) throws(BackendFailure) -> Data? {
+        let found = try search(SecItemQuery.search(item, data: true, attributes: false))
+        guard let found else { return nil }
+        // An item without a secret gives no result, and success.
+        guard let object = found.object else { return Data() }
+        guard let data = object as? Data else { throw Self.unexpectedResult }
+        return data
+    }
+
+    func loadVersion(_ item: ItemSelector) throws(BackendFailure) -> VersionedData? {
+        let found = try search(SecItemQuery.search(item, data: true, attributes: true))
+        guard let found else { return nil }
+        guard let dictionary = found.object as? NSDictionary,
+            let date = dictionary[kSecAttrModificationDate] as? Date
+        else { throw Self.unexpectedResult }
+        return VersionedData(
+            data: dictionary[kSecValueData] as? Data ?? Data(),
+            version: date.timeIntervalSinceReferenceDate)
+    }
+
+    func attributes(_ item: ItemSelector) throws(BackendFailure) -> Keychain.Item? {
+        let found = try search(SecItemQuery.search(item, data: false, attributes: true))
+        guard let found else { return nil }
+        guard let dictionary = found.object as? NSDictionary else { throw Self.unexpectedResult }
+        return try Self.attributes(dictionary)
+    }
+
+    func list(_ namespace: Namespace) throws(BackendFailure) -> [Keychain.Item] {
+        guard let found = try search(SecItemQuery.list(namespace)) else { return [] }
+        guard let dictionaries = found.object as? NSArray else { throw Self.unexpectedResult }
+        var items: [Keychain.Item] = []
+        items.reserveCapacity(dictionaries.count)
+        for object in dictionaries {
+            guard let dictionary = object as? NSDictionary else { throw Self.unexpectedResult }
+            items.append(try Self.attributes(dictionary))
+        }
+        return items
+    }
+
+    func add(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
+        let addition = SecItemQuery.addition(item, contents) as CFDictionary
+        // SAFETY: no result is asked for, and none is written.
+        let status = scope { unsafe SecItemAdd(addition, nil) }
+        return try Self.answer(status, no: errSecDuplicateItem)
+    }
+
+    func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
+        let query = SecItemQuery.item(item) as CFDictionary
+        let changes = SecItemQuery.changes(contents) as CFDictionary
+        let status = scope { SecItemUpdate(query, changes) }
+        return try Self.answer(status, no: errSecItemNotFound)
+    }
+
+    func delete(_ item: ItemSelector) throws(BackendFailure) -> Bool {
+        let query = SecItemQuery.item(item) as CFDictionary
+        let status = scope { SecItemDelete(query) }
+        return try Self.answer(status, no: errSecItemNotFound)
+    }
+
+    func deleteAll(_ namespace: Namespace) throws(BackendFailure) -> Int {
+        // `SecItemDelete` doesn't say how many, and one call deletes all or nothing; deleting
+        // them one by one would count exactly and could stop half-way.
+        let count = try list(namespace).count
+        let query = SecItemQuery.all(namespace) as CFDictionary
+        let status = scope { SecItemDelete(query) }
+        return try Self.answer(status, no: errSecItemNotFound) ? count : 0
+    }
+
+    // MARK: Answers
+
+    /// What a search found. The object is nil for the secret of an item that has none.
+    private struct Found {
+        var object: CFTypeRef?
+    }
+
+    /// - Returns: nil if nothing matches.
+    private func search(_ query: SecItemQuery.Dictionary) throws(BackendFailure) -> Found? {
+        let query = query as CFDictionary
+        var object: CFTypeRef?
+        let status = scope {
+            // SAFETY: the pointer is used during the call only, and what is written through it
+            // is owned by the variable.
+            unsafe SecItemCopyMatching(query, &object)
+        }
+        return try Self.answer(status, no: errSecItemNotFound) ? Found(object: object) : nil
+    }
+
+    private static func answer(_ status: OSStatus, no: OSStatus) throws(BackendFailure) -> Bool {
+        switch status {
+        case errSecSuccess: true
+        case no: false
+        default: throw BackendFailure(status: status, reason: nil)
+        }
+    }
+
+    private static func attributes(
+        _ dictionary: NSDictionary
+    ) throws(BackendFailure) -> Keychain.Item {
+        guard let creationDate = dictionary[kSecAttrCreationDate] as? Date,
+            let modificationDate = dictionary[kSecAttrModificationDate] as? Date,
+            let accessible = dictionary[kSecAttrAccessible] as? String,
+            let accessGroup = dictionary[kSecAttrAccessGroup] as? String,
+            let reference = dictionary[kSecValuePersistentRef] as? Data
+        else { throw unexpectedResult }
+        return Keychain.Item(
+            account: text(dictionary[kSecAttrAccount]) ?? "",
+            label: text(dictionary[kSecAttrLabel]),
+            creationDate: creationDate, modificationDate: modificationDate,
+            accessibility: Keychain.Accessibility(rawValue: accessible),
+            isSynchronizable: (dictionary[kSecAttrSynchronizable] as? NSNumber)?.boolValue ?? false,
+            accessGroup: accessGroup, persistentReference: reference)
+    }
+
+    /// Another program may have given a number or bytes where this API gives text.
+    private static func text(_ value: Any?) -> String? {
+        switch value {
+        case let text as String: text
+        case let data as Data: String(decoding: data, as: UTF8.self)
+        case let number as NSNumber: number.stringValue
+        default: nil
+        }
+    }
+
+    private static let unexpectedResult = BackendFailure(
+        status: errSecInternalComponent, reason: "The keychain gave a result of an unknown form.")
+}

@@ -1,0 +1,164 @@
+// TypedBackend: requests straight to the keychain service, without dictionaries.
+
+import Foundation
+import KeychainModel
+
+/// Keeps the items in a keychain service.
+struct TypedBackend: Backend {
+    /// The service and the caller. Asked for at every request: the first one that succeeds
+    /// opens the database.
+    let connection: @Sendable () throws(KeychainFailure) -> KeychainConnection
+
+    func load(_ item: ItemSelector) throws(BackendFailure) -> Data? {
+        let found = try first(item, includesData: true)
+        return found.map { $0.data ?? Data() }
+    }
+
+    func loadVersion(_ item: ItemSelector) throws(BackendFailure) -> VersionedData? {
+        guard let found = try first(item, includesData: true) else { return nil }
+        return VersionedData(
+            data: found.data ?? Data(), version: Self.seconds(found, .modificationDate))
+    }
+
+    func attributes(_ item: ItemSelector) throws(BackendFailure) -> Keychain.Item? {
+        try first(item, includesData: false).map(Self.attributes)
+    }
+
+    func list(_ namespace: Namespace) throws(BackendFailure) -> [Keychain.Item] {
+        do {
+            let connection = try connection()
+            let found = try connection.service.find(
+                query(namespace), Retrieval(limit: nil), as: connection.caller)
+            return found.map(Self.attributes)
+        } catch {
+            if error.status == .itemNotFound { return [] }
+            throw BackendFailure(error)
+        }
+    }
+
+    func add(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
+        let protection = try protection(contents.accessibility)
+        var attributes = query(item).attributes
+        if let label = contents.label { attributes[.label] = .string(label) }
+        do {
+            let connection = try connection()
+            _ = try connection.service.add(
+                NewItem(
+                    itemClass: .genericPassword, attributes: attributes,
+                    accessGroup: item.namespace.accessGroup, protection: protection,
+                    isSynchronizable: item.namespace.isSynchronizable, data: contents.data),
+                as: connection.caller)
+            return true
+        } catch {
+            if error.status == .duplicateItem { return false }
+            throw BackendFailure(error)
+        }
+    }
+
+    func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
+        let protection = try protection(contents.accessibility)
+        var changes = ItemChanges(protection: protection, data: contents.data)
+        if let label = contents.label { changes.attributes[.label] = .string(label) }
+        do {
+            let connection = try connection()
+            try connection.service.update(query(item), changes, as: connection.caller)
+            return true
+        } catch {
+            if error.status == .itemNotFound { return false }
+            throw BackendFailure(error)
+        }
+    }
+
+    func delete(_ item: ItemSelector) throws(BackendFailure) -> Bool {
+        try delete(query(item)) > 0
+    }
+
+    func deleteAll(_ namespace: Namespace) throws(BackendFailure) -> Int {
+        try delete(query(namespace))
+    }
+
+    // MARK: Requests
+
+    private func query(_ item: ItemSelector) -> ItemQuery {
+        var query = query(item.namespace)
+        query.attributes[.account] = .string(item.account)
+        if let version = item.version { query.attributes[.modificationDate] = .date(version) }
+        return query
+    }
+
+    private func query(_ namespace: Namespace) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword, attributes: [.service: .string(namespace.service)],
+            accessGroup: namespace.accessGroup, isSynchronizable: namespace.isSynchronizable)
+    }
+
+    private func protection(
+        _ accessibility: Keychain.Accessibility
+    ) throws(BackendFailure) -> ProtectionClass {
+        guard let protection = ProtectionClass(code: accessibility.rawValue) else {
+            throw BackendFailure(
+                status: Status.param.rawValue, reason: "There is no such accessibility.")
+        }
+        return protection
+    }
+
+    private func first(
+        _ item: ItemSelector, includesData: Bool
+    ) throws(BackendFailure) -> Item? {
+        do {
+            let connection = try connection()
+            return try connection.service.find(
+                query(item), Retrieval(includesData: includesData), as: connection.caller
+            ).first
+        } catch {
+            if error.status == .itemNotFound { return nil }
+            throw BackendFailure(error)
+        }
+    }
+
+    private func delete(_ query: ItemQuery) throws(BackendFailure) -> Int {
+        do {
+            let connection = try connection()
+            return try connection.service.delete(
+                query, tombstones: .automatic, as: connection.caller)
+        } catch {
+            if error.status == .itemNotFound { return 0 }
+            throw BackendFailure(error)
+        }
+    }
+
+    // MARK: Answers
+
+    private static func attributes(_ item: Item) -> Keychain.Item {
+        Keychain.Item(
+            account: text(item.attributes[.account]) ?? "",
+            label: text(item.attributes[.label]),
+            creationDate: Date(timeIntervalSinceReferenceDate: seconds(item, .creationDate)),
+            modificationDate: Date(
+                timeIntervalSinceReferenceDate: seconds(item, .modificationDate)),
+            accessibility: Keychain.Accessibility(rawValue: item.protection.code),
+            isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
+            persistentReference: Data(item.itemClass.name.utf8) + Data(item.reference.bytes))
+    }
+
+    private static func seconds(_ item: Item, _ attribute: Attribute) -> Double {
+        guard case .date(let seconds) = item.attributes[attribute] else { return 0 }
+        return seconds
+    }
+
+    /// Another program may have given a number or bytes where this API gives text.
+    private static func text(_ value: AttributeValue?) -> String? {
+        switch value {
+        case .string(let text): text
+        case .data(let data): String(decoding: data, as: UTF8.self)
+        case .number(let number): String(number)
+        case .date, nil: nil
+        }
+    }
+}
+
+extension BackendFailure {
+    init(_ failure: KeychainFailure) {
+        self.init(status: failure.status.rawValue, reason: failure.reason)
+    }
+}
