@@ -59,7 +59,9 @@ let package = Package(
         // The Swift API.
         .target(
             name: "Keychain",
-            dependencies: ["KeychainModel", "KeychainEngine", "KeychainServices", crypto],
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", crypto,
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "keychainctl",
@@ -79,6 +81,13 @@ let package = Package(
         .testTarget(
             name: "KeychainEngineTests",
             dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainTests",
+            dependencies: [
+                "Keychain", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+                "KeychainServices", crypto,
+            ],
             swiftSettings: settings),
     ]
 )

@@ -51,8 +51,7 @@ struct SecItemBackend: Backend {
 
     func add(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
         let addition = SecItemQuery.addition(item, contents) as CFDictionary
-        // SAFETY: no result is asked for, and none is written.
-        let status = scope { unsafe SecItemAdd(addition, nil) }
+        let status = scope { SecItemAdd(addition, nil) }
         return try Self.answer(status, no: errSecDuplicateItem)
     }
 

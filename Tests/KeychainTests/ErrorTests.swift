@@ -1,0 +1,250 @@
+// Errors: what their codes are, what they offer and what they never show.
+
+import Crypto
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import Keychain
+
+/// Fails every request with one status.
+struct FailingService: KeychainService {
+    var status: Status
+
+    private var failure: KeychainFailure { KeychainFailure(status, "A reason.") }
+
+    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
+        throw failure
+    }
+    func find(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        throw failure
+    }
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw failure
+    }
+    func delete(
+        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw failure
+    }
+}
+
+@Suite struct ErrorTests {
+    /// Every named status of the model with the code that stands for it, and one without a name.
+    static let codes: [(Status, KeychainError.Code)] = [
+        (.unimplemented, .unimplemented), (.diskFull, .diskFull), (.ioError, .ioError),
+        (.param, .param), (.allocate, .allocate), (.userCanceled, .userCanceled),
+        (.notAvailable, .notAvailable), (.readOnly, .readOnly), (.authFailed, .authFailed),
+        (.invalidKeychain, .invalidKeychain), (.noSuchAttribute, .noSuchAttribute),
+        (.noSuchClass, .noSuchClass), (.interactionNotAllowed, .interactionNotAllowed),
+        (.wrongVersion, .wrongVersion), (.decode, .decode), (.internalError, .internalError),
+        (.missingEntitlement, .missingEntitlement),
+        (Status(rawValue: -25_257), KeychainError.Code(rawValue: -25_257)),
+    ]
+
+    @Test(arguments: Way.allCases, codes)
+    func `a status becomes the code of the error unchanged`(
+        way: Way, row: (status: Status, code: KeychainError.Code)
+    ) throws {
+        let keychain = Keychain(
+            service: "s",
+            in: way.database(FailingService(status: row.status), TestDatabase.groups))
+        let errors: [KeychainError.Operation: KeychainError?] = [
+            .load: failure { _ = try keychain.load(.token) },
+            .save: failure { try keychain.save("x", for: .token) },
+            .delete: failure { try keychain.delete(.token) },
+            .update: failure { try keychain.update(.token) { $0 = "x" } },
+            .list: failure { _ = try keychain.item(.token) },
+        ]
+        for (operation, error) in errors {
+            let error = try #require(error)
+            #expect(error.code == row.code)
+            #expect(error.code.rawValue == row.status.rawValue)
+            #expect(error.operation == operation)
+            #expect(error.service == "s")
+            #expect(error.account == "token")
+            #expect(error.errorDescription?.contains("\(row.status.rawValue)") == true)
+        }
+        let all = try #require(failure { try keychain.removeAll() })
+        #expect(all.code == row.code)
+        #expect(all.account == nil)
+        #expect(row.code.isUnexpected == (row.status.rawValue == -25_257))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `an item that can neither be added nor changed is an error in the end`(way: Way) throws {
+        struct Contradiction: KeychainService {
+            func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
+                throw .duplicateItem
+            }
+            func find(
+                _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+            ) throws(KeychainFailure) -> [Item] {
+                throw .itemNotFound
+            }
+            func update(
+                _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+            ) throws(KeychainFailure) -> Int {
+                throw .itemNotFound
+            }
+            func delete(
+                _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+            ) throws(KeychainFailure) -> Int {
+                throw .itemNotFound
+            }
+        }
+        let keychain = Keychain(
+            service: "s", in: way.database(Contradiction(), TestDatabase.groups))
+        #expect(failure { try keychain.save("x", for: .token) }?.code == .duplicateItem)
+        #expect(failure { try keychain.update(.token) { $0 = "x" } }?.code == .duplicateItem)
+        #expect(
+            failure { _ = try keychain.load(.token, orAdd: { "x" }) }?.code == .duplicateItem)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `bytes that are no such value are offered and stay`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        let bytes = Data([0xFF, 0xFE, 0x00])
+        try keychain.save(bytes, for: "x")
+        let before = try keychain.item("x")
+        let rows: [(KeychainError?, KeychainError.Code)] = [
+            (failure { _ = try keychain.load(String.self, for: "x") }, .dataConversionFailed),
+            (failure { _ = try keychain.load(UUID.self, for: "x") }, .invalidData),
+            (failure { _ = try keychain.load(DeviceState.self, for: "x") }, .decodingFailed),
+            (failure { _ = try keychain.load(Int.self, for: "x") }, .decodingFailed),
+            (failure { _ = try keychain.load(PairingCode.self, for: "x") }, .decodingFailed),
+            (
+                failure { _ = try keychain.load(P256.Signing.PrivateKey.self, for: "x") },
+                .invalidData
+            ),
+            (
+                failure {
+                    try keychain.update(KeychainKey<String>("x")) { $0 = "replaced" }
+                }, .dataConversionFailed
+            ),
+            (
+                failure {
+                    try keychain.compareExchange(
+                        expected: nil, desired: "replaced", for: KeychainKey<String>("x"))
+                }, .dataConversionFailed
+            ),
+        ]
+        for (error, code) in rows {
+            #expect(error?.code == code)
+            #expect(error?.storedData == bytes)
+            #expect(error?.service == "com.example.app")
+            #expect(error?.account == "x")
+        }
+        #expect(try keychain.load(Data.self, for: "x") == bytes)
+        #expect(try keychain.item("x") == before)
+    }
+
+    @Test
+    func `an error of one's own type is the underlying error`() throws {
+        let keychain = TestDatabase(.typed).keychain()
+        try keychain.save("12345", for: "code")
+        let loading = failure { _ = try keychain.load(PairingCode.self, for: "code") }
+        #expect(loading?.underlyingError is PairingCode.BadLength)
+        let saving = failure { try keychain.save(PairingCode(digits: []), for: "code") }
+        #expect(saving?.code == .encodingFailed)
+        #expect(saving?.operation == .save)
+        #expect(saving?.underlyingError is PairingCode.BadLength)
+        #expect(saving?.storedData == nil)
+        #expect(try keychain.load(for: "code") == "12345")
+    }
+
+    @Test
+    func `an empty symmetric key is invalid data`() throws {
+        let keychain = TestDatabase(.typed).keychain()
+        try keychain.save(Data(), for: "key")
+        #expect(
+            failure { _ = try keychain.load(SymmetricKey.self, for: "key") }?.code
+                == .invalidData)
+    }
+
+    @Test
+    func `a value without a JSON form is not saved`() throws {
+        let keychain = TestDatabase(.typed).keychain()
+        let error = failure { try keychain.save([Double.infinity], for: "x") }
+        #expect(error?.code == .encodingFailed)
+        #expect(error?.underlyingError is EncodingError)
+        #expect(try !keychain.exists("x"))
+    }
+
+    @Test
+    func `errors match by code`() throws {
+        let locked = KeychainError(.interactionNotAllowed, operation: .load)
+        func caught(_ error: any Error) -> String {
+            do {
+                throw error
+            } catch KeychainError.Code.interactionNotAllowed {
+                return "by code"
+            } catch let error as KeychainError where error.code == .decodingFailed {
+                return "by clause"
+            } catch {
+                return "other"
+            }
+        }
+        #expect(caught(locked) == "by code")
+        #expect(caught(KeychainError(.decodingFailed)) == "by clause")
+        #expect(caught(KeychainError(.decode)) == "other")
+        #expect(caught(CancellationError()) == "other")
+    }
+
+    @Test
+    func `nothing that an error prints holds a value or a name`() throws {
+        let keychain = TestDatabase(.typed).keychain("SERVICE-7")
+        let values = [
+            #"{"deviceID":"d","level":"SECRET-7"}"#, #"{"SECRET-7":1,"deviceID":[]}"#,
+            "SECRET-7", #"{"deviceID":"d","level":1e77777}"#,
+        ]
+        for value in values {
+            try keychain.save(value, for: "ACCOUNT-7")
+            var error = try #require(
+                failure { _ = try keychain.load(DeviceState.self, for: "ACCOUNT-7") })
+            #expect(error.storedData == Data(value.utf8))
+            if value.contains("1e77777") { error.underlyingError = nil }
+            var texts = [
+                "\(error)", String(reflecting: error), error.localizedDescription,
+                error.failureReason ?? "", error.recoverySuggestion ?? "",
+                String(reflecting: error.underlyingError as Any),
+                "\(error as NSError)",
+            ]
+            var dumped = ""
+            dump(error, to: &dumped)
+            texts.append(dumped)
+            for text in texts {
+                #expect(!text.contains("SECRET-7"))
+                #expect(!text.contains("ACCOUNT-7"))
+                #expect(!text.contains("SERVICE-7"))
+            }
+        }
+        let encoding = failure { try keychain.save(["SECRET-7": Double.nan], for: "ACCOUNT-7") }
+        #expect(!String(reflecting: encoding?.underlyingError as Any).contains("SECRET-7"))
+    }
+
+    @Test(arguments: KeychainError.Code.names.keys.sorted { $0.rawValue < $1.rawValue })
+    func `every named code has a sentence for people`(code: KeychainError.Code) {
+        let error = KeychainError(code, operation: .load)
+        let sentence = error.errorDescription ?? ""
+        #expect(sentence.hasPrefix("The secret could not be loaded: "))
+        #expect(sentence.hasSuffix("(\(code.rawValue))."))
+        #expect(!sentence.contains("unexpected status"))
+        #expect(!code.isUnexpected)
+        #expect(error.description == "KeychainError: load: \(code)")
+    }
+
+    @Test
+    func `an unknown code has a sentence too`() {
+        let error = KeychainError(KeychainError.Code(rawValue: -1))
+        #expect(
+            error.errorDescription
+                == "The keychain could not do this: the keychain reported an unexpected status (-1).")
+        #expect(error.description == "KeychainError: unexpected (-1)")
+        #expect(error.code.isUnexpected)
+    }
+}

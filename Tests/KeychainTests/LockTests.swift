@@ -1,0 +1,52 @@
+// A locked keychain reports that it is locked and keeps what it has.
+
+import Foundation
+import Testing
+
+@testable import Keychain
+
+@Suite struct LockTests {
+    @Test(arguments: Way.allCases)
+    func `every access to a locked item reports the lock and changes nothing`(way: Way) throws {
+        let database = TestDatabase(way)
+        let keychain = database.keychain()
+        try keychain.save("1234", for: .pin)
+        database.service.setLocked(true)
+        let codes = [
+            failure { _ = try keychain.load(.pin) },
+            failure { try keychain.save("0000", for: .pin) },
+            failure { try keychain.add("0000", for: .pin) },
+            failure { _ = try keychain.load(.pin, orAdd: { "0000" }) },
+            failure { _ = try keychain.exists(.pin) },
+            failure { _ = try keychain.item(.pin) },
+            failure { _ = try keychain.items() },
+            failure { try keychain.update(.pin) { $0 = "0000" } },
+            failure { try keychain.compareExchange(expected: "1234", desired: nil, for: .pin) },
+        ].map { $0?.code }
+        #expect(codes == Array(repeating: .interactionNotAllowed, count: 9))
+        database.service.setLocked(false)
+        #expect(try keychain.load(.pin) == "1234")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a lock leaves items readable after first unlock alone`(way: Way) throws {
+        let database = TestDatabase(way)
+        let keychain = database.keychain()
+        try keychain.save("x", for: .token)
+        database.service.setLocked(true)
+        #expect(try keychain.load(.token) == "x")
+        try keychain.save("y", for: .token)
+        #expect(try keychain.load(.token) == "y")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a locked item can be deleted`(way: Way) throws {
+        let database = TestDatabase(way)
+        let keychain = database.keychain()
+        try keychain.save("1234", for: .pin)
+        database.service.setLocked(true)
+        #expect(try keychain.delete(.pin))
+        database.service.setLocked(false)
+        #expect(try keychain.load(.pin) == nil)
+    }
+}

@@ -1,0 +1,165 @@
+// What goes in comes out: every kind of value, over both backends.
+
+import Crypto
+import Foundation
+import Testing
+
+@testable import Keychain
+
+@Suite struct ValueTests {
+    static let binaries: [Data] = [
+        Data(), Data(0...255), Data([0]), Data("a\0b\n\r\nc".utf8), Data(repeating: 0xA5, count: 1 << 20),
+    ]
+
+    @Test(arguments: Way.allCases, binaries)
+    func `bytes come back as they went in`(way: Way, data: Data) throws {
+        let keychain = TestDatabase(way).keychain()
+        try keychain.save(data, for: .blob)
+        #expect(try keychain.load(.blob) == data)
+        #expect(try keychain.load(Data.self, for: "blob") == data)
+    }
+
+    @Test(arguments: Way.allCases, ["", "plain", "a\0b\n", "żółć 🔑", String(repeating: "k", count: 10_000)])
+    func `text comes back as it went in`(way: Way, text: String) throws {
+        let keychain = TestDatabase(way).keychain()
+        try keychain.save(text, for: .token)
+        #expect(try keychain.load(.token) == text)
+        #expect(try keychain.load(.blobNamedToken) == Data(text.utf8))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `an absent value is nil`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        #expect(try keychain.load(.token) == nil)
+        #expect(try keychain.load(String.self, for: "token") == nil)
+        #expect(try keychain.load(.deviceState) == nil)
+        #expect(try !keychain.exists(.token))
+        #expect(try !keychain.exists("token"))
+        #expect(try keychain.item(.token) == nil)
+        #expect(try keychain.items().isEmpty)
+    }
+
+    @Test(arguments: Way.allCases, ["", "ünïcødé 🔐", "e\u{301}", "\u{e9}", "a b\tc\nd", "a\0b", "A", "a"])
+    func `any text is an account`(way: Way, account: String) throws {
+        let keychain = TestDatabase(way).keychain()
+        try keychain.save("other", for: "another account")
+        try keychain.save("value", for: account)
+        #expect(try keychain.load(for: account) == "value")
+        #expect(try keychain.item(account)?.account.utf8.elementsEqual(account.utf8) == true)
+        #expect(try keychain.items().count == 2)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `accounts are told apart by their bytes`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        try keychain.save("decomposed", for: "e\u{301}")
+        try keychain.save("composed", for: "\u{e9}")
+        try keychain.save("upper", for: "A")
+        try keychain.save("lower", for: "a")
+        #expect(try keychain.load(for: "e\u{301}") == "decomposed")
+        #expect(try keychain.load(for: "\u{e9}") == "composed")
+        #expect(try keychain.load(for: "A") == "upper")
+        #expect(try keychain.load(for: "a") == "lower")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `an identifier is stored as its text`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        let identifier = UUID()
+        try keychain.save(identifier, for: "id")
+        #expect(try keychain.load(UUID.self, for: "id") == identifier)
+        #expect(try keychain.load(String.self, for: "id") == identifier.uuidString)
+        try keychain.save(identifier.uuidString.lowercased(), for: "id")
+        #expect(try keychain.load(UUID.self, for: "id") == identifier)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a Codable value is stored as JSON with ISO 8601 dates`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        let state = DeviceState(
+            deviceID: "d/1", level: .enclave, registeredAt: Date(timeIntervalSince1970: 86_400))
+        try keychain.save(state, for: .deviceState)
+        #expect(try keychain.load(.deviceState) == state)
+        #expect(try keychain.load(DeviceState.self, for: "device.state") == state)
+        #expect(
+            try keychain.load(String.self, for: "device.state")
+                == #"{"deviceID":"d/1","level":"secure_enclave","#
+                + #""registeredAt":"1970-01-02T00:00:00Z"}"#)
+        try keychain.save([1, 2, 3], for: "list")
+        #expect(try keychain.load([Int].self, for: "list") == [1, 2, 3])
+        try keychain.save(true, for: "flag")
+        #expect(try keychain.load(for: "flag") == true)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `generic code stores a value in the same form as plain code`(way: Way) throws {
+        func save<Value: Codable & Sendable>(_ value: Value, in keychain: Keychain) throws {
+            try keychain.save(value, for: "value")
+        }
+        func load<Value: Codable & Sendable>(
+            _ type: Value.Type, in keychain: Keychain
+        ) throws -> Value? {
+            try keychain.load(type, for: "value")
+        }
+        let keychain = TestDatabase(way).keychain()
+        try save("text", in: keychain)
+        #expect(try keychain.load(Data.self, for: "value") == Data("text".utf8))
+        #expect(try load(String.self, in: keychain) == "text")
+        try save(Data([1, 2]), in: keychain)
+        #expect(try keychain.load(Data.self, for: "value") == Data([1, 2]))
+        #expect(try load(Data.self, in: keychain) == Data([1, 2]))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a type of one's own is stored in its own form`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        let code = PairingCode(digits: [1, 2, 3, 4, 5, 6])
+        try keychain.save(code, for: "code")
+        #expect(try keychain.load(PairingCode.self, for: "code") == code)
+        #expect(try keychain.load(Data.self, for: "code") == Data([1, 2, 3, 4, 5, 6]))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a key may bring its own form`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        let key = KeychainKey<UInt16>(
+            "port", encode: { Data([UInt8($0 >> 8), UInt8($0 & 255)]) },
+            decode: { $0.reduce(0) { $0 << 8 | UInt16($1) } })
+        try keychain.save(8080, for: key)
+        #expect(try keychain.load(key) == 8080)
+        #expect(try keychain.load(Data.self, for: "port") == Data([0x1F, 0x90]))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a symmetric key opens what it sealed before it was saved`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        let key = SymmetricKey(size: .bits256)
+        let sealed = try AES.GCM.seal(Data("secret".utf8), using: key)
+        try keychain.save(key, for: "key")
+        let loaded = try #require(try keychain.load(SymmetricKey.self, for: "key"))
+        #expect(loaded == key)
+        #expect(try AES.GCM.open(sealed, using: loaded) == Data("secret".utf8))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `private keys come back as they went in`(way: Way) throws {
+        let keychain = TestDatabase(way).keychain()
+        func roundTrip<Key: RawPrivateKey>(_ key: Key) throws -> Bool {
+            try keychain.save(key, for: "key")
+            return try keychain.load(Key.self, for: "key")?.rawRepresentation
+                == key.rawRepresentation
+        }
+        #expect(try roundTrip(Curve25519.Signing.PrivateKey()))
+        #expect(try roundTrip(Curve25519.KeyAgreement.PrivateKey()))
+        #expect(try roundTrip(P256.Signing.PrivateKey()))
+        #expect(try roundTrip(P256.KeyAgreement.PrivateKey()))
+        #expect(try roundTrip(P384.Signing.PrivateKey()))
+        #expect(try roundTrip(P384.KeyAgreement.PrivateKey()))
+        #expect(try roundTrip(P521.Signing.PrivateKey()))
+        #expect(try roundTrip(P521.KeyAgreement.PrivateKey()))
+    }
+}
+
+extension KeychainKey where Value == Data {
+    static var blobNamedToken: Self { Self("token") }
+}
