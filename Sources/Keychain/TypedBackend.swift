@@ -1,5 +1,7 @@
 // TypedBackend: requests straight to the keychain service, without dictionaries.
 
+#if !canImport(Darwin)
+
 import Foundation
 import KeychainModel
 
@@ -162,3 +164,5 @@ extension BackendFailure {
         self.init(status: failure.status.rawValue, reason: failure.reason)
     }
 }
+
+#endif

@@ -1,0 +1,158 @@
+// Locking, unlocking and the passcode of a database.
+//   (1) A passcode is copied to memory that is locked and zeroed after use. What the caller
+//       holds is the caller's to erase; a `String` can't be erased.
+
+#if !canImport(Darwin)
+
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+
+extension KeychainDatabase {
+    /// Makes every item readable in this process until ``lock()-()`` or its end.
+    ///
+    /// This takes a good part of a second: a passcode is made expensive to guess.
+    ///
+    /// - Parameter passcode: The passcode, as bytes.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if it is wrong, or
+    ///   ``KeychainError/Code/param`` if none is set.
+    public func unlock(passcode: some Collection<UInt8>) throws {
+        let passcode = SecretBytes(copying: passcode)
+        try administer { engine throws(KeychainFailure) in try engine.unlock(passcode: passcode) }
+    }
+
+    /// Makes every item readable in this process until ``lock()-()`` or its end.
+    ///
+    /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
+    /// - Throws: As ``unlock(passcode:)-(Collection<UInt8>)``.
+    public func unlock(passcode: String) throws {
+        try unlock(passcode: passcode.utf8)
+    }
+
+    /// Forgets the keys of all items that are readable while unlocked only, in this process.
+    ///
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set:
+    ///   there is nothing to unlock it with.
+    public func lock() throws {
+        try administer { engine throws(KeychainFailure) in try engine.lock() }
+    }
+
+    /// Sets the first passcode. The database stays unlocked in this process.
+    ///
+    /// Nothing can read the items without the passcode from then on, and no one can recover it.
+    ///
+    /// - Parameter passcode: The passcode, 1 byte and up.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if one is set already
+    ///   or this one is empty.
+    public func setPasscode(_ passcode: some Collection<UInt8>) throws {
+        let passcode = SecretBytes(copying: passcode)
+        try administer { engine throws(KeychainFailure) in try engine.setPasscode(passcode) }
+    }
+
+    /// Sets the first passcode. The database stays unlocked in this process.
+    ///
+    /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
+    /// - Throws: As ``setPasscode(_:)-(Collection<UInt8>)``.
+    public func setPasscode(_ passcode: String) throws {
+        try setPasscode(passcode.utf8)
+    }
+
+    /// Replaces the passcode. The items are not written again.
+    ///
+    /// - Parameters:
+    ///   - old: The present passcode.
+    ///   - new: The one to take its place, 1 byte and up.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if `old` is wrong;
+    ///   nothing was changed then.
+    public func changePasscode(
+        from old: some Collection<UInt8>, to new: some Collection<UInt8>
+    ) throws {
+        let old = SecretBytes(copying: old)
+        let new = SecretBytes(copying: new)
+        try administer { engine throws(KeychainFailure) in
+            try engine.changePasscode(from: old, to: new)
+        }
+    }
+
+    /// Replaces the passcode. The items are not written again.
+    ///
+    /// - Parameters:
+    ///   - old: The present passcode, as text; its bytes are UTF-8.
+    ///   - new: The one to take its place.
+    /// - Throws: As ``changePasscode(from:to:)-(Collection<UInt8>,Collection<UInt8>)``.
+    public func changePasscode(from old: String, to new: String) throws {
+        try changePasscode(from: old.utf8, to: new.utf8)
+    }
+
+    /// Removes the passcode, and with it, for good, all items with accessibility
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``.
+    ///
+    /// - Parameter passcode: The present passcode.
+    /// - Returns: How many items went.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if it is wrong;
+    ///   nothing was changed then.
+    @discardableResult
+    public func removePasscode(_ passcode: some Collection<UInt8>) throws -> Int {
+        let passcode = SecretBytes(copying: passcode)
+        return try administer { engine throws(KeychainFailure) in
+            try engine.removePasscode(passcode)
+        }
+    }
+
+    /// Removes the passcode, and with it, for good, all items with accessibility
+    /// ``Keychain/Accessibility/whenPasscodeSetThisDeviceOnly``.
+    ///
+    /// - Parameter passcode: The present passcode, as text; its bytes are UTF-8.
+    /// - Returns: How many items went.
+    /// - Throws: As ``removePasscode(_:)-(Collection<UInt8>)``.
+    @discardableResult
+    public func removePasscode(_ passcode: String) throws -> Int {
+        try removePasscode(passcode.utf8)
+    }
+
+    func administer<Result>(
+        _ body: (KeychainEngine) throws(KeychainFailure) -> Result
+    ) throws -> Result {
+        do throws(KeychainFailure) {
+            guard let engine else {
+                throw KeychainFailure(.unimplemented, "This database can't be administered.")
+            }
+            return try body(try engine())
+        } catch {
+            var result = KeychainError(
+                KeychainError.Code(rawValue: error.status.rawValue), operation: .administer)
+            result.detail = error.reason
+            throw result
+        }
+    }
+}
+
+// MARK: Asynchronous forms
+
+extension KeychainDatabase {
+    /// Makes every item readable in this process, without blocking the caller.
+    ///
+    /// - Parameter passcode: The passcode, as bytes.
+    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    public func unlock(passcode: some Collection<UInt8> & Sendable) async throws {
+        try await BlockingPool.shared.run { try unlock(passcode: passcode) }
+    }
+
+    /// Makes every item readable in this process, without blocking the caller.
+    ///
+    /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
+    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    public func unlock(passcode: String) async throws {
+        try await BlockingPool.shared.run { try unlock(passcode: passcode) }
+    }
+
+    /// Forgets the keys of all items that are readable while unlocked only, in this process,
+    /// without blocking the caller.
+    ///
+    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    public func lock() async throws {
+        try await BlockingPool.shared.run { try lock() }
+    }
+}
+
+#endif

@@ -1,0 +1,122 @@
+// What a person wants to know about a database: its state, and whether it is whole.
+
+#if !canImport(Darwin)
+
+public import Foundation
+import KeychainEngine
+import KeychainModel
+
+extension KeychainDatabase {
+    /// What can be read at a time.
+    public struct LockState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The state in words.
+        public let rawValue: String
+
+        /// A state of that name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// A passcode is set, and this process has not been given it.
+        public static let beforeFirstUnlock = LockState(rawValue: "before first unlock")
+        /// Items that are readable after the first unlock are, others aren't.
+        public static let locked = LockState(rawValue: "locked")
+        /// Every item is readable.
+        public static let unlocked = LockState(rawValue: "unlocked")
+
+        /// The raw value.
+        public var description: String { rawValue }
+    }
+
+    /// The state of a database.
+    public struct Status: Hashable, Sendable {
+        /// The folder.
+        public let directory: URL
+        /// What can be read in this process.
+        public let lockState: LockState
+        /// Whether a passcode is set.
+        public let hasPasscode: Bool
+        /// How many items there are, of all services and groups.
+        public let itemCount: Int
+        /// How many damaged items were set aside.
+        public let setAsideCount: Int
+        /// The size of the files in bytes.
+        public let byteCount: Int
+        /// Whether all keys of this process are kept out of swap space.
+        public let isMemoryLocked: Bool
+    }
+
+    /// What a check found.
+    public struct CheckReport: Hashable, Sendable {
+        /// An item that is not as it was written.
+        public struct DamagedItem: Hashable, Sendable {
+            /// Its persistent reference without the class, where that can still be told.
+            public let reference: Data?
+            /// What is wrong with it. Holds no name and no value.
+            public let reason: String
+        }
+
+        /// How many items there are.
+        public let itemCount: Int
+        /// How many were locked and could not be checked in full.
+        public let lockedCount: Int
+        /// The damaged ones. They were left where they are.
+        public let damagedItems: [DamagedItem]
+        /// What is wrong with the structure, in words.
+        public let problems: [String]
+
+        /// Whether nothing is wrong.
+        public var isSound: Bool { damagedItems.isEmpty && problems.isEmpty }
+    }
+
+    /// The state of the database.
+    ///
+    /// - Throws: ``KeychainError`` if it can't be opened.
+    public func status() throws -> Status {
+        let status = try administer { engine throws(KeychainFailure) in try engine.status() }
+        return Status(
+            directory: URL(filePath: status.directory, directoryHint: .isDirectory),
+            lockState: LockState(rawValue: status.lockState.rawValue),
+            hasPasscode: status.hasPasscode, itemCount: Int(clamping: status.itemCount),
+            setAsideCount: Int(clamping: status.setAsideCount), byteCount: status.byteCount,
+            isMemoryLocked: status.isMemoryLocked)
+    }
+
+    /// Reads everything once and reports what is not as it was written.
+    ///
+    /// Nothing is changed.
+    ///
+    /// - Parameter progress: Called now and then with the number of items checked so far and
+    ///   the number of all.
+    /// - Throws: ``KeychainError`` if it can't be opened.
+    public func check(
+        progress: (_ checked: Int, _ all: Int) -> Void = { _, _ in }
+    ) throws -> CheckReport {
+        let report = try administer { engine throws(KeychainFailure) in
+            try engine.check(progress: progress)
+        }
+        return CheckReport(
+            itemCount: report.itemCount, lockedCount: report.lockedCount,
+            damagedItems: report.damagedItems.map {
+                .init(reference: $0.reference.map { Data($0.bytes) }, reason: $0.what)
+            },
+            problems: report.problems)
+    }
+
+    /// The state of the database, without blocking the caller.
+    ///
+    /// - Throws: As the synchronous form, or `CancellationError`.
+    public func status() async throws -> Status {
+        try await BlockingPool.shared.run { try status() }
+    }
+
+    /// Reads everything once and reports what is not as it was written, without blocking the
+    /// caller.
+    ///
+    /// - Throws: As the synchronous form, or `CancellationError`.
+    public func check() async throws -> CheckReport {
+        try await BlockingPool.shared.run { try check() }
+    }
+}
+
+#endif
