@@ -52,7 +52,7 @@ struct FailingService: KeychainService {
     ) throws {
         let keychain = Keychain(
             service: "s",
-            in: way.database(FailingService(status: row.status), TestDatabase.groups))
+            in: way.database(FailingService(status: row.status)))
         let errors: [KeychainError.Operation: KeychainError?] = [
             .load: failure { _ = try keychain.load(.token) },
             .save: failure { try keychain.save("x", for: .token) },
@@ -98,7 +98,7 @@ struct FailingService: KeychainService {
             }
         }
         let keychain = Keychain(
-            service: "s", in: way.database(Contradiction(), TestDatabase.groups))
+            service: "s", in: way.database(Contradiction()))
         #expect(failure { try keychain.save("x", for: .token) }?.code == .duplicateItem)
         #expect(failure { try keychain.update(.token) { $0 = "x" } }?.code == .duplicateItem)
         #expect(
@@ -107,7 +107,7 @@ struct FailingService: KeychainService {
 
     @Test(arguments: Way.allCases)
     func `bytes that are no such value are offered and stay`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let bytes = Data([0xFF, 0xFE, 0x00])
         try keychain.save(bytes, for: "x")
         let before = try keychain.item("x")
@@ -145,7 +145,7 @@ struct FailingService: KeychainService {
 
     @Test
     func `an error of one's own type is the underlying error`() throws {
-        let keychain = TestDatabase(.typed).keychain()
+        let keychain = try TestDatabase(.typed).keychain()
         try keychain.save("12345", for: "code")
         let loading = failure { _ = try keychain.load(PairingCode.self, for: "code") }
         #expect(loading?.underlyingError is PairingCode.BadLength)
@@ -159,7 +159,7 @@ struct FailingService: KeychainService {
 
     @Test
     func `an empty symmetric key is invalid data`() throws {
-        let keychain = TestDatabase(.typed).keychain()
+        let keychain = try TestDatabase(.typed).keychain()
         try keychain.save(Data(), for: "key")
         #expect(
             failure { _ = try keychain.load(SymmetricKey.self, for: "key") }?.code
@@ -168,7 +168,7 @@ struct FailingService: KeychainService {
 
     @Test
     func `a value without a JSON form is not saved`() throws {
-        let keychain = TestDatabase(.typed).keychain()
+        let keychain = try TestDatabase(.typed).keychain()
         let error = failure { try keychain.save([Double.infinity], for: "x") }
         #expect(error?.code == .encodingFailed)
         #expect(error?.underlyingError is EncodingError)
@@ -197,7 +197,7 @@ struct FailingService: KeychainService {
 
     @Test
     func `nothing that an error prints holds a value or a name`() throws {
-        let keychain = TestDatabase(.typed).keychain("SERVICE-7")
+        let keychain = try TestDatabase(.typed).keychain("SERVICE-7")
         let values = [
             #"{"deviceID":"d","level":"SECRET-7"}"#, #"{"SECRET-7":1,"deviceID":[]}"#,
             "SECRET-7", #"{"deviceID":"d","level":1e77777}"#,
@@ -224,7 +224,8 @@ struct FailingService: KeychainService {
             }
         }
         let encoding = failure { try keychain.save(["SECRET-7": Double.nan], for: "ACCOUNT-7") }
-        #expect(!String(reflecting: encoding?.underlyingError as Any).contains("SECRET-7"))
+        let cause = try #require(encoding?.underlyingError)
+        #expect(!String(reflecting: cause).contains("SECRET-7"))
     }
 
     @Test(arguments: KeychainError.Code.names.keys.sorted { $0.rawValue < $1.rawValue })

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ExchangeTests {
     @Test(arguments: Way.allCases)
     func `an expected value is exchanged`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let result = try keychain.compareExchange(expected: "old", desired: "new", for: .token)
         #expect(result.exchanged)
@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an unexpected value stays`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let before = try keychain.item(.token)
         for expected in ["other", nil] {
@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `absence can be expected and desired`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         #expect(
             try !keychain.compareExchange(expected: "x", desired: "y", for: .token).exchanged)
         #expect(try !keychain.exists(.token))
@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an update keeps the item and gives what its closure gave`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let first = try keychain.update(.counter) { count -> String in
             #expect(count == nil)
             count = 1
@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an update that changes nothing writes nothing`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("x", for: .token)
         let before = try keychain.item(.token)
         try keychain.update(.token) { _ in }
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: Way.allCases)
     func `a closure that throws changes nothing`(way: Way) throws {
         struct Stop: Error {}
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("x", for: .token)
         #expect(throws: Stop.self) {
             try keychain.update(.token) { value in
@@ -89,7 +89,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a closure runs again with what somebody else saved meanwhile`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save(10, for: .counter)
         var seen: [Int?] = []
         try keychain.update(.counter) { count in
@@ -109,7 +109,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a deletion of an outdated value doesn't happen`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         var attempts = 0
         try keychain.update(.token) { value in
@@ -125,7 +125,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `no increment of many tasks is lost`(way: Way) async throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
                 group.addTask {
@@ -141,7 +141,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `of many that make a value one wins and all get it`(way: Way) async throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let values = try await withThrowingTaskGroup(of: UUID.self) { group in
             for _ in 0..<50 {
                 group.addTask {

@@ -8,10 +8,10 @@ import Testing
 @Suite struct LockTests {
     @Test(arguments: Way.allCases)
     func `every access to a locked item reports the lock and changes nothing`(way: Way) throws {
-        let database = TestDatabase(way)
+        let database = try TestDatabase(way)
         let keychain = database.keychain()
         try keychain.save("1234", for: .pin)
-        database.service.setLocked(true)
+        try database.lock()
         let codes = [
             failure { _ = try keychain.load(.pin) },
             failure { try keychain.save("0000", for: .pin) },
@@ -24,16 +24,16 @@ import Testing
             failure { try keychain.compareExchange(expected: "1234", desired: nil, for: .pin) },
         ].map { $0?.code }
         #expect(codes == Array(repeating: .interactionNotAllowed, count: 9))
-        database.service.setLocked(false)
+        try database.unlock()
         #expect(try keychain.load(.pin) == "1234")
     }
 
     @Test(arguments: Way.allCases)
     func `a lock leaves items readable after first unlock alone`(way: Way) throws {
-        let database = TestDatabase(way)
+        let database = try TestDatabase(way)
         let keychain = database.keychain()
         try keychain.save("x", for: .token)
-        database.service.setLocked(true)
+        try database.lock()
         #expect(try keychain.load(.token) == "x")
         try keychain.save("y", for: .token)
         #expect(try keychain.load(.token) == "y")
@@ -41,12 +41,12 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a locked item can be deleted`(way: Way) throws {
-        let database = TestDatabase(way)
+        let database = try TestDatabase(way)
         let keychain = database.keychain()
         try keychain.save("1234", for: .pin)
-        database.service.setLocked(true)
+        try database.lock()
         #expect(try keychain.delete(.pin))
-        database.service.setLocked(false)
+        try database.unlock()
         #expect(try keychain.load(.pin) == nil)
     }
 }

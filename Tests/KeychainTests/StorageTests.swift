@@ -8,7 +8,7 @@ import Testing
 @Suite struct StorageTests {
     @Test(arguments: Way.allCases)
     func `saving over an item keeps its reference and creation date`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let before = try #require(try keychain.item(.token))
         try keychain.save("new", for: .token)
@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an item that was deleted and saved has a new reference`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("old", for: .token)
         let before = try #require(try keychain.item(.token))
         try keychain.delete(.token)
@@ -33,7 +33,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `adding over an item reports a duplicate and leaves it alone`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.add("first", for: .token)
         let error = failure { try keychain.add("second", for: .token) }
         #expect(error?.code == .duplicateItem)
@@ -44,7 +44,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a value is made once and only where there is none`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         var count = 0
         let make = { () -> String in
             count += 1
@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `deleting says whether there was something`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("x", for: .token)
         #expect(try keychain.exists(.token))
         #expect(try keychain.delete(.token))
@@ -69,7 +69,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an item tells its attributes`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("1234", for: .pin)
         let item = try #require(try keychain.item(.pin))
         #expect(item.account == "pin")
@@ -86,7 +86,7 @@ import Testing
     func `an item is on this device only and readable after first unlock by default`(
         way: Way
     ) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("x", for: .token)
         let item = try #require(try keychain.item(.token))
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
@@ -101,7 +101,7 @@ import Testing
     func `an item has the accessibility that was asked for`(
         way: Way, accessibility: Keychain.Accessibility
     ) throws {
-        let keychain = TestDatabase(way).keychain(accessibility: accessibility)
+        let keychain = try TestDatabase(way).keychain(accessibility: accessibility)
         try keychain.save("x", for: .token)
         #expect(try keychain.item(.token)?.accessibility == accessibility)
         let key = KeychainKey<String>("token", accessibility: .whenUnlocked)
@@ -113,7 +113,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `saving without a label keeps the label`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("1", for: .pin)
         try keychain.save("2", for: KeychainKey<String>("pin"))
         #expect(try keychain.item(.pin)?.label == "PIN")
@@ -123,7 +123,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `keychains don't disturb each other`(way: Way) throws {
-        let database = TestDatabase(way)
+        let database = try TestDatabase(way)
         let keychains = [
             database.keychain("a", group: "group.main"),
             database.keychain("b", group: "group.main"),
@@ -150,7 +150,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `removing all counts what was there`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         #expect(try keychain.removeAll() == 0)
         for number in 0..<5 { try keychain.save(number, for: "account \(number)") }
         #expect(Set(try keychain.items().map(\.account)).count == 5)
@@ -160,7 +160,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `two keychains of one service see the same items`(way: Way) throws {
-        let database = TestDatabase(way)
+        let database = try TestDatabase(way)
         try database.keychain().save("x", for: .token)
         #expect(try database.keychain(group: "group.main").load(.token) == "x")
         #expect(try database.keychain(group: "group.shared").load(.token) == nil)
@@ -168,7 +168,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a synchronizable item may leave the device by default`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain(synchronizable: true)
+        let keychain = try TestDatabase(way).keychain(synchronizable: true)
         try keychain.save("x", for: .token)
         let item = try #require(try keychain.item(.token))
         #expect(item.isSynchronizable)
@@ -177,7 +177,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a synchronizable item can't be kept to this device`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain(
+        let keychain = try TestDatabase(way).keychain(
             accessibility: .whenUnlockedThisDeviceOnly, synchronizable: true)
         let error = failure { try keychain.save("x", for: .token) }
         #expect(error?.code == .param)
@@ -186,13 +186,13 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an accessibility that doesn't exist is refused`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain(accessibility: .init(rawValue: "zz"))
+        let keychain = try TestDatabase(way).keychain(accessibility: .init(rawValue: "zz"))
         #expect(failure { try keychain.save("x", for: .token) }?.code == .param)
     }
 
     @Test(arguments: Way.allCases)
     func `a group of someone else is a missing entitlement`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain(group: "group.foreign")
+        let keychain = try TestDatabase(way).keychain(group: "group.foreign")
         #expect(failure { try keychain.save("x", for: .token) }?.code == .missingEntitlement)
         #expect(failure { _ = try keychain.load(.token) }?.code == .missingEntitlement)
         #expect(failure { try keychain.delete(.token) }?.code == .missingEntitlement)

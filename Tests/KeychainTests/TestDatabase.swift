@@ -1,6 +1,7 @@
-// TestDatabase: a keychain for one test, behind either backend.
+// TestDatabase: a keychain for one test, in a folder that goes with it, behind either backend.
 
 import Foundation
+import KeychainEngine
 import KeychainModel
 import KeychainServices
 import Testing
@@ -14,31 +15,58 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    func database(_ service: any KeychainService, _ groups: [String]) -> KeychainDatabase {
-        let connection = KeychainConnection(service: service, caller: AccessGroups(groups))
+    func backend(
+        _ connection: @escaping @Sendable () -> KeychainConnection
+    ) -> any Backend {
         switch self {
         case .typed:
-            return KeychainDatabase(
-                backend: TypedBackend { () throws(KeychainFailure) in connection })
+            TypedBackend { () throws(KeychainFailure) in connection() }
         case .secItem:
-            return KeychainDatabase(
-                backend: SecItemBackend { call in
-                    KeychainServicesContext.$connection.withValue(connection) { call() }
-                })
+            SecItemBackend { call in
+                KeychainServicesContext.$connection.withValue(connection()) { call() }
+            }
         }
+    }
+
+    /// A database in front of a service that isn't an engine.
+    func database(_ service: any KeychainService) -> KeychainDatabase {
+        let connection = KeychainConnection(
+            service: service, caller: AccessGroups(TestDatabase.groups))
+        return KeychainDatabase(backend: backend { connection })
+    }
+}
+
+/// An engine in a folder of its own, which goes with the last reference.
+final class TemporaryEngine: Sendable {
+    let directory: URL
+    let engine: KeychainEngine
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory
+            .appending(path: "keychain-api-test-\(UUID().uuidString)")
+        engine = try KeychainEngine.open(directory: directory.path, options: .testing)
+    }
+
+    deinit {
+        engine.close()
+        try? FileManager.default.removeItem(at: directory)
     }
 }
 
 struct TestDatabase {
     static let groups = ["group.main", "group.shared"]
 
-    let way: Way
-    let service = InMemoryService()
     let database: KeychainDatabase
 
-    init(_ way: Way) {
-        self.way = way
-        database = way.database(service, Self.groups)
+    init(_ way: Way) throws {
+        let temporary = try TemporaryEngine()
+        let backend = way.backend {
+            KeychainConnection(
+                service: temporary.engine, caller: AccessGroups(TestDatabase.groups))
+        }
+        database = KeychainDatabase(backend: backend) { () throws(KeychainFailure) in
+            temporary.engine
+        }
     }
 
     func keychain(
@@ -48,6 +76,16 @@ struct TestDatabase {
         Keychain(
             service: service, accessGroup: group, accessibility: accessibility,
             synchronizable: synchronizable, in: database)
+    }
+
+    /// Sets a passcode and locks: items that are readable while unlocked only aren't any more.
+    func lock() throws {
+        if try !database.status().hasPasscode { try database.setPasscode("passcode") }
+        try database.lock()
+    }
+
+    func unlock() throws {
+        try database.unlock(passcode: "passcode")
     }
 }
 

@@ -13,7 +13,7 @@ import Testing
 
     @Test(arguments: Way.allCases, binaries)
     func `bytes come back as they went in`(way: Way, data: Data) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save(data, for: .blob)
         #expect(try keychain.load(.blob) == data)
         #expect(try keychain.load(Data.self, for: "blob") == data)
@@ -21,7 +21,7 @@ import Testing
 
     @Test(arguments: Way.allCases, ["", "plain", "a\0b\n", "żółć 🔑", String(repeating: "k", count: 10_000)])
     func `text comes back as it went in`(way: Way, text: String) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save(text, for: .token)
         #expect(try keychain.load(.token) == text)
         #expect(try keychain.load(.blobNamedToken) == Data(text.utf8))
@@ -29,7 +29,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an absent value is nil`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         #expect(try keychain.load(.token) == nil)
         #expect(try keychain.load(String.self, for: "token") == nil)
         #expect(try keychain.load(.deviceState) == nil)
@@ -41,7 +41,7 @@ import Testing
 
     @Test(arguments: Way.allCases, ["", "ünïcødé 🔐", "e\u{301}", "\u{e9}", "a b\tc\nd", "a\0b", "A", "a"])
     func `any text is an account`(way: Way, account: String) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("other", for: "another account")
         try keychain.save("value", for: account)
         #expect(try keychain.load(for: account) == "value")
@@ -51,7 +51,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `accounts are told apart by their bytes`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try keychain.save("decomposed", for: "e\u{301}")
         try keychain.save("composed", for: "\u{e9}")
         try keychain.save("upper", for: "A")
@@ -64,7 +64,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `an identifier is stored as its text`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let identifier = UUID()
         try keychain.save(identifier, for: "id")
         #expect(try keychain.load(UUID.self, for: "id") == identifier)
@@ -75,7 +75,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a Codable value is stored as JSON with ISO 8601 dates`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let state = DeviceState(
             deviceID: "d/1", level: .enclave, registeredAt: Date(timeIntervalSince1970: 86_400))
         try keychain.save(state, for: .deviceState)
@@ -101,7 +101,7 @@ import Testing
         ) throws -> Value? {
             try keychain.load(type, for: "value")
         }
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         try save("text", in: keychain)
         #expect(try keychain.load(Data.self, for: "value") == Data("text".utf8))
         #expect(try load(String.self, in: keychain) == "text")
@@ -112,7 +112,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a type of one's own is stored in its own form`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let code = PairingCode(digits: [1, 2, 3, 4, 5, 6])
         try keychain.save(code, for: "code")
         #expect(try keychain.load(PairingCode.self, for: "code") == code)
@@ -121,7 +121,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a key may bring its own form`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let key = KeychainKey<UInt16>(
             "port", encode: { Data([UInt8($0 >> 8), UInt8($0 & 255)]) },
             decode: { $0.reduce(0) { $0 << 8 | UInt16($1) } })
@@ -132,7 +132,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `a symmetric key opens what it sealed before it was saved`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         let key = SymmetricKey(size: .bits256)
         let sealed = try AES.GCM.seal(Data("secret".utf8), using: key)
         try keychain.save(key, for: "key")
@@ -143,7 +143,7 @@ import Testing
 
     @Test(arguments: Way.allCases)
     func `private keys come back as they went in`(way: Way) throws {
-        let keychain = TestDatabase(way).keychain()
+        let keychain = try TestDatabase(way).keychain()
         func roundTrip<Key: RawPrivateKey>(_ key: Key) throws -> Bool {
             try keychain.save(key, for: "key")
             return try keychain.load(Key.self, for: "key")?.rawRepresentation
