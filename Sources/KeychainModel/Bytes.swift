@@ -3,53 +3,101 @@
 
 /// Reads fields off the front of some bytes.
 package struct ByteReader {
-    private let source: [UInt8]
-    package private(set) var position = 0
+    @usableFromInline let source: [UInt8]
+    @usableFromInline package internal(set) var position = 0
 
     package init(_ source: [UInt8]) {
         self.source = source
     }
 
     package var isAtEnd: Bool { position == source.count }
-    package var remainingCount: Int { source.count - position }
+    @usableFromInline package var remainingCount: Int { source.count - position }
 
     /// The next `count` bytes. `count` is 0 or more.
     package mutating func bytes(_ count: Int) -> [UInt8]? {
+        slice(count).map { Array($0) }
+    }
+
+    /// The next `count` bytes, not copied. `count` is 0 or more.
+    package mutating func slice(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, count <= remainingCount else { return nil }
         defer { position += count }
-        return Array(source[position..<position + count])
+        return source[position..<position + count]
     }
 
     /// The next number, most significant byte first.
+    // Inlinable, since an unspecialized generic costs more than all else in a row's decoding.
+    @inlinable
     package mutating func number<Number: FixedWidthInteger>() -> Number? {
         let width = Number.bitWidth / 8
         guard width <= remainingCount else { return nil }
-        var value: Number = 0
-        for byte in source[position..<position + width] {
-            value = Number.bitWidth == 8 ? Number(truncatingIfNeeded: byte)
-                : value << 8 | Number(truncatingIfNeeded: byte)
+        var value: UInt64 = 0
+        for index in position..<position + width {
+            value = value << 8 | UInt64(source[index])
         }
         position += width
-        return value
+        return Number(truncatingIfNeeded: value)
     }
 }
 
 /// Appends fields.
 package struct ByteWriter {
-    package private(set) var result: [UInt8] = []
+    @usableFromInline package internal(set) var result: [UInt8] = []
 
     package init(capacity: Int = 0) {
         result.reserveCapacity(capacity)
     }
 
+    @inlinable
     package mutating func bytes(_ bytes: some Sequence<UInt8>) {
         result.append(contentsOf: bytes)
     }
 
     /// A number, most significant byte first.
+    @inlinable
     package mutating func number<Number: FixedWidthInteger>(_ value: Number) {
-        for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) {
-            result.append(UInt8(truncatingIfNeeded: value >> Number(shift)))
+        let bits = UInt64(truncatingIfNeeded: value)
+        var shift = UInt64(Number.bitWidth)
+        while shift > 0 {
+            shift -= 8
+            result.append(UInt8(truncatingIfNeeded: bits >> shift))
         }
+    }
+}
+
+/// Sixteen bytes as a value: equal, hashed and passed around without an allocation.
+package struct Bytes16: Hashable, Sendable {
+    /// The first eight bytes, most significant first.
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// - Returns: nil unless there are exactly 16 bytes.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        var words: (UInt64, UInt64) = (0, 0)
+        for (index, byte) in bytes.enumerated() {
+            if index < 8 {
+                words.0 = words.0 << 8 | UInt64(byte)
+            } else {
+                words.1 = words.1 << 8 | UInt64(byte)
+            }
+        }
+        self.init(high: words.0, low: words.1)
+    }
+
+    package var bytes: [UInt8] {
+        var writer = ByteWriter(capacity: 16)
+        write(to: &writer)
+        return writer.result
+    }
+
+    package func write(to writer: inout ByteWriter) {
+        writer.number(high)
+        writer.number(low)
     }
 }

@@ -6,31 +6,32 @@
 package struct ItemReference: Hashable, Sendable, CustomStringConvertible {
     package static let byteCount = 16
 
-    /// The bytes, ``byteCount`` of them.
-    package let bytes: [UInt8]
+    package let value: Bytes16
+
+    package init(_ value: Bytes16) {
+        self.value = value
+    }
 
     /// - Returns: nil unless there are exactly ``byteCount`` bytes.
     package init?(bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount else { return nil }
-        self.bytes = bytes
+        guard let value = Bytes16(bytes) else { return nil }
+        self.init(value)
     }
 
     /// A fresh random reference.
     package static func random() -> ItemReference {
         var generator = SystemRandomNumberGenerator()
-        let bytes = (0..<Self.byteCount).map { _ in generator.next() as UInt8 }
-        return ItemReference(unchecked: bytes)
+        return ItemReference(Bytes16(high: generator.next(), low: generator.next()))
     }
 
-    private init(unchecked bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    /// The bytes, ``byteCount`` of them.
+    package var bytes: [UInt8] { value.bytes }
 
     /// Lower-case hexadecimal, 32 digits.
     package var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
-        text.reserveCapacity(2 * bytes.count)
+        text.reserveCapacity(2 * Self.byteCount)
         for byte in bytes {
             text.append(digits[Int(byte >> 4)])
             text.append(digits[Int(byte & 15)])

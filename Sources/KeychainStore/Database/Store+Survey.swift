@@ -58,11 +58,15 @@ extension Store {
 
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
         try connections.read { database in
-            try Row.fetchAll(
-                database,
-                sql: "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
-                    + "ORDER BY id"
-            ).compactMap { SetAsideRow($0) }
+            let cursor = try RowCursor(
+                database.cachedStatement(
+                    sql: "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
+                        + "ORDER BY id"), arguments: [])
+            var rows: [SetAsideRow] = []
+            while try cursor.next() {
+                if let row = SetAsideRow(cursor) { rows.append(row) }
+            }
+            return rows
         }
     }
 }

@@ -87,15 +87,14 @@ package final class Store: Sendable {
     }
 
     static func visit(
-        _ database: Database, _ sql: String, _ arguments: [Data], includesSecret: Bool,
+        _ database: Database, _ sql: String, _ arguments: [Bytes16], includesSecret: Bool,
         _ visit: (Found) throws(KeychainFailure) -> Bool
     ) throws {
-        let statement = try database.cachedStatement(sql: sql)
-        let rows = try Row.fetchCursor(statement, arguments: StatementArguments(arguments))
-        while let row = try rows.next() {
+        let cursor = try RowCursor(database.cachedStatement(sql: sql), arguments: arguments)
+        while try cursor.next() {
             let found: Found
             do {
-                found = .row(try SealedRow(row, includesSecret: includesSecret))
+                found = .row(try SealedRow(cursor, includesSecret: includesSecret))
             } catch {
                 found = .misshapen(id: error.id)
             }
@@ -109,14 +108,14 @@ package final class Store: Sendable {
         return try connections.read { database in
             let statement = try database.cachedStatement(
                 sql: "SELECT uuid, k1, k2, grp FROM set_aside ORDER BY id")
-            let rows = try Row.fetchCursor(statement)
-            while let row = try rows.next() {
-                guard let uuid = blob(row, 0), let first = blob(row, 1), let second = blob(row, 2),
-                    let group = blob(row, 3), search.first.contains(Label(first)),
-                    search.second.contains(Label(second)),
-                    search.groups.isEmpty || search.groups.contains(Label(group))
+            let cursor = try RowCursor(statement, arguments: [])
+            while try cursor.next() {
+                guard let reference = cursor.bytes16(0), let first = cursor.bytes16(1),
+                    let second = cursor.bytes16(2), let group = cursor.bytes16(3),
+                    search.first.contains(first), search.second.contains(second),
+                    search.groups.isEmpty || search.groups.contains(group)
                 else { continue }
-                return ItemReference(bytes: Array(uuid))
+                return ItemReference(reference)
             }
             return nil
         }

@@ -46,7 +46,7 @@ package struct StoreTransaction {
                 database,
                 "SELECT id, \(StoreSchema.rowColumns) FROM items "
                     + "WHERE k1 = ? AND k2 = ? AND k3 = ?",
-                [Data(labels.first), Data(labels.second), Data(labels.rest)],
+                [labels.first, labels.second, labels.rest],
                 includesSecret: false
             ) { row in
                 found = row
@@ -169,13 +169,13 @@ package struct StoreTransaction {
     private func insertTerms(of row: SealedRow, id: Int64) throws {
         for term in row.labels.terms {
             // Two attributes can't share a label, but a row may be put back over what is left of it.
-            try execute("INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)", [Data(term), id])
+            try execute("INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)", [Data(term.bytes), id])
         }
     }
 
     private func deleteTerms(_ terms: [Label], id: Int64) throws {
         for term in terms {
-            try execute("DELETE FROM terms WHERE term = ? AND item = ?", [Data(term), id])
+            try execute("DELETE FROM terms WHERE term = ? AND item = ?", [Data(term.bytes), id])
         }
     }
 
@@ -199,12 +199,12 @@ package struct SetAsideRow: Sendable {
     package let moment: Double
     package let reason: String
 
-    init?(_ row: Row) {
-        guard let sealed = try? SealedRow(row, includesSecret: true),
-            let moment = Double.fromDatabaseValue(row[10]),
-            let reason = String.fromDatabaseValue(row[11])
+    /// Reads the columns of a row with its secret, then at and reason.
+    init?(_ cursor: borrowing RowCursor) {
+        guard let sealed = try? SealedRow(cursor, includesSecret: true),
+            let moment = cursor.real(10), let reason = cursor.text(11)
         else { return nil }
-        self.row = sealed
+        row = sealed
         self.moment = moment
         self.reason = reason
     }

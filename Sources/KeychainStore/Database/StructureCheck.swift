@@ -29,15 +29,17 @@ package enum StructureCheck {
     /// Each term of each row has its entry, and there are no others.
     private static func termProblems(_ database: Database) throws -> [String] {
         var expected = 0
-        let rows = try Row.fetchCursor(
-            database, sql: "SELECT id, terms FROM items WHERE length(terms) > 0")
+        let rows = try RowCursor(
+            database.cachedStatement(
+                sql: "SELECT id, terms FROM items WHERE length(terms) > 0"), arguments: [])
         let entry = try database.cachedStatement(
             sql: "SELECT count(*) FROM terms WHERE term = ? AND item = ?")
-        while let row = try rows.next() {
-            guard let id = Int64.fromDatabaseValue(row[0]), let terms = blob(row, 1) else { continue }
-            for term in SealedRow.split(terms) {
+        while try rows.next() {
+            // A row whose terms are no labels is reported as a damaged row, not here.
+            guard let id = rows.integer(0), let terms = rows.list16(1) else { continue }
+            for term in terms {
                 expected += 1
-                let found = try Int.fetchOne(entry, arguments: [Data(term), id]) ?? 0
+                let found = try Int.fetchOne(entry, arguments: [Data(term.bytes), id]) ?? 0
                 if found != 1 { return ["its attribute index lacks an entry"] }
             }
         }

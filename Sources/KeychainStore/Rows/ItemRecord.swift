@@ -136,10 +136,10 @@ package struct ItemRecord: Hashable, Sendable {
         else { return nil }
         switch type {
         case .string:
-            return reader.bytes(length).flatMap { String(validating: $0, as: UTF8.self) }
+            return reader.slice(length).flatMap { String(validating: $0, as: UTF8.self) }
                 .map { .string($0) }
         case .data:
-            return reader.bytes(length).map { .data(Data($0)) }
+            return reader.slice(length).map { .data(Data($0)) }
         case .number:
             guard length == 8, let number: Int64 = reader.number() else { return nil }
             return .number(number)

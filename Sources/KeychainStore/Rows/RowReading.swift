@@ -12,41 +12,27 @@ struct MisshapenRow: Error {
 
 extension SealedRow {
     /// Reads the columns id, uuid, protection, grp, k1, k2, k3, meta, terms[, secret].
-    init(_ row: Row, includesSecret: Bool) throws(MisshapenRow) {
-        let id = Int64.fromDatabaseValue(row[0])
-        func label(_ column: Int) -> Label? {
-            guard let data = blob(row, column), data.count == BlindIndex.labelByteCount else {
-                return nil
-            }
-            return Label(data)
-        }
-        guard let id, let uuid = blob(row, 1), let reference = ItemReference(bytes: Array(uuid)),
-            let protection = UInt8.fromDatabaseValue(row[2]), let group = label(3),
-            let first = label(4), let second = label(5), let rest = label(6),
-            let metadata = blob(row, 7), let terms = blob(row, 8),
-            terms.count % BlindIndex.labelByteCount == 0
+    init(_ cursor: borrowing RowCursor, includesSecret: Bool) throws(MisshapenRow) {
+        let id = cursor.integer(0)
+        guard let id, let reference = cursor.bytes16(1),
+            let protection = cursor.integer(2).flatMap({ UInt8(exactly: $0) }),
+            let group = cursor.bytes16(3), let first = cursor.bytes16(4),
+            let second = cursor.bytes16(5), let rest = cursor.bytes16(6),
+            let metadata = cursor.data(7), let terms = cursor.list16(8)
         else { throw MisshapenRow(id: id) }
         self.init(
-            id: id, reference: reference, protection: protection,
+            id: id, reference: ItemReference(reference), protection: protection,
             labels: RowLabels(
-                group: group, first: first, second: second, rest: rest,
-                terms: Self.split(terms)),
-            metadata: metadata, secret: includesSecret ? blob(row, 9) : nil)
-    }
-
-    static func split(_ terms: Data) -> [Label] {
-        guard !terms.isEmpty else { return [] }
-        let bytes = Array(terms)
-        return stride(from: 0, to: bytes.count, by: BlindIndex.labelByteCount).map {
-            Label(bytes[$0..<$0 + BlindIndex.labelByteCount])
-        }
+                group: group, first: first, second: second, rest: rest, terms: terms),
+            metadata: metadata, secret: includesSecret ? cursor.data(9) : nil)
     }
 
     /// The columns of `StoreSchema.rowColumns` and `secret`.
     var columnValues: [(any DatabaseValueConvertible)?] {
         [
-            Data(reference.bytes), Int64(protection), Data(labels.group), Data(labels.first),
-            Data(labels.second), Data(labels.rest), metadata, Data(labels.terms.joined()), secret,
+            Data(reference.bytes), Int64(protection), Data(labels.group.bytes),
+            Data(labels.first.bytes), Data(labels.second.bytes), Data(labels.rest.bytes), metadata,
+            Data(labels.terms.flatMap(\.bytes)), secret,
         ]
     }
 }

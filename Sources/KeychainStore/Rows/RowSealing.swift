@@ -59,18 +59,17 @@ package enum RowSealing {
         _ reference: ItemReference, _ protection: UInt8, _ labels: RowLabels,
         _ keychainID: [UInt8]
     ) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(128)
-        bytes += metadataMagic
-        bytes += keychainID
-        bytes += reference.bytes
-        bytes.append(protection)
-        bytes += labels.group
-        bytes += labels.first
-        bytes += labels.second
-        bytes += labels.rest
-        for term in labels.terms { bytes += term }
-        return bytes
+        var writer = ByteWriter(capacity: 128 + 16 * labels.terms.count)
+        writer.bytes(metadataMagic)
+        writer.bytes(keychainID)
+        reference.value.write(to: &writer)
+        writer.number(protection)
+        labels.group.write(to: &writer)
+        labels.first.write(to: &writer)
+        labels.second.write(to: &writer)
+        labels.rest.write(to: &writer)
+        for term in labels.terms { term.write(to: &writer) }
+        return writer.result
     }
 
     // MARK: Secret
@@ -134,7 +133,7 @@ package enum RowSealing {
     ) -> [UInt8] {
         var writer = ByteWriter(capacity: 40)
         writer.bytes(keychainID)
-        writer.bytes(reference.bytes)
+        reference.value.write(to: &writer)
         writer.number(protection)
         writer.number(itemClass.rawValue)
         return writer.result

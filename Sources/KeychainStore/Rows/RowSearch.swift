@@ -4,7 +4,6 @@
 //   (2) The drivers, the most selective first: reference, both key attributes, a further
 //       attribute, account, service or server, access group.
 
-import FoundationEssentials
 import GRDB
 package import KeychainCrypto
 package import KeychainModel
@@ -64,8 +63,8 @@ package struct RowSearch: Hashable, Sendable {
     // MARK: SQL
 
     /// Columns, conditions and arguments.
-    func statement(includesSecret: Bool, limit: Int?) -> (sql: String, arguments: [Data]) {
-        var arguments: [Data] = []
+    func statement(includesSecret: Bool, limit: Int?) -> (sql: String, arguments: [Bytes16]) {
+        var arguments: [Bytes16] = []
         var conditions: [String] = []
         var driver = chooseDriver()
 
@@ -73,11 +72,11 @@ package struct RowSearch: Hashable, Sendable {
             guard !labels.isEmpty else { return }
             let name = isDriver ? column : "+" + column
             conditions.append(name + Self.placeholders(labels.count))
-            arguments += labels.map { Data($0) }
+            arguments += labels
         }
         if let reference {
             conditions.append("uuid = ?")
-            arguments.append(Data(reference.bytes))
+            arguments.append(reference.value)
         }
         condition("k1", first, isDriver: driver == .keys || driver == .first)
         condition("k2", second, isDriver: driver == .keys || driver == .second)
@@ -91,7 +90,7 @@ package struct RowSearch: Hashable, Sendable {
                     "EXISTS (SELECT 1 FROM terms WHERE term\(Self.placeholders(labels.count)) "
                         + "AND item = items.id)")
             }
-            arguments += labels.map { Data($0) }
+            arguments += labels
         }
         condition("grp", groups, isDriver: driver == .group)
 
