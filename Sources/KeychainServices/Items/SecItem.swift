@@ -49,8 +49,8 @@ public func SecItemAdd(
 
 /// Finds items and gives back what is asked for of each.
 ///
-/// Items come in the order in which they were added. Nothing in the keychain changes: an item
-/// that can't be read is reported and stays.
+/// With a limit other than one, items come in the order in which they were added. Nothing in the
+/// keychain changes: an item that can't be read stays.
 ///
 /// - Parameters:
 ///   - query: `kSecClass` with attributes that all have to be equal (text and data of the same
@@ -65,7 +65,7 @@ public func SecItemAdd(
 ///   - `errSecItemNotFound`: no item matches; there is never an empty array for that;
 ///   - `errSecInteractionNotAllowed`: a matching item is locked, also where other items are not;
 ///     this says nothing about whether it is the right one, so never delete because of it;
-///   - `errSecDecode`: a matching item is damaged;
+///   - `errSecDecode`: the items that could match are damaged, and no other matches;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
 ///   - `errSecUnimplemented`: it asks for a class or a match key that is not built;
