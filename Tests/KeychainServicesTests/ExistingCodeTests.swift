@@ -46,7 +46,8 @@ import Testing
         mutable[kSecAttrAccount as String] = account
         mutable[kSecReturnData as String] = kCFBooleanTrue
         for query in [
-            byConstant as CFDictionary, byObject as CFDictionary, byHashable as CFDictionary, mutable,
+            byConstant as CFDictionary, byObject as CFDictionary, byHashable as CFDictionary,
+            mutable,
         ] {
             #expect(copy(query) as? Data == Data("secret".utf8))
         }
@@ -79,7 +80,9 @@ import Testing
         #expect(byString[kSecAttrCreator as String] as? NSNumber == 7)
         #expect(byString[kSecAttrSynchronizable as String] as? Bool == false)
         #expect(byString[kSecAttrModificationDate as String] as? Date != nil)
-        #expect(byString[kSecAttrAccessible as String] as? String == kSecAttrAccessibleWhenUnlocked as String)
+        #expect(
+            byString[kSecAttrAccessible as String] as? String
+                == kSecAttrAccessibleWhenUnlocked as String)
 
         let byConstant = try #require(result as? [CFString: Any])
         #expect(byConstant[kSecAttrService] as? String == "s")

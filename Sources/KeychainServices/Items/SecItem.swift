@@ -138,8 +138,8 @@ public func SecItemUpdate(
 /// locked item can be deleted. A dictionary with the class alone empties the class for the
 /// caller's groups, but for synchronizable items.
 ///
-/// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key other than
-///   `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may stand beside
+/// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key other
+///   than `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may stand beside
 ///   attributes.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches;

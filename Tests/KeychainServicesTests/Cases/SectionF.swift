@@ -93,7 +93,8 @@ let sectionF: [Row] = [
         let k = Client(try backend.open(), groups: ["G1"])
         let date = Date(timeIntervalSinceReferenceDate: 700_000_123.456)
         let given: Entries = [
-            "acct": Data([0, 255, 0]), "svce": "", "labl": 7, "desc": "d\u{0}e", "icmt": "\u{1F511}",
+            "acct": Data([0, 255, 0]), "svce": "", "labl": 7, "desc": "d\u{0}e",
+            "icmt": "\u{1F511}",
             "gena": Data(), "crtr": 1_668_246_895, "type": "16", "invi": true, "nega": false,
             "vwht": bytes("view"), "alis": "x",
         ]
