@@ -68,15 +68,7 @@ package struct BlindIndex: Sendable {
     private func label(_ input: [UInt8]) -> Label {
         var hmac = keyed
         hmac.update(data: input)
-        var words: (UInt64, UInt64) = (0, 0)
-        for (index, byte) in hmac.finalize().enumerated() {
-            if index < 8 {
-                words.0 = words.0 << 8 | UInt64(byte)
-            } else if index < Self.labelByteCount {
-                words.1 = words.1 << 8 | UInt64(byte)
-            }
-        }
-        return Label(high: words.0, low: words.1)
+        return Label(prefixOf: hmac.finalize())
     }
 
     private static func prefix(_ domain: Domain, _ space: Space) -> [UInt8] {

@@ -10,7 +10,7 @@ package protocol KeychainService: Sendable {
     /// - Returns: The item as stored, with its data.
     func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item
 
-    /// Finds items, in the order in which they were added.
+    /// Finds items, in the order in which they were added; with a limit of one, any of them.
     /// - Throws: `itemNotFound` when there are none.
     func find(
         _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups

@@ -51,6 +51,9 @@ extension KeychainEngine {
         if let flag = changes.isTombstone { record.isTombstone = flag }
 
         let protection = changes.protection ?? opened.protection
+        guard !(record.isSynchronizable && protection.isThisDeviceOnly) else {
+            throw .param("An item that stays on this device can't be synchronizable.")
+        }
         let keys = try keys(for: protection)
         var secret: Data?
         if let data = try newSecret(changes, opened, protection) {

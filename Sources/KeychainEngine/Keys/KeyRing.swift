@@ -58,6 +58,7 @@ struct KeyRing: Sendable {
     /// Class keys stay the same under a new passcode, so those in memory are kept; the key of
     /// the when-passcode-set class may be another one and is dropped.
     mutating func adopt(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) {
+        guard hierarchy.keybag.generation != keybagGeneration else { return }
         self.hierarchy = hierarchy
         classes[.whenPasscodeSetThisDeviceOnly] = nil
         classes.merge(deviceKeys.classes) { _, new in new }

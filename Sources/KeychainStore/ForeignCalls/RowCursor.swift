@@ -6,6 +6,7 @@
 import FoundationEssentials
 import GRDB
 import GRDBSQLite
+import KeychainCrypto
 import KeychainModel
 
 /// An extended result code of SQLite.
@@ -81,7 +82,7 @@ struct RowCursor: ~Copyable {
     /// The 16-byte blob in a column; nil for anything else.
     func bytes16(_ column: Int32) -> Bytes16? {
         // SAFETY: copied within the call. So below.
-        unsafe withBlob(column) { unsafe Bytes16($0) } ?? nil
+        unsafe withBlob(column) { unsafe Bytes16(loading: $0) } ?? nil
     }
 
     /// A copy of the blob in a column; nil for any other type.
@@ -96,7 +97,7 @@ struct RowCursor: ~Copyable {
         unsafe withBlob(column) { bytes -> [Bytes16]? in
             guard bytes.count % 16 == 0 else { return nil }
             return stride(from: 0, to: bytes.count, by: 16).compactMap {
-                unsafe Bytes16(bytes[$0..<$0 + 16])
+                unsafe Bytes16(loading: UnsafeRawBufferPointer(rebasing: bytes[$0..<$0 + 16]))
             }
         } ?? nil
     }
