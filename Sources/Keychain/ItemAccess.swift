@@ -38,6 +38,7 @@ struct ItemAccess: Sendable {
     ///   - present: What was found. nil: there was none.
     ///   - contents: What to store. nil: nothing.
     /// - Returns: Whether that version was still the present one.
+    /// - Throws: What the backend reports.
     func replace(
         _ present: VersionedData?, _ contents: ItemContents?
     ) throws(KeychainError) -> Bool {

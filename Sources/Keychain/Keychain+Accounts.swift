@@ -3,28 +3,28 @@
 extension Keychain {
     /// Saves a value in its ``KeychainValue`` form, replacing the one that was there.
     ///
-    /// The same as ``save(_:for:)-(Value,KeychainKey<Value>)`` with a key of this account.
+    /// The same as `save(_:for:)` with a key of this account.
     public func save<Value: KeychainValue>(_ value: Value, for account: String) throws {
         try save(value, for: KeychainKey<Value>(account))
     }
 
     /// Saves a value as JSON, replacing the one that was there.
     ///
-    /// The same as ``save(_:for:)-(Value,KeychainKey<Value>)`` with a key of this account.
+    /// The same as `save(_:for:)` with a key of this account.
     public func save<Value: Codable & Sendable>(_ value: Value, for account: String) throws {
         try save(value, for: KeychainKey<Value>(account))
     }
 
     /// Saves a value in its ``KeychainValue`` form, replacing the one that was there.
     ///
-    /// The same as ``save(_:for:)-(Value,KeychainKey<Value>)`` with a key of this account.
+    /// The same as `save(_:for:)` with a key of this account.
     public func save<Value: KeychainValue & Codable>(_ value: Value, for account: String) throws {
         try save(value, for: KeychainKey<Value>(account))
     }
 
     /// Loads a value from its ``KeychainValue`` form; nil if there is none.
     ///
-    /// The same as ``load(_:)-(KeychainKey<Value>)`` with a key of this account.
+    /// The same as `load(_:)` with a key of this account.
     public func load<Value: KeychainValue>(
         _ type: Value.Type = Value.self, for account: String
     ) throws -> Value? {
@@ -33,7 +33,7 @@ extension Keychain {
 
     /// Loads a value from JSON; nil if there is none.
     ///
-    /// The same as ``load(_:)-(KeychainKey<Value>)`` with a key of this account.
+    /// The same as `load(_:)` with a key of this account.
     public func load<Value: Codable & Sendable>(
         _ type: Value.Type = Value.self, for account: String
     ) throws -> Value? {
@@ -42,7 +42,7 @@ extension Keychain {
 
     /// Loads a value from its ``KeychainValue`` form; nil if there is none.
     ///
-    /// The same as ``load(_:)-(KeychainKey<Value>)`` with a key of this account.
+    /// The same as `load(_:)` with a key of this account.
     public func load<Value: KeychainValue & Codable>(
         _ type: Value.Type = Value.self, for account: String
     ) throws -> Value? {

@@ -3,14 +3,14 @@
 extension Keychain {
     /// Saves a value in its ``KeychainValue`` form, without blocking the caller.
     ///
-    /// The same as ``save(_:for:)-(Value,KeychainKey<Value>)`` with a key of this account.
+    /// The same as `save(_:for:)` with a key of this account.
     public func save<Value: KeychainValue>(_ value: Value, for account: String) async throws {
         try await save(value, for: KeychainKey<Value>(account))
     }
 
     /// Saves a value as JSON, without blocking the caller.
     ///
-    /// The same as ``save(_:for:)-(Value,KeychainKey<Value>)`` with a key of this account.
+    /// The same as `save(_:for:)` with a key of this account.
     public func save<Value: Codable & Sendable>(
         _ value: Value, for account: String
     ) async throws {
@@ -19,7 +19,7 @@ extension Keychain {
 
     /// Saves a value in its ``KeychainValue`` form, without blocking the caller.
     ///
-    /// The same as ``save(_:for:)-(Value,KeychainKey<Value>)`` with a key of this account.
+    /// The same as `save(_:for:)` with a key of this account.
     public func save<Value: KeychainValue & Codable>(
         _ value: Value, for account: String
     ) async throws {
@@ -29,7 +29,7 @@ extension Keychain {
     /// Loads a value from its ``KeychainValue`` form, without blocking the caller; nil if there
     /// is none.
     ///
-    /// The same as ``load(_:)-(KeychainKey<Value>)`` with a key of this account.
+    /// The same as `load(_:)` with a key of this account.
     public func load<Value: KeychainValue>(
         _ type: Value.Type = Value.self, for account: String
     ) async throws -> Value? {
@@ -38,7 +38,7 @@ extension Keychain {
 
     /// Loads a value from JSON, without blocking the caller; nil if there is none.
     ///
-    /// The same as ``load(_:)-(KeychainKey<Value>)`` with a key of this account.
+    /// The same as `load(_:)` with a key of this account.
     public func load<Value: Codable & Sendable>(
         _ type: Value.Type = Value.self, for account: String
     ) async throws -> Value? {
@@ -48,7 +48,7 @@ extension Keychain {
     /// Loads a value from its ``KeychainValue`` form, without blocking the caller; nil if there
     /// is none.
     ///
-    /// The same as ``load(_:)-(KeychainKey<Value>)`` with a key of this account.
+    /// The same as `load(_:)` with a key of this account.
     public func load<Value: KeychainValue & Codable>(
         _ type: Value.Type = Value.self, for account: String
     ) async throws -> Value? {

@@ -25,8 +25,8 @@ extension Keychain {
     ///   - body: Gets the value, nil if there is none. It leaves the value to save or, to delete
     ///     the item, nil.
     /// - Returns: What the closure returned the last time.
-    /// - Throws: ``KeychainError`` as for ``load(_:)-(KeychainKey<Value>)`` and
-    ///   ``save(_:for:)-(Value,KeychainKey<Value>)``, or what the closure throws.
+    /// - Throws: ``KeychainError`` as for `load(_:)` and
+    ///   `save(_:for:)`, or what the closure throws.
     ///
     /// The corresponding calls are `SecItemCopyMatching` and then `SecItemUpdate` or
     /// `SecItemDelete` with the found `kSecAttrModificationDate` in the query, or `SecItemAdd`.
@@ -56,10 +56,10 @@ extension Keychain {
     ///   - key: The name of the value.
     /// - Returns: Whether the value was as expected and is now as desired, and the value that
     ///   was found.
-    /// - Throws: ``KeychainError`` as for ``load(_:)-(KeychainKey<Value>)`` and
-    ///   ``save(_:for:)-(Value,KeychainKey<Value>)``.
+    /// - Throws: ``KeychainError`` as for `load(_:)` and
+    ///   `save(_:for:)`.
     ///
-    /// The corresponding calls are those of ``update(_:_:)``.
+    /// The corresponding calls are those of `update(_:_:)`.
     @discardableResult
     public func compareExchange<Value: Equatable & Sendable>(
         expected: Value?, desired: Value?, for key: KeychainKey<Value>

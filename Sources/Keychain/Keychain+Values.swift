@@ -38,7 +38,7 @@ extension Keychain {
     ///   - value: The secret. It is copied.
     ///   - key: Its name.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/duplicateItem`` if there is a
-    ///   value already; otherwise as for ``save(_:for:)-(Value,KeychainKey<Value>)``.
+    ///   value already; otherwise as for `save(_:for:)`.
     ///
     /// The corresponding call is `SecItemAdd`.
     public func add<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) throws {
@@ -78,8 +78,8 @@ extension Keychain {
     ///   - key: Its name.
     ///   - makeValue: Makes the value to save. Called once at most, and only if there is none.
     /// - Returns: The value that is in the keychain.
-    /// - Throws: ``KeychainError`` as for ``load(_:)-(KeychainKey<Value>)`` and
-    ///   ``save(_:for:)-(Value,KeychainKey<Value>)``, or what `makeValue` throws.
+    /// - Throws: ``KeychainError`` as for `load(_:)` and
+    ///   `save(_:for:)`, or what `makeValue` throws.
     public func load<Value: Sendable>(
         _ key: KeychainKey<Value>, orAdd makeValue: () throws -> Value
     ) throws -> Value {
@@ -109,6 +109,7 @@ extension Keychain {
     /// Whether there is a value. The secret is not read.
     ///
     /// - Parameter key: Its name.
+    /// - Returns: Whether there is one.
     /// - Throws: ``KeychainError`` with a status of the keychain, so that "no" always means that
     ///   there is none.
     public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Bool {

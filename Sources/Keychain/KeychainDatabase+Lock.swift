@@ -9,7 +9,7 @@ import KeychainEngine
 import KeychainModel
 
 extension KeychainDatabase {
-    /// Makes every item readable in this process until ``lock()-()`` or its end.
+    /// Makes every item readable in this process until `lock()` or its end.
     ///
     /// This takes a good part of a second: a passcode is made expensive to guess.
     ///
@@ -21,10 +21,10 @@ extension KeychainDatabase {
         try administer { engine throws(KeychainFailure) in try engine.unlock(passcode: passcode) }
     }
 
-    /// Makes every item readable in this process until ``lock()-()`` or its end.
+    /// Makes every item readable in this process until `lock()` or its end.
     ///
     /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
-    /// - Throws: As ``unlock(passcode:)-(Collection<UInt8>)``.
+    /// - Throws: As `unlock(passcode:)`.
     public func unlock(passcode: String) throws {
         try unlock(passcode: passcode.utf8)
     }
@@ -52,7 +52,7 @@ extension KeychainDatabase {
     /// Sets the first passcode. The database stays unlocked in this process.
     ///
     /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
-    /// - Throws: As ``setPasscode(_:)-(Collection<UInt8>)``.
+    /// - Throws: As `setPasscode(_:)`.
     public func setPasscode(_ passcode: String) throws {
         try setPasscode(passcode.utf8)
     }
@@ -79,7 +79,7 @@ extension KeychainDatabase {
     /// - Parameters:
     ///   - old: The present passcode, as text; its bytes are UTF-8.
     ///   - new: The one to take its place.
-    /// - Throws: As ``changePasscode(from:to:)-(Collection<UInt8>,Collection<UInt8>)``.
+    /// - Throws: As `changePasscode(from:to:)`.
     public func changePasscode(from old: String, to new: String) throws {
         try changePasscode(from: old.utf8, to: new.utf8)
     }
@@ -104,7 +104,7 @@ extension KeychainDatabase {
     ///
     /// - Parameter passcode: The present passcode, as text; its bytes are UTF-8.
     /// - Returns: How many items went.
-    /// - Throws: As ``removePasscode(_:)-(Collection<UInt8>)``.
+    /// - Throws: As `removePasscode(_:)`.
     @discardableResult
     public func removePasscode(_ passcode: String) throws -> Int {
         try removePasscode(passcode.utf8)

@@ -88,6 +88,7 @@ extension KeychainDatabase {
     ///
     /// - Parameter progress: Called now and then with the number of items checked so far and
     ///   the number of all.
+    /// - Returns: What was found.
     /// - Throws: ``KeychainError`` if it can't be opened.
     public func check(
         progress: (_ checked: Int, _ all: Int) -> Void = { _, _ in }

@@ -15,6 +15,7 @@ public struct KeychainDatabase: Sendable {
 public import Foundation
 import KeychainEngine
 import KeychainModel
+import Synchronization
 
 /// A database of items, with a lock and a passcode of its own.
 ///
@@ -23,7 +24,7 @@ import KeychainModel
 /// locks and unlocks.
 ///
 /// A database without a passcode is always unlocked. One with a passcode is locked in every
-/// process that has not called ``unlock(passcode:)-(String)``.
+/// process that has not called `unlock(passcode:)`.
 public struct KeychainDatabase: Sendable {
     let backend: any Backend
     /// Opens the database if it is not open. nil: there is nothing to administer.
@@ -54,7 +55,8 @@ public struct KeychainDatabase: Sendable {
     /// folder holds none.
     ///
     /// Nothing is opened or read before the first operation, and errors of opening are errors of
-    /// the operation. Any number of processes may use a folder at the same time.
+    /// the operation. Any number of processes may use a folder at the same time. Once opened,
+    /// its files stay open until the process ends.
     ///
     /// - Parameters:
     ///   - directory: The folder, a file URL. Nothing else may be in it.
@@ -66,17 +68,35 @@ public struct KeychainDatabase: Sendable {
             guard let path else { throw .param("The folder must be a file URL.") }
             return try EmbeddedKeychain.engine(in: path)
         }
+        let connection = LazyConnection { () throws(KeychainFailure) in
+            let caller: AccessGroups
+            if let accessGroups {
+                caller = AccessGroups(accessGroups)
+            } else {
+                caller = try EmbeddedKeychain.entitlements().accessGroups
+            }
+            return KeychainConnection(service: try engine(), caller: caller)
+        }
         self.init(
-            backend: TypedBackend { () throws(KeychainFailure) in
-                let caller: AccessGroups
-                if let accessGroups {
-                    caller = AccessGroups(accessGroups)
-                } else {
-                    caller = try EmbeddedKeychain.entitlements().accessGroups
-                }
-                return KeychainConnection(service: try engine(), caller: caller)
-            },
+            backend: TypedBackend { () throws(KeychainFailure) in try connection.value() },
             engine: engine)
+    }
+}
+
+/// A connection that is made at the first use. A failure is not remembered.
+private final class LazyConnection: Sendable {
+    private let make: @Sendable () throws(KeychainFailure) -> KeychainConnection
+    private let made = Mutex<KeychainConnection?>(nil)
+
+    init(_ make: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection) {
+        self.make = make
+    }
+
+    func value() throws(KeychainFailure) -> KeychainConnection {
+        if let connection = made.withLock({ $0 }) { return connection }
+        let connection = try make()
+        made.withLock { $0 = connection }
+        return connection
     }
 }
 

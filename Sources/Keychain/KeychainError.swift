@@ -7,7 +7,8 @@ public import Foundation
 
 /// The error of every keychain operation.
 ///
-/// Tell errors apart by ``code``, in a `where` clause or by naming the code in the pattern:
+/// Tell errors apart by ``code-swift.property``, in a `where` clause or with the code as the
+/// pattern:
 ///
 /// ```swift
 /// do {

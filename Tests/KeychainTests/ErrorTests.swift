@@ -244,7 +244,9 @@ struct FailingService: KeychainService {
         let error = KeychainError(KeychainError.Code(rawValue: -1))
         #expect(
             error.errorDescription
-                == "The keychain could not do this: the keychain reported an unexpected status (-1).")
+                == "The keychain could not do this: "
+                + "the keychain reported an unexpected status (-1)."
+        )
         #expect(error.description == "KeychainError: unexpected (-1)")
         #expect(error.code.isUnexpected)
     }

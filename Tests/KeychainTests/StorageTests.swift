@@ -94,10 +94,12 @@ import Testing
         #expect(!item.isSynchronizable)
     }
 
-    @Test(arguments: Way.allCases, [
-        Keychain.Accessibility.whenUnlocked, .afterFirstUnlock, .whenUnlockedThisDeviceOnly,
-        .afterFirstUnlockThisDeviceOnly,
-    ])
+    @Test(
+        arguments: Way.allCases,
+        [
+            Keychain.Accessibility.whenUnlocked, .afterFirstUnlock, .whenUnlockedThisDeviceOnly,
+            .afterFirstUnlockThisDeviceOnly,
+        ])
     func `an item has the accessibility that was asked for`(
         way: Way, accessibility: Keychain.Accessibility
     ) throws {

@@ -8,7 +8,8 @@ import Testing
 
 @Suite struct ValueTests {
     static let binaries: [Data] = [
-        Data(), Data(0...255), Data([0]), Data("a\0b\n\r\nc".utf8), Data(repeating: 0xA5, count: 1 << 20),
+        Data(), Data(0...255), Data([0]), Data("a\0b\n\r\nc".utf8),
+        Data(repeating: 0xA5, count: 1 << 20),
     ]
 
     @Test(arguments: Way.allCases, binaries)
@@ -19,7 +20,9 @@ import Testing
         #expect(try keychain.load(Data.self, for: "blob") == data)
     }
 
-    @Test(arguments: Way.allCases, ["", "plain", "a\0b\n", "żółć 🔑", String(repeating: "k", count: 10_000)])
+    @Test(
+        arguments: Way.allCases,
+        ["", "plain", "a\0b\n", "żółć 🔑", String(repeating: "k", count: 10_000)])
     func `text comes back as it went in`(way: Way, text: String) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(text, for: .token)
@@ -39,7 +42,9 @@ import Testing
         #expect(try keychain.items().isEmpty)
     }
 
-    @Test(arguments: Way.allCases, ["", "ünïcødé 🔐", "e\u{301}", "\u{e9}", "a b\tc\nd", "a\0b", "A", "a"])
+    @Test(
+        arguments: Way.allCases,
+        ["", "ünïcødé 🔐", "e\u{301}", "\u{e9}", "a b\tc\nd", "a\0b", "A", "a"])
     func `any text is an account`(way: Way, account: String) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save("other", for: "another account")
