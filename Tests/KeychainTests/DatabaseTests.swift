@@ -119,6 +119,7 @@ import Testing
         try keychain.save("y", for: .token)
         #expect(try keychain.item(fragile)?.accessibility == .whenPasscodeSetThisDeviceOnly)
         #expect(failure { try test.database.removePasscode("wrong") }?.code == .authFailed)
+        try test.unlock()
         #expect(try keychain.load(fragile) == "x")
         #expect(try test.database.removePasscode("passcode") == 1)
         #expect(try keychain.load(fragile) == nil)
