@@ -14,6 +14,7 @@ package final class KeychainEngine: KeychainService {
     let options: EngineOptions
     let ring: Mutex<KeyRing>
     let deviceKey: SecretBytes
+    private let lease: StoreFolder.Lease
     /// What happened, and which attributes a query named; never their values.
     let log = Logger(label: "keychain")
     /// Secrets opened since the engine was opened; tests hold it against what was asked for.
@@ -22,12 +23,14 @@ package final class KeychainEngine: KeychainService {
     package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
 
     private init(
-        store: Store, ring: consuming KeyRing, deviceKey: SecretBytes, options: EngineOptions
+        store: Store, ring: consuming KeyRing, deviceKey: SecretBytes, options: EngineOptions,
+        lease: StoreFolder.Lease
     ) {
         self.store = store
         self.ring = Mutex(ring)
         self.deviceKey = deviceKey
         self.options = options
+        self.lease = lease
     }
 
     /// Opens the keychain in a folder, and makes it where the folder holds none.
@@ -40,6 +43,18 @@ package final class KeychainEngine: KeychainService {
     ) throws(KeychainFailure) -> KeychainEngine {
         let folder = StoreFolder(path: directory)
         try folder.prepare()
+        let lease = try folder.lease(exclusive: false)
+        do {
+            return try open(folder, options, lease)
+        } catch {
+            lease.end()
+            throw error
+        }
+    }
+
+    private static func open(
+        _ folder: StoreFolder, _ options: EngineOptions, _ lease: StoreFolder.Lease
+    ) throws(KeychainFailure) -> KeychainEngine {
         if !folder.exists(.database) || !folder.exists(.keybag) {
             try folder.withLock { () throws(KeychainFailure) in try Bootstrap.createIfNew(folder) }
         }
@@ -52,7 +67,7 @@ package final class KeychainEngine: KeychainService {
                 file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
             return KeychainEngine(
                 store: store, ring: KeyRing(hierarchy, deviceKeys: deviceKeys),
-                deviceKey: deviceKey, options: options)
+                deviceKey: deviceKey, options: options, lease: lease)
         } catch {
             file.close()
             throw error
@@ -62,6 +77,7 @@ package final class KeychainEngine: KeychainService {
     /// Closes the files. The engine is not used afterwards.
     package func close() {
         store.close()
+        lease.end()
     }
 
     package var lockState: LockState { ring.withLock { $0.lockState } }

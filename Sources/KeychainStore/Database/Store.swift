@@ -56,8 +56,7 @@ package final class Store: Sendable {
 
     /// The header of the last commit.
     package func header() throws(KeychainFailure) -> StoreHeader {
-        let bytes = try connections.read { try StoreFile.body("header", in: $0) }
-        guard let bytes, let header = StoreHeader(bytes, authenticator: authenticator) else {
+        guard let header = try file.header(authenticator) else {
             throw .damagedStore("the header was altered or is missing")
         }
         return header

@@ -82,6 +82,12 @@ package struct StoreFile: Sendable {
         }
     }
 
+    /// The header row, if it is authentic.
+    package func header(_ authenticator: StoreAuthenticator) throws(KeychainFailure) -> StoreHeader? {
+        try connections.read { try Self.body("header", in: $0) }
+            .flatMap { StoreHeader($0, authenticator: authenticator) }
+    }
+
     static func body(_ table: String, in database: Database) throws -> [UInt8]? {
         let statement = try database.cachedStatement(sql: "SELECT body FROM \(table) WHERE id = 1")
         return try Row.fetchOne(statement).flatMap { blob($0, 0) }.map { Array($0) }

@@ -58,12 +58,17 @@ package struct StoreTransaction {
 
     // MARK: Changing
 
-    /// Adds a row; its `id` is not looked at. Its primary key is free.
-    package mutating func insert(_ row: SealedRow) throws(KeychainFailure) {
+    /// Adds a row. Its primary key is free.
+    ///
+    /// - Parameter keepingID: Whether the row goes under its own `id`, where that is free.
+    package mutating func insert(
+        _ row: SealedRow, keepingID: Bool = false
+    ) throws(KeychainFailure) {
         try run {
+            let id = keepingID ? try freeID(row.id) : nil
             try execute(
-                "INSERT INTO items(\(StoreSchema.rowColumns), secret) "
-                    + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row.columnValues)
+                "INSERT INTO items(id, \(StoreSchema.rowColumns), secret) "
+                    + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [id] + row.columnValues)
             try insertTerms(of: row, id: database.lastInsertedRowID)
         }
         header.itemCount += 1
@@ -164,6 +169,13 @@ package struct StoreTransaction {
             "UPDATE header SET body = ? WHERE id = 1",
             [Data(header.encoded(with: authenticator))])
         return header.generation
+    }
+
+    /// The id, if it is one and no row has it; else nil, which makes a new one.
+    private func freeID(_ id: Int64) throws -> Int64? {
+        let taken = try Int64.fetchOne(
+            database, sql: "SELECT id FROM items WHERE id = ?", arguments: [id])
+        return id > 0 && taken == nil ? id : nil
     }
 
     private func insertTerms(of row: SealedRow, id: Int64) throws {

@@ -25,6 +25,7 @@ package struct StoreFolder: Hashable, Sendable {
         case keybag = "keybag"
         case anchor = "anchor"
         case lock = "lock"
+        case lease = "in-use"
     }
 
     package func path(of file: File) -> String { path + "/" + file.rawValue }

@@ -35,4 +35,11 @@ enum SystemCalls {
         // SAFETY: as above.
         unsafe Glibc.rename(old, new)
     }
+
+    /// The corresponding C function is `rmdir`.
+    @discardableResult
+    static func removeDirectory(_ path: String) -> Int32 {
+        // SAFETY: as above.
+        unsafe rmdir(path)
+    }
 }

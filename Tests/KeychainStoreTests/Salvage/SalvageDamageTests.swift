@@ -1,0 +1,178 @@
+// SalvageDamageTests: what comes back from files with damage in a known place.
+
+import KeychainStore
+import Testing
+
+/// Which row's content each byte of a file is, for all images in it.
+private struct Ownership {
+    private(set) var owners: [Int?]
+
+    init(_ rows: [FixtureRow], in file: [UInt8]) {
+        owners = Array(repeating: nil, count: file.count)
+        for (number, row) in rows.enumerated() {
+            let body = row.body
+            // The body is in one piece, or in pieces on several pages; each begins with bytes
+            // that are nowhere else.
+            var done = 0
+            while done < body.count {
+                let key = body[done..<min(done + 24, body.count)]
+                var longest = 0
+                var from = 0
+                while let place = firstOffset(of: key, in: file, from: from) {
+                    var length = 0
+                    while done + length < body.count, place + length < file.count,
+                        file[place + length] == body[done + length]
+                    {
+                        owners[place + length] = number
+                        length += 1
+                    }
+                    longest = max(longest, length)
+                    from = place + 1
+                }
+                guard longest > 0 else { break }
+                done += longest
+            }
+        }
+    }
+}
+
+/// The offsets to damage: all in an optimized build. A debug build, some twenty times slower, takes
+/// a part, more of those that hold structure than of the rows' content and of the zeros.
+private func offsetsToDamage(_ ownership: Ownership, _ file: [UInt8]) -> [Int] {
+    #if DEBUG
+    return file.indices.filter {
+        $0 % 61 == 0 || ($0 % 3 == 0 && ownership.owners[$0] == nil && file[$0] != 0)
+    }
+    #else
+    return Array(file.indices)
+    #endif
+}
+
+struct SalvageDamageTests {
+    /// Rows of every kind: without and with a secret, in one page and over several.
+    private static func rows(_ random: inout SeededGenerator) -> [FixtureRow] {
+        var rows: [FixtureRow] = []
+        for number in 0..<24 {
+            let secret: Int? =
+                switch number % 6 {
+                case 0: nil
+                case 1, 2: 32
+                case 3: 400
+                case 4: 3000 + 10 * number
+                default: number == 5 ? 9000 : 4000
+                }
+            rows.append(
+                FixtureRow(
+                    &random, metaByteCount: number == 10 ? 4100 : 60 + 11 * number,
+                    termCount: number % 8, secretByteCount: secret))
+        }
+        return rows
+    }
+
+    private static func fill(
+        _ database: FixtureDatabase, _ random: inout SeededGenerator
+    ) throws -> [FixtureRow] {
+        let rows = rows(&random)
+        let (kept, gone) = (rows[..<20], rows[20...])
+        for row in gone { try database.insert(row) }
+        for row in kept { try database.insert(row) }
+        for row in gone { try database.delete(row) }
+        // The freed pages are zeroed and on the freelist; some of them go into a chain again.
+        var asides = Array(kept)
+        asides.append(FixtureRow(&random, secretByteCount: 6000))
+        try database.setAside(asides[20], at: 1.25, reason: "the tag does not verify")
+        asides.append(FixtureRow(&random, secretByteCount: nil))
+        try database.setAside(asides[21], at: 2, reason: "the tag does not verify")
+        return asides
+    }
+
+    /// Flips every byte of one file and expects all rows back but the one that was hit.
+    private static func flipEachByte(
+        _ rows: [FixtureRow], of file: [UInt8], _ salvage: ([UInt8]) -> RowSalvage
+    ) -> (flips: Int, faults: [String]) {
+        var random = SeededGenerator(seed: 30)
+        let ownership = Ownership(rows, in: file)
+        var expected: [[UInt8]: (number: Int, row: FixtureRow)] = [:]
+        for (number, row) in rows.enumerated() { expected[row.uuid] = (number, row) }
+        var damaged = file
+        var faults: [String] = []
+        let offsets = offsetsToDamage(ownership, file)
+        for offset in offsets {
+            damaged[offset] ^= UInt8.random(in: 1...255, using: &random)
+            var missing = Set(rows.indices)
+            salvage(damaged).forEachRow { candidate in
+                if let (number, row) = expected[candidate.uuid], missing.contains(number),
+                    row == FixtureRow(candidate)
+                {
+                    missing.remove(number)
+                }
+            }
+            if let hit = ownership.owners[offset] { missing.remove(hit) }
+            if !missing.isEmpty {
+                faults.append("\(offset): \(file[offset]) as \(damaged[offset]): \(missing)")
+            }
+            damaged[offset] = file[offset]
+        }
+        return (offsets.count, faults)
+    }
+
+    @Test func `a flipped byte in the database costs at most the item it lies in`() throws {
+        var random = SeededGenerator(seed: 31)
+        let database = try FixtureDatabase()
+        let rows = try Self.fill(database, &random)
+        try database.checkpoint()
+        let file = try database.files().database
+        #expect(lost(rows, from: RowSalvage(file).rows()) == [])
+        let result = Self.flipEachByte(rows, of: file) { RowSalvage($0) }
+        #expect(result.flips > 1500)
+        #expect(result.faults == [])
+    }
+
+    @Test func `a flipped byte in the WAL costs at most the item it lies in`() throws {
+        var random = SeededGenerator(seed: 32)
+        let database = try FixtureDatabase()
+        var rows = try Self.fill(database, &random)
+        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        // A few transactions over what is in the main file by now.
+        for position in stride(from: 2, to: 20, by: 5) {
+            rows[position].secret = FixtureRow.secret(&random, byteCount: 400 * position)
+            try database.update(rows[position])
+        }
+        let files = try database.files()
+        #expect(files.wal.count > 32 + 4120 * 8)
+        let intact = RowSalvage(files.database, files.wal).rows()
+        #expect(lost(rows, from: intact.filter(\.isCurrent)) == [])
+        let result = Self.flipEachByte(rows, of: files.wal) {
+            RowSalvage(files.database, $0)
+        }
+        #expect(result.flips > 1500)
+        #expect(result.faults == [])
+    }
+
+    @Test func `a frame's page number and commit mark are told from its checksum`() throws {
+        var random = SeededGenerator(seed: 33)
+        let database = try FixtureDatabase()
+        var rows = try Self.fill(database, &random)
+        try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        for position in stride(from: 2, to: 20, by: 5) {
+            rows[position].secret = FixtureRow.secret(&random, byteCount: 400 * position)
+            try database.update(rows[position])
+        }
+        let files = try database.files()
+        let frames = (files.wal.count - 32) / 4120
+        #expect(frames > 8)
+        var faults: [String] = []
+        for frame in 0..<frames {
+            for byte in 0..<8 {
+                var wal = files.wal
+                // Zero where it can be: that takes a commit's mark away.
+                let offset = 32 + 4120 * frame + byte
+                wal[offset] = wal[offset] == 0 ? UInt8.random(in: 1...255, using: &random) : 0
+                let current = RowSalvage(files.database, wal).rows().filter(\.isCurrent)
+                let missing = lost(rows, from: current)
+                if !missing.isEmpty { faults.append("frame \(frame), byte \(byte): \(missing)") }
+            }
+        }
+        #expect(faults == [])
+    }
+}
