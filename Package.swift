@@ -67,6 +67,19 @@ let package = Package(
             name: "keychainctl",
             dependencies: ["Keychain", "KeychainModel", "KeychainEngine", argumentParser],
             swiftSettings: settings),
+        // Vectors of the file formats: their files, and what writes them.
+        .target(
+            name: "FormatVectors",
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore"],
+            path: "Tests/FormatVectors", swiftSettings: settings),
+        .executableTarget(
+            name: "format-vectors",
+            dependencies: ["FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainStore"],
+            path: "Tests/FormatVectorGenerator", swiftSettings: settings),
+        .testTarget(
+            name: "KeychainCryptoTests",
+            dependencies: ["FormatVectors", "KeychainModel", "KeychainCrypto"],
+            swiftSettings: settings),
         .testTarget(
             name: "KeychainServicesTests",
             dependencies: [
@@ -76,7 +89,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "KeychainStoreTests",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", grdbSQLite],
+            dependencies: [
+                "FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainStore", grdbSQLite,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainEngineTests",

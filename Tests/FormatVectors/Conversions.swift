@@ -1,0 +1,93 @@
+// Conversions: between what the library opens and what vectors hold.
+
+import FoundationEssentials
+package import KeychainCrypto
+package import KeychainModel
+package import KeychainStore
+
+extension Hex {
+    package init(_ secret: SecretBytes) {
+        self.init(secret.plainBytes)
+    }
+
+    package init(_ bytes: Bytes16) {
+        self.init(bytes.bytes)
+    }
+
+    package var secret: SecretBytes { SecretBytes(copying: bytes) }
+}
+
+extension FieldVector {
+    package init(_ attribute: Attribute, _ value: AttributeValue) {
+        let (type, bytes): (Kind, [UInt8]) =
+            switch value {
+            case .string(let text): (.string, Array(text.utf8))
+            case .data(let data): (.data, Array(data))
+            case .number(let number): (.number, bigEndianBytes(UInt64(bitPattern: number)))
+            case .date(let seconds): (.date, bigEndianBytes(seconds.bitPattern))
+            }
+        self.init(name: attribute.name, type: type, value: Hex(bytes))
+    }
+
+    /// - Returns: nil when the vector is not one of an attribute.
+    package var attribute: (Attribute, AttributeValue)? {
+        guard let attribute = Attribute(name: name) else { return nil }
+        var reader = ByteReader(value.bytes)
+        let bits: UInt64? = reader.number()
+        let decoded: AttributeValue? =
+            switch type {
+            case .string: String(validating: value.bytes, as: UTF8.self).map { .string($0) }
+            case .data: .data(Data(value.bytes))
+            case .number: bits.map { .number(Int64(bitPattern: $0)) }
+            case .date: bits.map { .date(Double(bitPattern: $0)) }
+            }
+        return decoded.map { (attribute, $0) }
+    }
+
+    package static func fields(_ attributes: Attributes) -> [FieldVector] {
+        attributes.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            FieldVector($0.key, $0.value)
+        }
+    }
+}
+
+extension [FieldVector] {
+    /// - Returns: nil when one is not an attribute's, or two are the same one's.
+    package var attributes: Attributes? {
+        let pairs = compactMap(\.attribute)
+        let result = Dictionary(pairs) { first, _ in first }
+        return result.count == count ? result : nil
+    }
+}
+
+extension RecordVector {
+    package init(_ record: ItemRecord) {
+        self.init(
+            itemClass: record.itemClass.name, accessGroup: Hex(record.accessGroup.utf8),
+            isSynchronizable: record.isSynchronizable, isTombstone: record.isTombstone,
+            secretTag: record.secretTag.map { Hex($0) },
+            attributes: FieldVector.fields(record.attributes))
+    }
+}
+
+extension KeychainVector {
+    /// What opens of a keybag, with a passcode or, where there is none, without.
+    package init(
+        _ hierarchy: KeyHierarchy, deviceKey: SecretBytes, passcode: SecretBytes?
+    ) throws(KeychainFailure) {
+        let opened = try hierarchy.openDeviceKeys()
+        var classes = opened.classes
+        if let passcode {
+            classes.merge(try hierarchy.openPasscodeKeys(passcode).classes) { _, new in new }
+        }
+        self.init(
+            deviceKey: Hex(deviceKey), keybag: Hex(hierarchy.encoded),
+            keychainID: Hex(hierarchy.keybag.keychainID), generation: hierarchy.keybag.generation,
+            indexKey: Hex(opened.indexKey), integrityKey: Hex(opened.integrityKey),
+            classes: classes.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+                ClassKeysVector(
+                    protection: $0.key.rawValue, classKey: Hex($0.value.classKey),
+                    metadataKey: Hex($0.value.metadataKey))
+            })
+    }
+}

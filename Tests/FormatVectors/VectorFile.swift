@@ -1,0 +1,99 @@
+// VectorFile: a file of test vectors, in the shape that Wycheproof gave such files.
+// Documentation/Formats/README.md, "Vectors".
+//   (1) `read` gives a whole file or an error: as many tests as it names, numbered from 1,
+//       with explained flags. So a run over a file that shrank or moved can't pass.
+
+import FoundationEssentials
+
+/// What a reader makes of the input.
+package enum VectorResult: String, Codable, Sendable {
+    case valid, invalid
+}
+
+package protocol FormatVector: Codable, Sendable {
+    /// The number of the test in its file, from 1.
+    var tcId: Int { get set }
+    var comment: String { get }
+    /// What the test is about; explained in the file's notes.
+    var flags: [String] { get }
+    var result: VectorResult { get }
+}
+
+package struct VectorFile<Test: FormatVector>: Codable, Sendable {
+    /// What is tested, and by the rules of which document.
+    package var algorithm: String
+    /// The version of the format.
+    package var version: Int
+    package var numberOfTests: Int
+    package var notes: [String: String]
+    package var testGroups: [VectorGroup<Test>]
+
+    package var tests: [Test] { testGroups.flatMap(\.tests) }
+
+    package init(
+        algorithm: String, notes: [String: String], keychains: [KeychainVector]? = nil,
+        tests: [Test]
+    ) {
+        self.algorithm = algorithm
+        version = 1
+        numberOfTests = tests.count
+        self.notes = notes
+        var numbered = tests
+        for index in numbered.indices { numbered[index].tcId = index + 1 }
+        testGroups = [VectorGroup(keychains: keychains, tests: numbered)]
+    }
+
+    /// Reads `name.json` from the folder of vectors.
+    package static func read(_ name: String) throws -> VectorFile {
+        let path = VectorFolder.path + "/\(name).json"
+        let file = try JSONDecoder().decode(
+            VectorFile.self, from: Data(contentsOf: URL(filePath: path)))
+        try file.check(name)
+        return file
+    }
+
+    package func write(_ name: String, to folder: String) throws {
+        try check(name)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        var bytes = try encoder.encode(self)
+        bytes.append(UInt8(ascii: "\n"))
+        try bytes.write(to: URL(filePath: folder + "/\(name).json"))
+    }
+
+    private func check(_ name: String) throws {
+        guard !tests.isEmpty, tests.count == numberOfTests,
+            tests.map(\.tcId) == Array(1...tests.count)
+        else { throw VectorFileError(reason: "\(name): the tests are not numbered 1 to n") }
+        let used = Set(tests.flatMap(\.flags))
+        guard used == Set(notes.keys) else {
+            throw VectorFileError(reason: "\(name): flags and notes differ")
+        }
+        guard Set(tests.map(\.result)).count == 2 else {
+            throw VectorFileError(reason: "\(name): only valid or only invalid tests")
+        }
+    }
+}
+
+/// Tests with what they have in common.
+package struct VectorGroup<Test: FormatVector>: Codable, Sendable {
+    /// The keychains that the tests refer to, where they do.
+    package var keychains: [KeychainVector]?
+    package var tests: [Test]
+}
+
+package struct VectorFileError: Error {
+    package let reason: String
+
+    package init(reason: String) {
+        self.reason = reason
+    }
+}
+
+package enum VectorFolder {
+    /// `Documentation/Formats/vectors` of the repository that this was compiled in.
+    package static var path: String {
+        let repository = "\(#filePath)".split(separator: "/").dropLast(3)
+        return "/" + repository.joined(separator: "/") + "/Documentation/Formats/vectors"
+    }
+}

@@ -1,0 +1,333 @@
+// Vectors: the tests of each vector file. The names of the fields are the documents'.
+// A field that is absent in an invalid test has no expected value.
+
+/// Documentation/Formats/device-key-v1.md.
+package struct DeviceKeyVector: FormatVector {
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    package var file: Hex
+    package var deviceKey: Hex?
+    /// Whether both copies are sound.
+    package var isWhole: Bool?
+
+    package init(
+        _ comment: String, _ flags: [String], _ result: VectorResult, file: Hex,
+        deviceKey: Hex? = nil, isWhole: Bool? = nil
+    ) {
+        self.comment = comment
+        self.flags = flags
+        self.result = result
+        self.file = file
+        self.deviceKey = deviceKey
+        self.isWhole = isWhole
+    }
+}
+
+/// The two keys of a protection class.
+package struct ClassKeysVector: Codable, Hashable, Sendable {
+    package var protection: UInt8
+    package var classKey: Hex
+    package var metadataKey: Hex
+
+    package init(protection: UInt8, classKey: Hex, metadataKey: Hex) {
+        self.protection = protection
+        self.classKey = classKey
+        self.metadataKey = metadataKey
+    }
+}
+
+/// A keybag with what is in it.
+package struct KeychainVector: Codable, Hashable, Sendable {
+    package var deviceKey: Hex
+    package var keybag: Hex
+    package var keychainID: Hex
+    package var generation: UInt64
+    package var indexKey: Hex
+    package var integrityKey: Hex
+    /// The keys of the classes that open, by ascending number of the class.
+    package var classes: [ClassKeysVector]
+
+    package init(
+        deviceKey: Hex, keybag: Hex, keychainID: Hex, generation: UInt64, indexKey: Hex,
+        integrityKey: Hex, classes: [ClassKeysVector]
+    ) {
+        self.deviceKey = deviceKey
+        self.keybag = keybag
+        self.keychainID = keychainID
+        self.generation = generation
+        self.indexKey = indexKey
+        self.integrityKey = integrityKey
+        self.classes = classes
+    }
+}
+
+/// Documentation/Formats/keybag-v1.md.
+package struct KeybagVector: FormatVector {
+    /// Which step of opening a keybag fails.
+    package enum Failure: String, Codable, Sendable {
+        case malformed, newerVersion, inauthentic, wrongPasscode, missingKey
+    }
+
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    package var deviceKey: Hex
+    package var keybag: Hex
+    /// The bytes of the passcode; absent: only what needs none is opened.
+    package var passcode: Hex?
+    package var failure: Failure?
+    package var opened: KeychainVector?
+
+    package init(
+        _ comment: String, _ flags: [String], deviceKey: Hex, keybag: Hex, passcode: Hex? = nil,
+        opened: KeychainVector
+    ) {
+        self.comment = comment
+        self.flags = flags
+        result = .valid
+        self.deviceKey = deviceKey
+        self.keybag = keybag
+        self.passcode = passcode
+        self.opened = opened
+    }
+
+    package init(
+        _ comment: String, _ flags: [String], deviceKey: Hex, keybag: Hex, passcode: Hex? = nil,
+        failure: Failure
+    ) {
+        self.comment = comment
+        self.flags = flags
+        result = .invalid
+        self.deviceKey = deviceKey
+        self.keybag = keybag
+        self.passcode = passcode
+        self.failure = failure
+    }
+}
+
+/// An attribute as it stands in a record.
+package struct FieldVector: Codable, Hashable, Sendable {
+    package enum Kind: String, Codable, Sendable {
+        case string, data, number, date
+    }
+
+    /// Four characters.
+    package var name: String
+    package var type: Kind
+    /// The bytes of the value as the record has them.
+    package var value: Hex
+
+    package init(name: String, type: Kind, value: Hex) {
+        self.name = name
+        self.type = type
+        self.value = value
+    }
+}
+
+/// Documentation/Formats/row-v1.md, "Labels". An invalid test holds a label of something else.
+package struct LabelVector: FormatVector {
+    package enum Domain: String, Codable, Sendable {
+        case attribute, remainingKey, accessGroup
+    }
+
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    package var indexKey: Hex
+    package var itemClass: String
+    package var isSynchronizable: Bool
+    package var isTombstone: Bool
+    package var domain: Domain
+    /// The attribute, or those among the remaining key attributes that are set.
+    package var fields: [FieldVector]
+    /// UTF-8; absent for an attribute's label.
+    package var accessGroup: Hex?
+    package var label: Hex
+
+    package init(
+        _ comment: String, _ flags: [String], _ result: VectorResult = .valid, indexKey: Hex,
+        itemClass: String, isSynchronizable: Bool = false, isTombstone: Bool = false,
+        domain: Domain, fields: [FieldVector] = [], accessGroup: Hex? = nil, label: Hex
+    ) {
+        self.comment = comment
+        self.flags = flags
+        self.result = result
+        self.indexKey = indexKey
+        self.itemClass = itemClass
+        self.isSynchronizable = isSynchronizable
+        self.isTombstone = isTombstone
+        self.domain = domain
+        self.fields = fields
+        self.accessGroup = accessGroup
+        self.label = label
+    }
+}
+
+/// What a record says.
+package struct RecordVector: Codable, Hashable, Sendable {
+    package var itemClass: String
+    package var accessGroup: Hex
+    package var isSynchronizable: Bool
+    package var isTombstone: Bool
+    /// Absent: the item has no secret.
+    package var secretTag: Hex?
+    /// The attributes, by ascending name.
+    package var attributes: [FieldVector]
+
+    package init(
+        itemClass: String, accessGroup: Hex, isSynchronizable: Bool, isTombstone: Bool,
+        secretTag: Hex?, attributes: [FieldVector]
+    ) {
+        self.itemClass = itemClass
+        self.accessGroup = accessGroup
+        self.isSynchronizable = isSynchronizable
+        self.isTombstone = isTombstone
+        self.secretTag = secretTag
+        self.attributes = attributes
+    }
+}
+
+/// Documentation/Formats/row-v1.md, "Metadata".
+package struct RecordEncodingVector: FormatVector {
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    package var encoded: Hex
+    package var record: RecordVector?
+
+    package init(
+        _ comment: String, _ flags: [String], _ result: VectorResult, encoded: Hex,
+        record: RecordVector? = nil
+    ) {
+        self.comment = comment
+        self.flags = flags
+        self.result = result
+        self.encoded = encoded
+        self.record = record
+    }
+}
+
+/// Documentation/Formats/row-v1.md: the columns of a row, and what opens.
+package struct RowVector: FormatVector {
+    /// The half of the row that doesn't open.
+    package enum Failure: String, Codable, Sendable {
+        case metadata, secret
+    }
+
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    /// The position of the keychain among the file's, from 0.
+    package var keychain: Int
+    package var keychainID: Hex
+    package var uuid: Hex
+    /// The class in the row. The keys are those of `keysOfProtection`.
+    package var protection: UInt8
+    package var keysOfProtection: UInt8
+    package var grp: Hex
+    package var k1: Hex
+    package var k2: Hex
+    package var k3: Hex
+    package var terms: Hex
+    package var meta: Hex
+    /// Absent: NULL.
+    package var secret: Hex?
+    package var failure: Failure?
+    /// The opened metadata; absent where they don't open.
+    package var record: Hex?
+    /// The opened secret; absent where there is none or it doesn't open.
+    package var plaintext: Hex?
+
+    package init(
+        _ comment: String, _ flags: [String], keychain: Int, keychainID: Hex, uuid: Hex,
+        protection: UInt8, grp: Hex, k1: Hex, k2: Hex, k3: Hex, terms: Hex, meta: Hex,
+        secret: Hex?, record: Hex?, plaintext: Hex?
+    ) {
+        self.comment = comment
+        self.flags = flags
+        result = .valid
+        self.keychain = keychain
+        self.keychainID = keychainID
+        self.uuid = uuid
+        self.protection = protection
+        keysOfProtection = protection
+        self.grp = grp
+        self.k1 = k1
+        self.k2 = k2
+        self.k3 = k3
+        self.terms = terms
+        self.meta = meta
+        self.secret = secret
+        self.record = record
+        self.plaintext = plaintext
+    }
+}
+
+/// What a row gives to a digest.
+package struct DigestRowVector: Codable, Hashable, Sendable {
+    package var uuid: Hex
+    /// The last 16 bytes of the sealed metadata.
+    package var metadataTag: Hex
+
+    package init(uuid: Hex, metadataTag: Hex) {
+        self.uuid = uuid
+        self.metadataTag = metadataTag
+    }
+}
+
+/// Documentation/Formats/database-v1.md, "Header" and "Digest".
+package struct HeaderVector: FormatVector {
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    package var integrityKey: Hex
+    package var header: Hex
+    package var keychainID: Hex?
+    package var generation: UInt64?
+    package var itemCount: UInt64?
+    package var setAsideCount: UInt64?
+    package var keybagGeneration: UInt64?
+    package var digest: Hex?
+    /// Rows whose digest is the header's, in no particular order.
+    package var rows: [DigestRowVector]?
+
+    package init(
+        _ comment: String, _ flags: [String], _ result: VectorResult, integrityKey: Hex,
+        header: Hex
+    ) {
+        self.comment = comment
+        self.flags = flags
+        self.result = result
+        self.integrityKey = integrityKey
+        self.header = header
+    }
+}
+
+/// Documentation/Formats/database-v1.md, "Anchor".
+package struct AnchorVector: FormatVector {
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    package var integrityKey: Hex
+    package var file: Hex
+    package var generation: UInt64?
+
+    package init(
+        _ comment: String, _ flags: [String], integrityKey: Hex, file: Hex, generation: UInt64?
+    ) {
+        self.comment = comment
+        self.flags = flags
+        result = generation == nil ? .invalid : .valid
+        self.integrityKey = integrityKey
+        self.file = file
+        self.generation = generation
+    }
+}

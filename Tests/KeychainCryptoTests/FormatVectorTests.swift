@@ -1,0 +1,93 @@
+// The vectors of Documentation/Formats that need no database: device key, keybag, labels.
+
+import FormatVectors
+import KeychainCrypto
+import KeychainModel
+import Testing
+
+@Suite struct `Format vectors of keys` {
+    @Test func `device keys`() throws {
+        let file = try VectorFile<DeviceKeyVector>.read("device-key-v1")
+        var count = 0
+        for test in file.tests {
+            count += 1
+            let contents = try? DeviceKeyFile.decode(test.file.secret)
+            #expect((contents != nil) == (test.result == .valid), "test \(test.tcId)")
+            #expect(contents.map { Hex($0.key) } == test.deviceKey, "test \(test.tcId)")
+            #expect(contents?.isWhole == test.isWhole, "test \(test.tcId)")
+            if let contents, contents.isWhole {
+                #expect(Hex(DeviceKeyFile.encode(contents.key)) == test.file, "test \(test.tcId)")
+            }
+        }
+        #expect(count == 22)
+    }
+
+    @Test func `keybags`() throws {
+        let file = try VectorFile<KeybagVector>.read("keybag-v1")
+        var count = 0
+        for test in file.tests {
+            count += 1
+            let (opened, failure) = open(test)
+            #expect(failure == test.failure, "test \(test.tcId)")
+            #expect(opened == test.opened, "test \(test.tcId)")
+            // What was opened encodes to the same bytes.
+            if let opened { #expect(opened.keybag == test.keybag, "test \(test.tcId)") }
+        }
+        #expect(count == 64)
+    }
+
+    /// What opens of a test's keybag, or the step that fails.
+    private func open(_ test: KeybagVector) -> (KeychainVector?, KeybagVector.Failure?) {
+        let keybag: Keybag
+        do {
+            keybag = try Keybag.parse(test.keybag.bytes)
+        } catch {
+            return (nil, error.status == .wrongVersion ? .newerVersion : .malformed)
+        }
+        let deviceKey = test.deviceKey.secret
+        guard let hierarchy = try? KeyHierarchy(keybag, deviceKey: deviceKey) else {
+            return (nil, .inauthentic)
+        }
+        do {
+            let opened = try KeychainVector(
+                hierarchy, deviceKey: deviceKey, passcode: test.passcode?.secret)
+            return (opened, nil)
+        } catch {
+            return (nil, error.status == .authFailed ? .wrongPasscode : .missingKey)
+        }
+    }
+
+    @Test func `labels`() throws {
+        let file = try VectorFile<LabelVector>.read("label-v1")
+        var count = 0
+        for test in file.tests {
+            count += 1
+            #expect(
+                (try label(of: test) == test.label) == (test.result == .valid),
+                "test \(test.tcId)")
+        }
+        #expect(count == 40)
+    }
+
+    private func label(of test: LabelVector) throws -> Hex {
+        let index = BlindIndex(key: test.indexKey.secret)
+        let space = BlindIndex.Space(
+            itemClass: try #require(ItemClass(name: test.itemClass)),
+            isSynchronizable: test.isSynchronizable, isTombstone: test.isTombstone)
+        func accessGroup() throws -> String {
+            let bytes = try #require(test.accessGroup).bytes
+            return try #require(String(validating: bytes, as: UTF8.self))
+        }
+        switch test.domain {
+        case .attribute:
+            let (attribute, value) = try #require(test.fields.first?.attribute)
+            return Hex(index.label(of: attribute, value, in: space))
+        case .remainingKey:
+            let attributes = try #require(test.fields.attributes)
+            return Hex(
+                index.remainingKeyLabel(attributes, accessGroup: try accessGroup(), in: space))
+        case .accessGroup:
+            return Hex(index.label(ofAccessGroup: try accessGroup(), in: space))
+        }
+    }
+}
