@@ -104,5 +104,7 @@ let package = Package(
                 "KeychainServices", crypto,
             ],
             swiftSettings: settings),
+        // The repository's own rules.
+        .testTarget(name: "RepositoryTests", swiftSettings: settings),
     ]
 )

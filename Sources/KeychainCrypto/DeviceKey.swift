@@ -8,7 +8,7 @@ package enum DeviceKeyFile {
     package static let byteCount = 2 * copyByteCount
     private static let magic = Array("KCDK".utf8)
     private static let version: UInt8 = 1
-    /// magic 4, version 1, zero 3, key 32, SHA-256 of these 32.
+    /// magic 4, version 1, zero 3, key 32, SHA-256 of these 40 bytes.
     private static let copyByteCount = 72
 
     /// The file's bytes. They hold the key, so they are a secret too.
@@ -27,16 +27,17 @@ package enum DeviceKeyFile {
 
     package static func decode(_ file: SecretBytes) throws(KeychainFailure) -> Contents {
         guard file.count == byteCount else { throw notADeviceKey }
+        let prefix = SecretBytes(copying: magic + [version, 0, 0, 0])
         let copies = [0, copyByteCount].compactMap { start -> SecretBytes? in
             let head = file.slice(start..<start + 40)
             let hash = SecretBytes(copying: head.sha256)
-            let prefix = SecretBytes(copying: magic + [version])
-            guard head.slice(0..<5).isEqual(to: prefix),
+            guard head.slice(0..<8).isEqual(to: prefix),
                 hash.isEqual(to: file.slice(start + 40..<start + copyByteCount))
             else { return nil }
             return head.slice(8..<40)
         }
         guard let key = copies.first else { throw notADeviceKey }
+        if copies.count == 2, !copies[1].isEqual(to: key) { throw notADeviceKey }
         return Contents(key: key, isWhole: copies.count == 2)
     }
 

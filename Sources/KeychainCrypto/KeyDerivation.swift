@@ -49,7 +49,7 @@ package struct PasscodeCost: Hashable, Sendable {
     /// keybag can't exhaust the machine.
     package var isAcceptable: Bool {
         (1...24).contains(logN) && (1...32).contains(blockSize) && (1...16).contains(parallelism)
-            && memoryByteCount <= 1 << 30
+            && memoryByteCount <= 1 << 30 && Int(logN) < 16 * Int(blockSize)
     }
 
     /// - Returns: 32 bytes.

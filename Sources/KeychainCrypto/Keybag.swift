@@ -93,8 +93,28 @@ package struct Keybag: Hashable, Sendable {
         }
         var keybag = Keybag(
             keychainID: keychainID, generation: generation, slots: slots, keys: keys)
+        guard slots.count <= 1, keys.map(\.identity) == keybag.orderOfKeys else {
+            throw notAKeybag
+        }
         keybag.tag = tag
         return keybag
+    }
+
+    /// Which keys a keybag holds, in the one order that they have.
+    private var orderOfKeys: [WrappedKey.Identity] {
+        var order = [
+            WrappedKey.Identity(role: .indexKey, protection: nil, protector: .device),
+            WrappedKey.Identity(role: .integrityKey, protection: nil, protector: .device),
+        ]
+        for protection in ProtectionClass.allCases {
+            guard hasPasscode || protection != .whenPasscodeSetThisDeviceOnly else { continue }
+            let protector: WrappedKey.Protector =
+                hasPasscode && protection.availability != .always ? .deviceAndPasscode : .device
+            for role in [WrappedKey.Role.classKey, .metadataKey] {
+                order.append(.init(role: role, protection: protection, protector: protector))
+            }
+        }
+        return order
     }
 
     private static let notAKeybag = KeychainFailure(
@@ -165,6 +185,17 @@ package struct WrappedKey: Hashable, Sendable {
     package enum Protector: UInt8, Sendable {
         case device = 1
         case deviceAndPasscode = 2
+    }
+
+    /// Which key it is.
+    struct Identity: Hashable {
+        let role: Role
+        let protection: ProtectionClass?
+        let protector: Protector
+    }
+
+    var identity: Identity {
+        Identity(role: role, protection: protection, protector: protector)
     }
 
     package var role: Role

@@ -60,11 +60,19 @@ package final class KeychainEngine: KeychainService {
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder)
         let file = try StoreFile.open(folder)
-        do {
-            let hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
+        do throws(KeychainFailure) {
+            var hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
             let deviceKeys = try hierarchy.openDeviceKeys()
             let store = try Store(
                 file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
+            if try store.header().keybagGeneration != hierarchy.keybag.generation {
+                // The passcode was changed between the two reads, or an older keybag put back.
+                hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
+                guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
+                    throw KeychainFailure.damagedStore(
+                        "its keybag is not the one that its items were written with")
+                }
+            }
             return KeychainEngine(
                 store: store, ring: KeyRing(hierarchy, deviceKeys: deviceKeys),
                 deviceKey: deviceKey, options: options, lease: lease)

@@ -100,9 +100,10 @@ enum HeaderVectors {
             changed("the item count changed", 39),
             changed("the set-aside count changed", 47),
             changed("the keybag's generation changed", 55),
-            changed("the digest changed", 56),
-            changed("the tag's first bit changed", 88),
-            changed("the tag's last bit changed", 119),
+            changed("the mask value changed", 56),
+            changed("the digest changed", 72),
+            changed("the tag's first bit changed", 104),
+            changed("the tag's last bit changed", 135),
             HeaderVector(
                 "another integrity key", ["Authentication"], .invalid,
                 integrityKey: Hex(Example.counting(from: 0x61)), header: Hex(example)),
@@ -111,11 +112,11 @@ enum HeaderVectors {
 
     private static var structure: [HeaderVector] {
         func setting(_ comment: String, _ offset: Int, _ value: UInt8) -> HeaderVector {
-            var body = Array(example[..<88])
+            var body = Array(example[..<104])
             body[offset] = value
             return invalid(comment, "Structure", body + authenticator.tag(of: body))
         }
-        let longer = Array(example[..<88]) + [0]
+        let longer = Array(example[..<104]) + [0]
         return [
             setting("the wrong magic", 0, 0x6B),
             setting("version 0", 4, 0),

@@ -167,11 +167,12 @@ struct KeybagVectors {
         ]
     }
 
+    private func malformed(_ comment: String, _ keybag: Hex) -> KeybagVector {
+        invalid(comment, "Structure", keybag, .malformed)
+    }
+
     private func structure() -> [KeybagVector] {
         let key = Self.head + 2 * Self.keyByteCount
-        func malformed(_ comment: String, _ keybag: Hex) -> KeybagVector {
-            invalid(comment, "Structure", keybag, .malformed)
-        }
         func cost(_ comment: String, _ offset: Int, _ value: UInt8) -> KeybagVector {
             invalid(comment, "Cost", setting(Self.head + offset, value, in: guarded), .malformed)
         }
@@ -219,18 +220,16 @@ struct KeybagVectors {
         func lacking(_ role: WrappedKey.Role, _ protection: ProtectionClass?) -> Hex {
             keybag(bare) { $0.keys.removeAll { $0.role == role && $0.protection == protection } }
         }
-        func missing(
-            _ comment: String, _ keybag: Hex, passcode: SecretBytes? = nil
-        ) -> KeybagVector {
-            invalid(comment, "Keys", keybag, .missingKey, passcode: passcode)
+        func missing(_ comment: String, _ keybag: Hex) -> KeybagVector {
+            invalid(comment, "Keys", keybag, .missingKey)
         }
         return [
             missing("a nonce changed", flipping(first + 4, in: bare)),
             missing("a ciphertext changed", flipping(first + 20, in: bare)),
             missing("a key's tag changed", flipping(first + 63, in: bare)),
-            missing("the index key missing", lacking(.indexKey, nil)),
-            missing("the integrity key missing", lacking(.integrityKey, nil)),
-            missing("a metadata key missing", lacking(.metadataKey, .whenUnlocked)),
+            malformed("the index key missing", lacking(.indexKey, nil)),
+            malformed("the integrity key missing", lacking(.integrityKey, nil)),
+            malformed("a metadata key missing", lacking(.metadataKey, .whenUnlocked)),
             missing(
                 "index and integrity key exchanged",
                 keybag(bare) { keybag in
@@ -250,19 +249,21 @@ struct KeybagVectors {
                 keybag(bare) { keybag in
                     keybag.keys = KeyHierarchy.create(deviceKey: deviceKey).keybag.keys
                 }),
-            missing(
+            malformed(
                 "keys of the passcode's tier named as the device's",
                 keybag(guarded) { keybag in
                     for index in keybag.keys.indices { keybag.keys[index].protector = .device }
                 }),
-            missing(
+            malformed(
                 "a metadata key missing in the passcode's tier",
                 keybag(guarded) { keybag in
                     keybag.keys.removeAll {
                         $0.role == .metadataKey && $0.protection == .whenPasscodeSetThisDeviceOnly
                     }
-                },
-                passcode: passcode),
+                }),
+            malformed(
+                "two keys in each other's place",
+                keybag(bare) { $0.keys.swapAt(0, 1) }),
         ]
     }
 

@@ -129,7 +129,7 @@ import Testing
                 #expect(Hex(digest.bytes) == test.digest, "test \(test.tcId)")
             }
         }
-        #expect(count == 23)
+        #expect(count == 24)
     }
 
     // MARK: Anchor

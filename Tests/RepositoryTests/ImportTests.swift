@@ -38,7 +38,7 @@ struct ImportRow: CustomStringConvertible {
 
     /// The system's and the language's own. KeychainModel has no I/O and takes the first only.
     static let everywhere: Set<String> = [
-        "FoundationEssentials", "Foundation", "Glibc", "Musl", "Darwin", "Dispatch",
+        "FoundationEssentials", "Foundation", "Glibc", "Musl", "Android", "Darwin", "Dispatch",
         "Synchronization",
     ]
     static let pure: Set<String> = ["FoundationEssentials"]

@@ -45,7 +45,7 @@ extension KeychainEngine {
         var damaged = DamagedRows()
         let opened: OpenedRow?
         do {
-            opened = try open(candidate, noting: &damaged)
+            opened = try open(candidate, for: search, noting: &damaged)
         } catch {
             // Locked. What it may leave behind for others to see needs its attributes.
             guard isChosen, tombstones != .always, query.isSynchronizable == false else {

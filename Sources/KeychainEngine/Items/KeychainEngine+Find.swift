@@ -31,7 +31,7 @@ extension KeychainEngine {
         try store.visit(
             search, includesSecret: retrieval.includesData, limit: retrieval.limit
         ) { candidate throws(KeychainFailure) in
-            guard let opened = try open(candidate, noting: &damaged),
+            guard let opened = try open(candidate, for: search, noting: &damaged),
                 opened.record.matches(query, search, opened.protection, caller: caller)
             else { return true }
             if retrieval.includesData, opened.record.secretTag != nil {
@@ -71,8 +71,9 @@ extension KeychainEngine {
 
     /// Opens a row's metadata; nil, and a note, where it is damaged.
     /// - Throws: `interactionNotAllowed` while its class is locked.
+    ///   `notAvailable` for a row that only an altered index can have given.
     func open(
-        _ candidate: Store.Found, noting damaged: inout DamagedRows
+        _ candidate: Store.Found, for search: RowSearch, noting damaged: inout DamagedRows
     ) throws(KeychainFailure) -> OpenedRow? {
         guard case .row(let row) = candidate else {
             damaged.noteMisshapen()
@@ -83,14 +84,19 @@ extension KeychainEngine {
             return nil
         }
         let keys = try keys(for: protection)
+        let opened: OpenedRow
         do {
             let record = try RowSealing.openMetadata(
                 of: row, keychainID: store.keychainID, keys: keys)
-            return OpenedRow(row: row, record: record, protection: protection, keys: keys)
+            opened = OpenedRow(row: row, record: record, protection: protection, keys: keys)
         } catch {
             damaged.note(row.reference)
             return nil
         }
+        guard search.includes(row) else {
+            throw .damagedStore("an index leads to an item that it should not lead to")
+        }
+        return opened
     }
 
     /// - Returns: nil where the secret is damaged.

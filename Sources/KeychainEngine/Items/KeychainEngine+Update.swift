@@ -21,7 +21,7 @@ extension KeychainEngine {
                 var damaged = DamagedRows()
                 var count = 0
                 for candidate in candidates {
-                    guard let opened = try open(candidate, noting: &damaged),
+                    guard let opened = try open(candidate, for: search, noting: &damaged),
                         opened.record.matches(query, search, opened.protection, caller: caller)
                     else { continue }
                     try apply(changes, to: opened, in: &transaction)

@@ -1,13 +1,16 @@
 // StoreHeader: the one row that vouches for all others.
 //   (1) It is changed in the transaction that changes rows, so it is always of the same commit.
-//   (2) Its tag is made with the integrity key; a header that was altered is not read.
+//   (2) The digest stands under a mask that each commit makes anew: the difference of two
+//       headers would otherwise tell what single rows contribute, and from enough of those an
+//       older state with the same sum could be put together.
+//   (3) Its tag is made with the integrity key; a header that was altered is not read.
 
 package import KeychainCrypto
 import KeychainModel
 
 /// Documentation/Formats/database-v1.md, "Header".
 package struct StoreHeader: Hashable, Sendable {
-    package static let byteCount = 120
+    package static let byteCount = 136
     private static let magic = Array("KCHD".utf8)
     private static let version: UInt8 = 1
 
@@ -21,6 +24,8 @@ package struct StoreHeader: Hashable, Sendable {
     /// The generation of the keybag that belongs to the rows.
     package var keybagGeneration: UInt64
     package var digest: StoreDigest
+    /// What the mask over the digest is made from.
+    private var maskValue: Bytes16
 
     package init(keychainID: [UInt8], keybagGeneration: UInt64) {
         self.keychainID = keychainID
@@ -29,6 +34,12 @@ package struct StoreHeader: Hashable, Sendable {
         itemCount = 0
         setAsideCount = 0
         digest = .zero
+        maskValue = Self.freshMaskValue()
+    }
+
+    /// Gives the digest another mask. Every commit does.
+    mutating func renewMask() {
+        maskValue = Self.freshMaskValue()
     }
 
     package func encoded(with authenticator: StoreAuthenticator) -> [UInt8] {
@@ -41,7 +52,8 @@ package struct StoreHeader: Hashable, Sendable {
         writer.number(itemCount)
         writer.number(setAsideCount)
         writer.number(keybagGeneration)
-        writer.bytes(digest.bytes)
+        maskValue.write(to: &writer)
+        writer.bytes((digest + Self.mask(maskValue, authenticator)).bytes)
         return writer.result + authenticator.tag(of: writer.result)
     }
 
@@ -53,15 +65,27 @@ package struct StoreHeader: Hashable, Sendable {
             let generation: UInt64 = reader.number(), let itemCount: UInt64 = reader.number(),
             let setAsideCount: UInt64 = reader.number(),
             let keybagGeneration: UInt64 = reader.number(),
-            let sum = reader.bytes(StoreDigest.byteCount), let digest = StoreDigest(bytes: sum),
+            let maskValue = reader.bytes(16).flatMap({ Bytes16($0) }),
+            let sum = reader.bytes(StoreDigest.byteCount), let masked = StoreDigest(bytes: sum),
             let tag = reader.bytes(StoreAuthenticator.tagByteCount),
-            authenticator.isValid(tag, for: Array(bytes[..<88]))
+            authenticator.isValid(tag, for: Array(bytes[..<104]))
         else { return nil }
         self.keychainID = keychainID
         self.generation = generation
         self.itemCount = itemCount
         self.setAsideCount = setAsideCount
         self.keybagGeneration = keybagGeneration
-        self.digest = digest
+        self.maskValue = maskValue
+        digest = masked - Self.mask(maskValue, authenticator)
+    }
+
+    private static func freshMaskValue() -> Bytes16 {
+        var generator = SystemRandomNumberGenerator()
+        return Bytes16(high: generator.next(), low: generator.next())
+    }
+
+    /// HMAC-SHA-256 of "mask" and the value, as a number.
+    private static func mask(_ value: Bytes16, _ authenticator: StoreAuthenticator) -> StoreDigest {
+        StoreDigest(bytes: authenticator.tag(of: Array("mask".utf8) + value.bytes)) ?? .zero
     }
 }

@@ -124,6 +124,22 @@ package struct StoreTransaction {
         }
         try delete(row)
         header.setAsideCount += 1
+        // What the row contributed can't be told from its damaged bytes.
+        try recomputeDigest()
+    }
+
+    private mutating func recomputeDigest() throws(KeychainFailure) {
+        var digest = StoreDigest.zero
+        try run {
+            try Store.visit(
+                database, "SELECT id, \(StoreSchema.rowColumns) FROM items", [],
+                includesSecret: false
+            ) { found in
+                if case .row(let row) = found { digest = digest + row.contribution(authenticator) }
+                return true
+            }
+        }
+        header.digest = digest
     }
 
     /// Deletes every row of a protection class; the caller destroys its keys.
@@ -164,7 +180,8 @@ package struct StoreTransaction {
     /// - Returns: The new generation, or nil.
     mutating func finish() throws -> UInt64? {
         guard isChanged else { return nil }
-        header.generation += 1
+        header.generation &+= 1
+        header.renewMask()
         try execute(
             "UPDATE header SET body = ? WHERE id = 1",
             [Data(header.encoded(with: authenticator))])

@@ -121,9 +121,9 @@ package struct ItemRecord: Hashable, Sendable {
                 isTombstone = flag == 1
                 special += 1
             default:
-                guard let attribute = Attribute(rawValue: name), itemClass.has(attribute) else {
-                    return nil
-                }
+                guard let attribute = Attribute(rawValue: name), itemClass.has(attribute),
+                    value.converted(to: attribute.kind) == value
+                else { return nil }
                 attributes[attribute] = value
             }
         }

@@ -60,6 +60,19 @@ package struct RowSearch: Hashable, Sendable {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }
 
+    /// Whether a row stands under the labels that were searched for.
+    ///
+    /// Its own labels are authenticated with its metadata; those of the indexes are not. A row
+    /// that an altered index gives in another's place is told by this.
+    package func includes(_ row: SealedRow) -> Bool {
+        func holds(_ wanted: [Label], _ label: Label) -> Bool {
+            wanted.isEmpty || wanted.contains(label)
+        }
+        return (reference ?? row.reference) == row.reference && holds(first, row.labels.first)
+            && holds(second, row.labels.second) && holds(groups, row.labels.group)
+            && terms.allSatisfy { !Set($0).isDisjoint(with: row.labels.terms) }
+    }
+
     // MARK: SQL
 
     /// Columns, conditions and arguments.

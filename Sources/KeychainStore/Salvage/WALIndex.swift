@@ -204,7 +204,8 @@ struct WALIndex {
         return counts.max { ($0.value, $0.key) < ($1.value, $1.key) }?.key ?? salt
     }
 
-    /// The page number above which a repaired number is not believed.
+    /// The page number above which a repaired number is not believed: what the whole frames tell,
+    /// and a page more for each frame, as the damaged one may be the one that made the file grow.
     private static func plausiblePageCount(
         _ frames: ArraySlice<Frame>, _ databasePageCount: UInt32
     ) -> UInt32 {
@@ -212,6 +213,6 @@ struct WALIndex {
         for frame in frames where frame.stored == frame.computed {
             most = max(most, frame.pageNumber, frame.commitSize)
         }
-        return most
+        return UInt32(clamping: UInt64(most) + UInt64(frames.count))
     }
 }
