@@ -210,7 +210,8 @@ package struct KeyHierarchy: Sendable {
                 entry.wrapped, using: wrapping,
                 authenticating: binding(role, protection, protector))
         } catch {
-            throw KeychainFailure(.invalidKeychain, "The keybag lacks a key or holds an altered one.")
+            throw KeychainFailure(
+                .invalidKeychain, "The keybag lacks a key or holds an altered one.")
         }
     }
 

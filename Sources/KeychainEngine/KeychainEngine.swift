@@ -35,7 +35,10 @@ package final class KeychainEngine: KeychainService {
 
     /// Opens the keychain in a folder, and makes it where the folder holds none.
     ///
-    /// - Parameter directory: An absolute path.
+    /// - Parameters:
+    ///   - directory: An absolute path.
+    ///   - options: The clock, and the cost of new passcodes.
+    /// - Returns: The keychain, unlocked where it has no passcode.
     /// - Throws: `notAvailable` when it is damaged or not ours, `wrongVersion` when it is newer,
     ///   `readOnly`, `diskFull`. Nothing that was there is changed then.
     package static func open(

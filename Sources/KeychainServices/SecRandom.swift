@@ -1,5 +1,7 @@
 // SecRandom: random bytes from the system's generator.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(Darwin)
 
 #if canImport(Glibc)

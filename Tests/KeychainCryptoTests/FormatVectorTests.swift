@@ -33,7 +33,7 @@ import Testing
             // What was opened encodes to the same bytes.
             if let opened { #expect(opened.keybag == test.keybag, "test \(test.tcId)") }
         }
-        #expect(count == 64)
+        #expect(count == 65)
     }
 
     /// What opens of a test's keybag, or the step that fails.

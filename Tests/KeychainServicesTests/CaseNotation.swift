@@ -4,6 +4,8 @@
 // groups G1 and G2. Keys are the short names of the cases; a name that isn't listed below is
 // Apple's own string.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import Foundation
 import KeychainModel
 import KeychainServices

@@ -30,7 +30,9 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(module: "KeychainServicesAnchor", imports: ["KeychainServices"]),
         ImportRow(
             module: "Keychain",
-            imports: ["KeychainModel", "KeychainEngine", "KeychainServices", "Crypto"]),
+            imports: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", "Crypto",
+            ]),
         ImportRow(
             module: "keychainctl",
             imports: ["KeychainModel", "KeychainEngine", "Keychain", "ArgumentParser"]),

@@ -36,7 +36,7 @@ package enum Residue {
             unsafe explicit_bzero(block, byteCount)
             unsafe taken.append(block)
         }
-        for unsafe block in unsafe taken { unsafe free(block) }
+        while let block = unsafe taken.popLast() { unsafe free(block) }
     }
 
     @inline(never)

@@ -68,6 +68,7 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
             byteCount: byteCount)
     }
 
+    // SAFETY: the size is that of the block, whatever its bytes are.
     package var count: Int { unsafe bytes.count }
 
     package func withUnsafeBytes<Result, Failure: Error>(

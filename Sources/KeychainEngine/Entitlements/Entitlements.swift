@@ -17,7 +17,9 @@ package struct Entitlements: Hashable, Sendable {
     /// `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` become the team identifier that the
     /// list names in `com.apple.developer.team-identifier`, and a dot; or nothing without one.
     ///
-    /// - Parameter name: What to call the list in an error.
+    /// - Parameters:
+    ///   - propertyList: The file's bytes, 1 MiB at the most.
+    ///   - name: What to call the list in an error.
     /// - Throws: `missingEntitlement` for anything that is no such list.
     package init(propertyList: Data, name: String) throws(KeychainFailure) {
         func failure(_ what: String) -> KeychainFailure {

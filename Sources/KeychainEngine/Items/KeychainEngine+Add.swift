@@ -58,8 +58,7 @@ extension KeychainEngine {
 
     /// Makes sure that a primary key is free: a live item there is a duplicate, a damaged one is
     /// set aside, a tombstone goes.
-    ///
-    /// - Parameter id: The row that is about to take the key, in an update.
+    /// In an update `id` is the row that is about to take the key.
     func makeRoom(
         for record: ItemRecord, _ labels: RowLabels, replacing id: Int64?,
         in transaction: inout StoreTransaction

@@ -49,7 +49,10 @@ extension KeychainEngine {
         if !damaged.isEmpty {
             log.error(
                 "damaged items were passed over",
-                metadata: ["count": "\(damaged.count)", "first": "\(damaged.first.map(\.description) ?? "?")"])
+                metadata: [
+                    "count": "\(damaged.count)",
+                    "first": "\(damaged.first.map(\.description) ?? "?")",
+                ])
         }
         guard !found.isEmpty else { throw try failureForNoMatch(search, damaged) }
         if retrieval.limit == nil { found.sort { $0.id < $1.id } }

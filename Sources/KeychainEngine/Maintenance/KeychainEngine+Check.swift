@@ -36,6 +36,8 @@ extension KeychainEngine {
     ///   - settingAside: Whether damaged rows are moved out of the way, so that their keys can
     ///     be used again. Not done while the structure is damaged.
     ///   - progress: Called now and then with the number of rows checked and the number of all.
+    /// - Returns: What is wrong, if anything.
+    /// - Throws: What reading the database fails with, where it is not damage.
     package func check(
         settingAside: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> CheckReport {
@@ -83,8 +85,9 @@ extension KeychainEngine {
             lockedCount += 1
             return nil
         }
-        guard let record = try? RowSealing.openMetadata(
-            of: row, keychainID: store.keychainID, keys: keys)
+        guard
+            let record = try? RowSealing.openMetadata(
+                of: row, keychainID: store.keychainID, keys: keys)
         else { return "its attributes can't be opened" }
         guard RowLabels(record, index: store.index) == row.labels else {
             return "it stands under labels that are not its own"

@@ -23,7 +23,9 @@ package struct RecoveryReport: Hashable, Sendable {
     /// The folder with the damaged files.
     package var damagedDirectory = ""
 
-    package var isComplete: Bool { damagedItems.isEmpty && (expectedCount ?? itemCount) <= itemCount }
+    package var isComplete: Bool {
+        damagedItems.isEmpty && (expectedCount ?? itemCount) <= itemCount
+    }
 }
 
 extension KeychainEngine {
@@ -32,7 +34,9 @@ extension KeychainEngine {
     /// - Parameters:
     ///   - directory: An absolute path.
     ///   - passcode: Needed where one is set: items of a locked class can't be told from damaged ones.
+    ///   - options: The clock.
     ///   - progress: Called now and then with the number of items that are whole so far.
+    /// - Returns: What came back, what did not, and where the damaged files are.
     /// - Throws: `interactionNotAllowed` without a needed passcode, `authFailed` for a wrong one,
     ///   `notAvailable` while another process uses the keychain. Nothing is changed then.
     package static func recover(
@@ -195,8 +199,9 @@ private struct Recovery {
             RowLabels(record, index: store.index) == row.labels
         else { return false }
         guard record.secretTag != nil else { return row.secret == nil }
-        return (try? RowSealing.openSecret(
-            of: row, record: record, keychainID: store.keychainID, keys: keys)) != nil
+        return
+            (try? RowSealing.openSecret(
+                of: row, record: record, keychainID: store.keychainID, keys: keys)) != nil
     }
 
     // MARK: Putting the new database in place

@@ -2,6 +2,8 @@
 //   (1) A value that exists passed every check: it is checked once, in its initializer.
 //   (2) It never changes, and two with the same protection and flags are equal.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(Darwin)
 
 public import Foundation
@@ -124,6 +126,7 @@ public func SecAccessControlCreateWithFlags(
         guard let protection = protection as? NSString else { throw .unknownProtection }
         return try SecAccessControl(protection: protection as String, flags: flags)
     } catch let rejection {
+        // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
         unsafe CFError(status: errSecParam, reason: rejection.rawValue).store(in: error)
         return nil
     }

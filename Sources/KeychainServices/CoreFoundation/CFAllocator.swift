@@ -1,5 +1,7 @@
 // CFAllocator: the two allocators that callers name. Memory itself is Swift's and Foundation's.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, NeverUseImplicitlyUnwrappedOptionals
+
 #if !canImport(Darwin)
 
 /// An allocator. It says who frees memory that is handed over, and is ignored elsewhere.

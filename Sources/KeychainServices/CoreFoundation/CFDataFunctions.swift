@@ -1,5 +1,7 @@
 // CFDataFunctions: the raw side of byte buffers.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(Darwin)
 
 public import Foundation

@@ -1,5 +1,7 @@
 // CFErrorFunctions: making and reading errors by Core Foundation's functions.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(Darwin)
 
 public import Foundation

@@ -4,6 +4,8 @@
 //   (3) Identifiers mean nothing outside the process: Apple's are other numbers, and code may only
 //       compare them.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(Darwin)
 
 import Foundation

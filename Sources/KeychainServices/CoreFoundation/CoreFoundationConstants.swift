@@ -3,6 +3,8 @@
 // SAFETY: every constant here is an immutable object that is never replaced, so any thread may read
 // it. `@safe` keeps that promise out of the caller's code.
 
+// swift-format-ignore-file: NeverUseImplicitlyUnwrappedOptionals
+
 #if !canImport(Darwin)
 
 public import Foundation

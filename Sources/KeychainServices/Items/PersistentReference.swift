@@ -38,7 +38,8 @@ enum PersistentReference: Equatable {
         if let toCome = ClassToCome(rawValue: code) {
             self = .classToCome(toCome)
         } else if let itemClass = ItemClass(name: code) {
-            self = ItemReference(bytes: Array(rest)).map { .item(itemClass, $0) }
+            self =
+                ItemReference(bytes: Array(rest)).map { .item(itemClass, $0) }
                 ?? .rowNumber(itemClass)
         } else {
             return nil

@@ -69,9 +69,7 @@ extension RequestDictionary {
             hostOrSubdomain: hostOrSubdomain)
     }
 
-    /// What an update sets, for a dictionary read as changes.
-    ///
-    /// - Parameter query: The items it is about.
+    /// What an update of the items of `query` sets, for a dictionary read as changes.
     func changes(to query: ItemQuery) throws(KeychainFailure) -> ItemChanges {
         if attributes[.sharingGroup] != nil { throw .param("The sharing group can't change.") }
         if contradictsSynchronizable {

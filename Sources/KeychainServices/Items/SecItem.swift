@@ -3,6 +3,8 @@
 //   (2) The result pointer is written when the call succeeds, with nil where there is nothing to
 //       give, and is left alone when it fails.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(Darwin)
 
 public import Foundation

@@ -2,6 +2,8 @@
 //   (1) The codes and their texts stand side by side in the `Status…` files of this folder.
 //   (2) No text holds anything of a request: a text depends on the code alone.
 
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 #if !canImport(Darwin)
 
 public import Foundation

@@ -14,8 +14,7 @@ extension Store {
     }
 
     /// Examines the structure, then visits all rows with their secrets, in the order of addition.
-    ///
-    /// - Parameter visit: Is given each row, how many came before it, and how many there should be.
+    /// `visit` is given each row, how many came before it, and how many there should be.
     package func survey(
         _ visit: (Found, Int, Int) -> Void
     ) throws(KeychainFailure) -> Survey {
@@ -35,12 +34,14 @@ extension Store {
                 ) { found in
                     visit(found, count, Int(clamping: header.itemCount))
                     count += 1
-                    if case .row(let row) = found { digest = digest + row.contribution(authenticator) }
+                    if case .row(let row) = found {
+                        digest = digest + row.contribution(authenticator)
+                    }
                     return true
                 }
                 return generation
             }
-        } catch where problems.isEmpty {
+        } catch  where problems.isEmpty {
             throw error
         } catch {}
         if problems.isEmpty, surveyed == header.generation, digest != header.digest {

@@ -72,8 +72,7 @@ package final class Store: Sendable {
     }
 
     /// Visits the rows that labels select. With a limit above one in the order of addition.
-    ///
-    /// - Parameter visit: Gives false to stop.
+    /// `visit` gives false to stop.
     package func visit(
         _ search: RowSearch, includesSecret: Bool, limit: Int?,
         _ visit: (Found) throws(KeychainFailure) -> Bool
@@ -102,7 +101,8 @@ package final class Store: Sendable {
     }
 
     /// The damaged row that was set aside from under these key labels, if there is one.
-    package func setAsideReference(for search: RowSearch) throws(KeychainFailure) -> ItemReference? {
+    package func setAsideReference(for search: RowSearch) throws(KeychainFailure) -> ItemReference?
+    {
         guard !search.first.isEmpty, !search.second.isEmpty else { return nil }
         return try connections.read { database in
             let statement = try database.cachedStatement(
@@ -141,8 +141,8 @@ package final class Store: Sendable {
 
     /// Runs `body` in a transaction of its own and commits what it did, durably.
     ///
-    /// - Parameter hierarchyGeneration: The generation of the keybag whose keys `body` uses.
-    /// - Throws: ``StaleKeybag`` inside `body`'s place when another process changed the keybag.
+    /// `keybagGeneration` is that of the keybag whose keys `body` uses. Where another process has
+    /// changed the keybag since, `body` doesn't run and the outcome says so.
     package func write<Result>(
         keybagGeneration: UInt64,
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result

@@ -83,7 +83,8 @@ package struct StoreFile: Sendable {
     }
 
     /// The header row, if it is authentic.
-    package func header(_ authenticator: StoreAuthenticator) throws(KeychainFailure) -> StoreHeader? {
+    package func header(_ authenticator: StoreAuthenticator) throws(KeychainFailure) -> StoreHeader?
+    {
         try connections.read { try Self.body("header", in: $0) }
             .flatMap { StoreHeader($0, authenticator: authenticator) }
     }

@@ -58,9 +58,8 @@ package struct StoreTransaction {
 
     // MARK: Changing
 
-    /// Adds a row. Its primary key is free.
-    ///
-    /// - Parameter keepingID: Whether the row goes under its own `id`, where that is free.
+    /// Adds a row, whose primary key is free; with `keepingID` under its own `id`, where that is
+    /// free too.
     package mutating func insert(
         _ row: SealedRow, keepingID: Bool = false
     ) throws(KeychainFailure) {
@@ -76,16 +75,16 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    /// Puts a row in the place of `old`, which keeps its id.
-    ///
-    /// - Parameter replacesSecret: False: the stored secret stays and `row.secret` isn't looked at.
+    /// Puts a row in the place of `old`, whose id it takes over. Without `replacesSecret` the
+    /// stored secret stays and `row.secret` isn't looked at.
     package mutating func replace(
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
     ) throws(KeychainFailure) {
         try run {
             var values = row.columnValues
             if !replacesSecret { values.removeLast() }
-            let columns = StoreSchema.rowColumns.split(separator: ", ").map { "\($0) = ?" }
+            let columns =
+                StoreSchema.rowColumns.split(separator: ", ").map { "\($0) = ?" }
                 + (replacesSecret ? ["secret = ?"] : [])
             try execute(
                 "UPDATE items SET \(columns.joined(separator: ", ")) WHERE id = ?",
@@ -110,9 +109,8 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    /// Moves a damaged row out of the way, with all its bytes.
-    ///
-    /// - Parameter moment: Seconds since 2001-01-01.
+    /// Moves a damaged row out of the way, with all its bytes. `moment` is now, in seconds since
+    /// 2001-01-01.
     package mutating func setAside(
         _ row: SealedRow, reason: String, at moment: Double
     ) throws(KeychainFailure) {
@@ -198,7 +196,8 @@ package struct StoreTransaction {
     private func insertTerms(of row: SealedRow, id: Int64) throws {
         for term in row.labels.terms {
             // Two attributes can't share a label, but a row may be put back over what is left of it.
-            try execute("INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)", [Data(term.bytes), id])
+            try execute(
+                "INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)", [Data(term.bytes), id])
         }
     }
 

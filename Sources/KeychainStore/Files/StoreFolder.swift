@@ -37,7 +37,9 @@ package struct StoreFolder: Hashable, Sendable {
         var components = ""
         for component in path.split(separator: "/", omittingEmptySubsequences: true) {
             components += "/" + component
-            if SystemCalls.makeDirectory(components, mode: 0o700) != 0, errno != EEXIST, errno != EROFS, errno != EACCES {
+            if SystemCalls.makeDirectory(components, mode: 0o700) != 0, errno != EEXIST,
+                errno != EROFS, errno != EACCES
+            {
                 throw Self.failure("make the folder \(components)")
             }
         }
@@ -143,7 +145,8 @@ package struct StoreFolder: Hashable, Sendable {
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
         let path = path(of: .lock)
-        let descriptor = SystemCalls.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        let descriptor = SystemCalls.open(
+            path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
         guard descriptor >= 0 else { throw Self.failure("write \(path)") }
         defer { close(descriptor) }
         while flock(descriptor, LOCK_EX) != 0 {

@@ -111,6 +111,7 @@ struct RowCursor: ~Copyable {
         guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         let address = unsafe sqlite3_column_blob(handle, column)
         let count = unsafe Int(sqlite3_column_bytes(handle, column))
-        return unsafe body(UnsafeRawBufferPointer(start: address, count: address == nil ? 0 : count))
+        return unsafe body(
+            UnsafeRawBufferPointer(start: address, count: address == nil ? 0 : count))
     }
 }

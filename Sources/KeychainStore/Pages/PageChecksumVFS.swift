@@ -31,6 +31,7 @@ package enum PageChecksumVFS {
             throw PageChecksumVFSError(
                 description: "SQLite is older than 3.36.", code: SQLITE_MISUSE)
         }
+        // SAFETY: the name is a terminated constant.
         guard unsafe sqlite3_compileoption_used("USE_URI") != 0 else {
             throw PageChecksumVFSError(
                 description: "SQLite was built without URI file names.", code: SQLITE_MISUSE)
@@ -40,6 +41,7 @@ package enum PageChecksumVFS {
             throw PageChecksumVFSError(
                 description: "SQLite has no default VFS.", code: SQLITE_ERROR)
         }
+        // SAFETY: as above; the new VFS is complete.
         let status = unsafe sqlite3_vfs_register(ChecksumVFSMethods.makeVFS(over: base), 0)
         guard status == SQLITE_OK else {
             throw PageChecksumVFSError(

@@ -107,7 +107,8 @@ package struct RowSearch: Hashable, Sendable {
         }
         condition("grp", groups, isDriver: driver == .group)
 
-        var sql = "SELECT id, \(StoreSchema.rowColumns)\(includesSecret ? ", secret" : "") FROM items"
+        var sql =
+            "SELECT id, \(StoreSchema.rowColumns)\(includesSecret ? ", secret" : "") FROM items"
         if !conditions.isEmpty { sql += " WHERE " + conditions.joined(separator: " AND ") }
         // One row needs no order; all rows are put in order by the caller, more cheaply.
         if let limit, limit > 1 { sql += " ORDER BY id" }

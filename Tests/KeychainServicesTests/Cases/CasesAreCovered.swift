@@ -14,7 +14,9 @@ private let leftOut: [String: [Int]] = [
     "differs: an item that needs a passcode goes with the passcode (Differences.md)": [307],
     "about a race inside one search: tested in the engine": [310],
     "about an upgrade from an older format, of which there is none": [311, 353],
-    "about metadata keys in the database: here they are in the keybag (Differences.md)": [346, 347],
+    "about metadata keys in the database: here they are in the keybag (Differences.md)": [
+        346, 347,
+    ],
     "about a file system that can't be written: tested in the engine": [352],
     "about an access control restored with another class: both are one value here": [355],
 ]
