@@ -5,6 +5,7 @@
 
 package import KeychainModel
 import Crypto
+import Synchronization
 
 /// A 16-byte label.
 package typealias Label = Bytes16
@@ -14,6 +15,8 @@ package struct BlindIndex: Sendable {
 
     /// HMAC after its key block; copied for each label, which saves two compressions.
     private let keyed: HMAC<SHA256>
+    /// Labels of access groups, which nearly every request needs and of which there are few.
+    private let groups = GroupLabels()
 
     package init(key: SecretBytes) {
         keyed = key.withSymmetricKey { HMAC<SHA256>(key: $0) }
@@ -62,7 +65,9 @@ package struct BlindIndex: Sendable {
     }
 
     package func label(ofAccessGroup name: String, in space: Space) -> Label {
-        label(Self.prefix(.accessGroup, space) + Array(name.utf8))
+        groups.label(of: name, in: space) {
+            label(Self.prefix(.accessGroup, space) + Array(name.utf8))
+        }
     }
 
     private func label(_ input: [UInt8]) -> Label {
@@ -90,5 +95,28 @@ package struct BlindIndex: Sendable {
     private static func append(_ field: [UInt8], to bytes: inout [UInt8]) {
         append(UInt32(truncatingIfNeeded: field.count), to: &bytes)
         bytes.append(contentsOf: field)
+    }
+}
+
+/// Labels of access groups that were made before. Forgets all when it has grown too large.
+private final class GroupLabels: Sendable {
+    private static let limit = 256
+
+    private struct Key: Hashable {
+        let name: String
+        let space: BlindIndex.Space
+    }
+
+    private let labels = Mutex<[Key: Label]>([:])
+
+    func label(of name: String, in space: BlindIndex.Space, _ make: () -> Label) -> Label {
+        let key = Key(name: name, space: space)
+        if let label = labels.withLock({ $0[key] }) { return label }
+        let label = make()
+        labels.withLock { labels in
+            if labels.count >= Self.limit { labels = [:] }
+            labels[key] = label
+        }
+        return label
     }
 }

@@ -65,9 +65,8 @@ package struct KeyHierarchy: Sendable {
 
     /// A keychain's first keybag, without a passcode.
     package static func create(deviceKey: SecretBytes) -> KeyHierarchy {
-        var generator = SystemRandomNumberGenerator()
         let empty = Keybag(
-            keychainID: (0..<16).map { _ in generator.next() }, generation: 1, slots: [], keys: [])
+            keychainID: Bytes16.random().bytes, generation: 1, slots: [], keys: [])
         let classes = ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly }
         return KeyHierarchy(unchecked: empty, deviceKey: deviceKey).replacing(
             slots: [],
@@ -177,8 +176,7 @@ package struct KeyHierarchy: Sendable {
     ) throws(KeychainFailure) -> KeySlot {
         guard passcode.count > 0 else { throw .param("The passcode is empty.") }
         defer { Residue.eraseFreedMemory() }
-        var generator = SystemRandomNumberGenerator()
-        let salt: [UInt8] = (0..<16).map { _ in generator.next() }
+        let salt = Bytes16.random().bytes
         let wrapping = try slotWrappingKey(passcode, salt: salt, cost: cost)
         return KeySlot(
             kind: .passcode, cost: cost, salt: salt,

@@ -90,6 +90,12 @@ package struct Bytes16: Hashable, Sendable {
         self.init(high: words.0, low: words.1)
     }
 
+    /// Fresh bytes of the system's generator.
+    package static func random() -> Bytes16 {
+        var generator = SystemRandomNumberGenerator()
+        return Bytes16(high: generator.next(), low: generator.next())
+    }
+
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: 16)
         write(to: &writer)

@@ -20,8 +20,7 @@ package struct ItemReference: Hashable, Sendable, CustomStringConvertible {
 
     /// A fresh random reference.
     package static func random() -> ItemReference {
-        var generator = SystemRandomNumberGenerator()
-        return ItemReference(Bytes16(high: generator.next(), low: generator.next()))
+        ItemReference(.random())
     }
 
     /// The bytes, ``byteCount`` of them.

@@ -14,7 +14,10 @@ package enum Residue {
 
     /// Erases the AEAD context that this thread freed last.
     package static func eraseContext() {
-        erase(byteCount: contextByteCount, blocks: 1)
+        // SAFETY: malloc'ed here, erased over its whole size, freed at once.
+        guard let block = unsafe malloc(contextByteCount) else { return }
+        unsafe explicit_bzero(block, contextByteCount)
+        unsafe free(block)
     }
 
     /// Erases this thread's freed blocks of the sizes that key handling uses, and the unused

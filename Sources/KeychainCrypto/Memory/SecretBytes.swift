@@ -5,6 +5,7 @@
 //   (4) The bytes do not change after the initializer returns, so reads need no lock.
 
 package import Crypto
+import FoundationEssentials
 import Glibc
 
 /// Secret bytes that are locked in memory and zeroed on release.
@@ -52,6 +53,14 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         self.init(copying: source, byteCount: source.count)
     }
 
+    /// The bytes of a plaintext. The original is the caller's to erase.
+    convenience init(copying source: Data) {
+        // SAFETY: both ranges have the same size and do not overlap.
+        unsafe self.init(byteCount: source.count) { target in
+            unsafe source.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        }
+    }
+
     /// The bytes of a key of the crypto library.
     package convenience init(_ key: SymmetricKey) {
         unsafe self.init(byteCount: key.bitCount / 8) { target in
@@ -60,12 +69,14 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Fresh bytes of the system's generator.
+    /// Fresh bytes of the system's generator, 256 at the most.
     package static func random(byteCount: Int) -> SecretBytes {
-        var generator = SystemRandomNumberGenerator()
-        return SecretBytes(
-            copying: (0..<byteCount).lazy.map { _ in generator.next() as UInt8 },
-            byteCount: byteCount)
+        // SAFETY: the whole block is written. It fails only for a wrong size or address.
+        unsafe SecretBytes(byteCount: byteCount) { target in
+            guard let base = target.baseAddress else { return }
+            let code = unsafe getentropy(base, byteCount)
+            precondition(code == 0, "the system's random generator failed")
+        }
     }
 
     // SAFETY: the size is that of the block, whatever its bytes are.

@@ -34,12 +34,12 @@ package struct StoreHeader: Hashable, Sendable {
         itemCount = 0
         setAsideCount = 0
         digest = .zero
-        maskValue = Self.freshMaskValue()
+        maskValue = .random()
     }
 
     /// Gives the digest another mask. Every commit does.
     mutating func renewMask() {
-        maskValue = Self.freshMaskValue()
+        maskValue = .random()
     }
 
     package func encoded(with authenticator: StoreAuthenticator) -> [UInt8] {
@@ -77,11 +77,6 @@ package struct StoreHeader: Hashable, Sendable {
         self.keybagGeneration = keybagGeneration
         self.maskValue = maskValue
         digest = masked - Self.mask(maskValue, authenticator)
-    }
-
-    private static func freshMaskValue() -> Bytes16 {
-        var generator = SystemRandomNumberGenerator()
-        return Bytes16(high: generator.next(), low: generator.next())
     }
 
     /// HMAC-SHA-256 of "mask" and the value, as a number.

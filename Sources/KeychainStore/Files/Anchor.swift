@@ -8,10 +8,13 @@
 package import KeychainCrypto
 import KeychainModel
 import Glibc
+import Synchronization
 
 /// Documentation/Formats/database-v1.md, "Anchor".
-package struct Anchor: Sendable {
+package final class Anchor: Sendable {
     private let folder: StoreFolder
+    /// The file, opened for writing at the first note. -1: not yet, or it can't be.
+    private let descriptor = Mutex<Int32>(-1)
     private let authenticator: StoreAuthenticator
     private static let magic = Array("KCAN".utf8)
     private static let recordByteCount = 48
@@ -19,6 +22,10 @@ package struct Anchor: Sendable {
     package init(folder: StoreFolder, authenticator: StoreAuthenticator) {
         self.folder = folder
         self.authenticator = authenticator
+    }
+
+    deinit {
+        descriptor.withLock { if $0 >= 0 { close($0) } }
     }
 
     /// What an anchor file says.
@@ -43,17 +50,16 @@ package struct Anchor: Sendable {
     /// Notes a commit. A failure costs the notice of a later loss, nothing else, so it is not
     /// an error of the write that was committed.
     package func note(generation: UInt64) {
-        let descriptor = SystemCalls.open(
-            folder.path(of: .anchor), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
         let offset = off_t(generation % 2) * off_t(Self.recordByteCount)
-        encode(generation).withPlainBytes(writeTo: descriptor, at: offset)
-    }
-
-    /// Forgets: the next commit starts anew. For a store that was rebuilt or taken back on purpose.
-    package func remove() {
-        SystemCalls.unlink(folder.path(of: .anchor))
+        let record = encode(generation)
+        descriptor.withLock { descriptor in
+            if descriptor < 0 {
+                descriptor = SystemCalls.open(
+                    folder.path(of: .anchor), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                    mode: 0o600)
+            }
+            if descriptor >= 0 { record.withPlainBytes(writeTo: descriptor, at: offset) }
+        }
     }
 
     private func encode(_ generation: UInt64) -> [UInt8] {

@@ -29,19 +29,14 @@ package enum RowSealing {
         let sealed = AuthenticatedEncryption.seal(
             record.encoded(), using: keys.metadataKey,
             authenticating: metadataBinding(reference, protection.rawValue, labels, keychainID))
-        var writer = ByteWriter(capacity: metadataHeadByteCount)
-        writer.bytes(metadataMagic)
-        writer.number(UInt32(truncatingIfNeeded: metadataHeadByteCount + sealed.count))
-        return Data(writer.result) + sealed
+        return Data(metadataHead(byteCount: metadataHeadByteCount + sealed.count)) + sealed
     }
 
     package static func openMetadata(
         of row: SealedRow, keychainID: [UInt8], keys: ClassKeys
     ) throws(Damaged) -> ItemRecord {
-        guard row.metadata.count > metadataHeadByteCount else { throw Damaged() }
-        var head = ByteReader(Array(row.metadata.prefix(metadataHeadByteCount)))
-        guard head.bytes(4) == metadataMagic, let total: UInt32 = head.number(),
-            Int(total) == row.metadata.count
+        guard row.metadata.count > metadataHeadByteCount,
+            row.metadata.starts(with: metadataHead(byteCount: row.metadata.count))
         else { throw Damaged() }
         do {
             let plaintext = try AuthenticatedEncryption.open(
@@ -53,6 +48,13 @@ package enum RowSealing {
         } catch {
             throw Damaged()
         }
+    }
+
+    private static func metadataHead(byteCount: Int) -> [UInt8] {
+        var writer = ByteWriter(capacity: metadataHeadByteCount)
+        writer.bytes(metadataMagic)
+        writer.number(UInt32(truncatingIfNeeded: byteCount))
+        return writer.result
     }
 
     private static func metadataBinding(
@@ -91,11 +93,8 @@ package enum RowSealing {
         let sealed = AuthenticatedEncryption.seal(
             secret, using: rowKey, authenticating: secretMagic + binding)
         let total = secretHeadByteCount + wrapped.count + sealed.count
-        var writer = ByteWriter(capacity: secretHeadByteCount)
-        writer.bytes(secretMagic)
-        writer.number(UInt64(total))
         var bytes = Data(capacity: total)
-        bytes += writer.result
+        bytes += secretHead(byteCount: total)
         bytes += wrapped
         bytes += sealed
         return SealedSecret(bytes: bytes, tag: Array(sealed.suffix(16)))
@@ -107,11 +106,8 @@ package enum RowSealing {
         let wrappedByteCount = AuthenticatedEncryption.wrappedKeyByteCount
         guard let secret = row.secret, let tag = record.secretTag,
             secret.count >= secretHeadByteCount + wrappedByteCount,
-            secret.suffix(16).elementsEqual(tag)
-        else { throw Damaged() }
-        var head = ByteReader(Array(secret.prefix(secretHeadByteCount)))
-        guard head.bytes(4) == secretMagic, let total: UInt64 = head.number(),
-            total == UInt64(secret.count)
+            secret.suffix(16).elementsEqual(tag),
+            secret.starts(with: secretHead(byteCount: secret.count))
         else { throw Damaged() }
         let binding = secretBinding(row.reference, row.protection, record.itemClass, keychainID)
         let start = secret.startIndex + secretHeadByteCount
@@ -125,6 +121,13 @@ package enum RowSealing {
         } catch {
             throw Damaged()
         }
+    }
+
+    private static func secretHead(byteCount: Int) -> [UInt8] {
+        var writer = ByteWriter(capacity: secretHeadByteCount)
+        writer.bytes(secretMagic)
+        writer.number(UInt64(byteCount))
+        return writer.result
     }
 
     private static func secretBinding(

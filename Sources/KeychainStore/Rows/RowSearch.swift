@@ -77,6 +77,9 @@ package struct RowSearch: Hashable, Sendable {
 
     /// Columns, conditions and arguments.
     func statement(includesSecret: Bool, limit: Int?) -> (sql: String, arguments: [Bytes16]) {
+        if let statement = keyStatement(includesSecret: includesSecret, limit: limit) {
+            return statement
+        }
         var arguments: [Bytes16] = []
         var conditions: [String] = []
         var driver = chooseDriver()
@@ -113,6 +116,26 @@ package struct RowSearch: Hashable, Sendable {
         // One row needs no order; all rows are put in order by the caller, more cheaply.
         if let limit, limit > 1 { sql += " ORDER BY id" }
         return (sql, arguments)
+    }
+
+    /// The statement of a look-up by both keys in one group: most requests are one, and putting
+    /// its text together takes longer than running it.
+    private func keyStatement(
+        includesSecret: Bool, limit: Int?
+    ) -> (sql: String, arguments: [Bytes16])? {
+        guard reference == nil, terms.isEmpty, first.count == 1, second.count == 1,
+            groups.count == 1, limit ?? 1 <= 1
+        else { return nil }
+        return (
+            includesSecret ? Self.keySecretSQL : Self.keySQL, [first[0], second[0], groups[0]]
+        )
+    }
+
+    private static let keySQL = keySQL(columns: StoreSchema.rowColumns)
+    private static let keySecretSQL = keySQL(columns: StoreSchema.rowColumns + ", secret")
+
+    private static func keySQL(columns: String) -> String {
+        "SELECT id, \(columns) FROM items WHERE k1 = ? AND k2 = ? AND +grp = ?"
     }
 
     private enum Driver {
