@@ -63,10 +63,16 @@ let package = Package(
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", crypto,
             ],
             swiftSettings: settings),
-        .executableTarget(
-            name: "keychainctl",
-            dependencies: ["Keychain", "KeychainModel", "KeychainEngine", argumentParser],
+        // The tool for people.
+        .target(
+            name: "KeychainControl",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                argumentParser, logging,
+            ],
             swiftSettings: settings),
+        .executableTarget(
+            name: "keychainctl", dependencies: ["KeychainControl"], swiftSettings: settings),
         // Vectors of the file formats: their files, and what writes them.
         .target(
             name: "FormatVectors",
@@ -103,6 +109,11 @@ let package = Package(
                 "Keychain", "KeychainModel", "KeychainCrypto", "KeychainEngine",
                 "KeychainServices", crypto,
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainControlTests",
+            dependencies: ["KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl"],
+            exclude: ["Transcripts"],
             swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),

@@ -1,1 +1,5 @@
-print("x")
+// keychainctl: the tool for people. The commands are in KeychainControl.
+
+import KeychainControl
+
+KeychainControl.main()

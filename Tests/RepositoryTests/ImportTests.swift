@@ -34,8 +34,12 @@ struct ImportRow: CustomStringConvertible {
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", "Crypto",
             ]),
         ImportRow(
-            module: "keychainctl",
-            imports: ["KeychainModel", "KeychainEngine", "Keychain", "ArgumentParser"]),
+            module: "KeychainControl",
+            imports: [
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "ArgumentParser", "Logging",
+            ]),
+        ImportRow(module: "keychainctl", imports: ["KeychainControl"]),
     ]
 
     /// The system's and the language's own. KeychainModel has no I/O and takes the first only.

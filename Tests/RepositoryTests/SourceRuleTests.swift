@@ -10,7 +10,8 @@ import Testing
     /// pointers of Apple's functions.
     static let unsafeFolders = [
         "Sources/KeychainCrypto/Memory/", "Sources/KeychainStore/Pages/",
-        "Sources/KeychainStore/ForeignCalls/", "Sources/KeychainServices/",
+        "Sources/KeychainStore/ForeignCalls/", "Sources/KeychainControl/SystemCalls/",
+        "Sources/KeychainServices/",
     ]
 
     /// Single files outside these folders, each with its reason.

@@ -1,0 +1,109 @@
+// CheckCommand: reads everything once and says what is not as it was written.
+
+import ArgumentParser
+import Glibc
+import KeychainEngine
+import KeychainModel
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Verifies the structure of the keychain and every item in it.",
+        discussion: """
+            Nothing is changed, unless --set-aside moves damaged items out of the way, so that \
+            their names can be used again. `keychainctl doctor` lists what was set aside.
+            """)
+
+    @Flag(help: "Moves damaged items out of the way. None is deleted.")
+    var setAside = false
+
+    @Flag(help: "Writes a JSON object.")
+    var json = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func run() throws {
+        guard let session = try Session(existing: passcode) else {
+            return try show(CheckReport())
+        }
+        if session.engine.hasPasscode { _ = try session.unlock() }
+        let report = try check(session.engine)
+        try show(report)
+        guard report.isSound else { throw Self.failure(for: report) }
+    }
+
+    private func check(_ engine: KeychainEngine) throws -> CheckReport {
+        let isWatched = Descriptor.isTerminal(STDERR_FILENO)
+        let report = try engine.check(settingAside: setAside) { done, total in
+            if isWatched {
+                _ = Descriptor.write(
+                    Array("\rchecked \(done) of \(counted(total, "item"))".utf8),
+                    to: STDERR_FILENO)
+            }
+        }
+        if isWatched {
+            // The line was progress only; the summary takes its place.
+            _ = Descriptor.write(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
+        }
+        return report
+    }
+
+    private static func failure(for report: CheckReport) -> ControlFailure {
+        if !report.problems.isEmpty {
+            return ControlFailure(
+                .damaged,
+                "The keychain is damaged. `keychainctl recover` rebuilds it from every item that "
+                    + "is whole and keeps the damaged file.")
+        }
+        let count = counted(report.damagedItems.count, "damaged item")
+        if report.setAsideCount == report.damagedItems.count {
+            return ControlFailure(
+                .damaged, "\(count) set aside. `keychainctl doctor` lists what is kept.")
+        }
+        return ControlFailure(
+            .damaged, "\(count). `keychainctl check --set-aside` moves them out of the way.")
+    }
+
+    private func show(_ report: CheckReport) throws {
+        try Output.print(json ? Self.json(of: report).text : Self.text(of: report))
+    }
+
+    private static func text(of report: CheckReport) -> String {
+        var lines = report.problems.map { "structure: " + printable($0) }
+        lines += report.damagedItems.map { item in
+            "item \(item.reference?.description ?? "without a reference"): \(printable(item.what))"
+        }
+        let whole = report.itemCount - report.damagedItems.count - report.lockedCount
+        lines.append(
+            "\(counted(report.itemCount, "item")) checked: \(whole) whole, "
+                + "\(report.damagedItems.count) damaged, \(report.lockedCount) locked.")
+        if report.lockedCount > 0 {
+            lines.append("Of locked items only the place is checked. Give the passcode to check all.")
+        }
+        if report.setAsideCount > 0 {
+            lines.append("\(counted(report.setAsideCount, "item")) set aside.")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func json(of report: CheckReport) -> JSON {
+        .object([
+            ("sound", .bool(report.isSound)),
+            ("items", .count(report.itemCount)),
+            ("locked", .count(report.lockedCount)),
+            (
+                "damaged",
+                .array(
+                    report.damagedItems.map {
+                        .object([
+                            ("reference", .optional($0.reference?.description)),
+                            ("what", .string($0.what)),
+                        ])
+                    })
+            ),
+            ("problems", .array(report.problems.map { .string($0) })),
+            ("damagedPages", .array(report.damagedPages.map { .number(Int64($0)) })),
+            ("setAside", .count(report.setAsideCount)),
+        ])
+    }
+}

@@ -1,0 +1,102 @@
+// DeleteCommand: deletes one item, or all of a service, or a whole class.
+//   (1) More than one item goes only when that was said, and a whole class only when a person
+//       agreed or `--yes` stands in for one.
+
+import ArgumentParser
+import KeychainModel
+
+struct DeleteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Deletes an item.",
+        discussion: """
+            The options must mean exactly one item. --all deletes all that match and needs \
+            --service or --server. --all-items deletes every item of the --class, after a \
+            confirmation at the terminal.
+            """)
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Flag(help: "Deletes all items that match, not only one.")
+    var all = false
+
+    @Flag(help: "Deletes every item of the class that --class names.")
+    var allItems = false
+
+    @Flag(help: "Confirms --all-items without asking.")
+    var yes = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    mutating func validate() throws {
+        if allItems {
+            guard selection.className != nil else {
+                throw ValidationError("--all-items needs --class generic or --class internet.")
+            }
+            guard !selection.isNarrowed, !all else {
+                throw ValidationError(
+                    "--all-items deletes a whole class. To delete less, use --all with --service "
+                        + "or --server.")
+            }
+        } else if all {
+            guard selection.key.service != nil || selection.key.server != nil else {
+                throw ValidationError("--all needs --service or --server.")
+            }
+        } else {
+            guard selection.isNarrowed else {
+                throw ValidationError(
+                    "Name the item with --service, --server, --account or another option.")
+            }
+        }
+    }
+
+    func run() throws {
+        guard let session = try Session(existing: passcode) else {
+            throw KeychainFailure.itemNotFound
+        }
+        if allItems { try confirm(session) }
+        guard all || allItems else {
+            let item = try session.findOne(selection.queries)
+            _ = try delete(
+                ItemQuery(
+                    itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference),
+                session)
+            return
+        }
+        var count = 0
+        for query in selection.queries { count += try delete(query, session) }
+        try Output.print("Deleted \(counted(count, "item")).")
+    }
+
+    private func delete(_ query: ItemQuery, _ session: Session) throws -> Int {
+        try session.unlocking { () throws(KeychainFailure) in
+            try session.engine.delete(query, tombstones: .automatic, as: session.caller)
+        }
+    }
+
+    private func confirm(_ session: Session) throws {
+        guard !yes else { return }
+        let count = try session.find(selection.queries).count
+        guard count > 0 else { throw KeychainFailure.itemNotFound }
+        let name = selection.className?.rawValue ?? ""
+        try Confirmation.require(
+            "All \(counted(count, "\(name) password")) will be deleted for good.",
+            phrase: "delete \(count)", noPrompt: passcode.noPrompt)
+    }
+}
+
+/// A person's agreement to something that can't be taken back.
+enum Confirmation {
+    /// - Throws: ``ControlFailure`` without a terminal, or for any other answer than the phrase.
+    static func require(
+        _ consequence: String, phrase: String, noPrompt: Bool
+    ) throws(ControlFailure) {
+        guard !noPrompt, let terminal = Terminal() else {
+            throw ControlFailure(
+                .failure, consequence + " Nothing was done: confirm it with --yes.")
+        }
+        guard terminal.ask("\(consequence)\nType “\(phrase)” to go on: ") == phrase else {
+            throw ControlFailure(.failure, "Not confirmed. Nothing was done.")
+        }
+    }
+}

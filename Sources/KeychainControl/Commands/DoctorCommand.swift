@@ -1,0 +1,133 @@
+// DoctorCommand: explains why a query finds nothing, and lists what was set aside.
+
+import ArgumentParser
+import FoundationEssentials
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Explains why a query finds nothing, and lists what was set aside.",
+        discussion: """
+            With the options of a query it looks for the item in other groups, in the other \
+            class, among synchronizable and deleted items and under like names, and says what a \
+            program would have to ask for. It ends with what damage was set aside. Nothing is \
+            changed and no secret is opened.
+            """)
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Looks with the groups of this executable, from PATH.entitlements.", valueName: "path"),
+        completion: .file())
+    var program: String?
+
+    @Flag(help: "Writes a JSON object.")
+    var json = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func run() throws {
+        let caller = try caller()
+        var findings: [Finding] = []
+        var setAside: [SetAsideRow] = []
+        if let session = try Session(existing: passcode) {
+            if selection.isNarrowed {
+                var diagnosis = Diagnosis(session, selection, groups: caller.groups)
+                try diagnosis.run()
+                findings = diagnosis.findings
+            }
+            setAside = try session.engine.setAsideRows()
+        } else {
+            let location = try KeychainFolder.location()
+            findings = [
+                Finding(
+                    kind: .noKeychain,
+                    text: "There is no keychain yet in \(printable(location.directory)), chosen by "
+                        + "\(location.reason).")
+            ]
+        }
+        try show(findings, setAside, caller)
+    }
+
+    // MARK: Who asks
+
+    private struct Caller {
+        let groups: AccessGroups
+        let source: String
+    }
+
+    private func caller() throws -> Caller {
+        guard let program else {
+            return Caller(
+                groups: try EmbeddedKeychain.entitlements().accessGroups,
+                source: "the entitlements of keychainctl")
+        }
+        let path = program + ".entitlements"
+        guard FileSystem.isThere(program) else {
+            throw ControlFailure(.failure, "There is no file \(printable(program)).")
+        }
+        guard FileSystem.isThere(path) else {
+            return Caller(
+                groups: AccessGroups([EmbeddedKeychain.defaultGroup]),
+                source: "no file \(path)")
+        }
+        let entitlements = try EmbeddedKeychain.entitlements([
+            EmbeddedKeychain.entitlementsVariable: path
+        ])
+        return Caller(groups: entitlements.accessGroups, source: path)
+    }
+
+    // MARK: Showing
+
+    private func show(
+        _ findings: [Finding], _ setAside: [SetAsideRow], _ caller: Caller
+    ) throws {
+        if json {
+            let value = JSON.object([
+                ("groups", .array(caller.groups.names.map { .string($0) })),
+                ("groupsFrom", .string(caller.source)),
+                ("findings", .array(findings.map(\.json))),
+                ("setAside", .array(setAside.map(Self.json))),
+            ])
+            return try Output.print(value.text)
+        }
+        var lines = [
+            "groups: \(caller.groups.names.map(printable).joined(separator: ", ")) "
+                + "(\(printable(caller.source)))"
+        ]
+        lines += findings.map { "- " + $0.text }
+        if setAside.isEmpty {
+            lines.append("Nothing is set aside.")
+        } else {
+            lines.append("\(counted(setAside.count, "damaged item")) set aside:")
+            let heading = ["  REFERENCE", "SINCE", "BYTES", "REASON"]
+            lines.append(table([heading] + setAside.map { ["  " + Self.cells($0)[0]] + Self.cells($0)[1...] }))
+        }
+        try Output.print(lines.joined(separator: "\n"))
+    }
+
+    private static func cells(_ row: SetAsideRow) -> [String] {
+        [
+            row.row.reference.description, timestamp(row.moment),
+            "\(row.row.metadata.count) + \(row.row.secret?.count ?? 0)", printable(row.reason),
+        ]
+    }
+
+    private static func json(of row: SetAsideRow) -> JSON {
+        .object([
+            ("reference", .string(row.row.reference.description)),
+            ("since", .string(timestamp(row.moment))),
+            ("reason", .string(row.reason)),
+            (
+                "accessible",
+                .optional(ProtectionClass(rawValue: row.row.protection)?.commandLineName)
+            ),
+            ("metadataByteCount", .count(row.row.metadata.count)),
+            ("secretByteCount", row.row.secret.map { .count($0.count) } ?? .null),
+        ])
+    }
+}

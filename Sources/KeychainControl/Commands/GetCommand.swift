@@ -1,0 +1,70 @@
+// GetCommand: writes a secret to standard output.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainModel
+
+struct GetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Writes the secret of one item to standard output.",
+        discussion: """
+            The bytes are those that were saved, no more and no less. At a terminal a newline \
+            follows a text that has none at its end, and a secret that is not text, or that \
+            holds characters a terminal acts on, is not shown without --raw.
+            """)
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Flag(help: "Writes the exact bytes to a terminal too.")
+    var raw = false
+
+    @Flag(help: "Writes the attributes and the secret as JSON.")
+    var json = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    mutating func validate() throws {
+        guard selection.isNarrowed else {
+            throw ValidationError("Name the item with --service, --server, --account or another option.")
+        }
+    }
+
+    func run() throws {
+        guard let session = try Session(existing: passcode) else {
+            throw KeychainFailure.itemNotFound
+        }
+        let item = try session.findOne(selection.queries, includesData: true)
+        if json { return try Output.print(Self.json(of: item).text) }
+        guard let data = item.data else {
+            throw ControlFailure(.failure, "The item has no secret, only attributes.")
+        }
+        let bytes = Array(data)
+        guard !raw, Descriptor.isTerminal(STDOUT_FILENO) else { return try Output.write(bytes) }
+        guard let text = String(validating: bytes, as: UTF8.self), Self.isFitForTerminal(text) else {
+            throw ControlFailure(
+                .failure,
+                "The secret is not plain text. --raw shows it all the same; to keep it, send it to "
+                    + "a file.")
+        }
+        try Output.print(text)
+    }
+
+    /// Whether a terminal shows the text and does nothing else. Newline and tab are all right.
+    static func isFitForTerminal(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "\t" || !isUnsafeOnTerminal($0) }
+    }
+
+    /// The attributes, the secret in Base64, and as text where it is UTF-8.
+    static func json(of item: Item) -> JSON {
+        var members = item.members
+        if let data = item.data {
+            members.append(("data", .string(data.base64EncodedString())))
+            if let text = String(validating: data, as: UTF8.self) {
+                members.append(("text", .string(text)))
+            }
+        }
+        return .object(members)
+    }
+}

@@ -1,0 +1,32 @@
+// InfoCommand: everything about one item but its secret.
+
+import ArgumentParser
+import KeychainModel
+
+struct InfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info",
+        abstract: "Shows all attributes of one item, without opening its secret.")
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Flag(help: "Writes a JSON object.")
+    var json = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    mutating func validate() throws {
+        guard selection.isNarrowed else {
+            throw ValidationError("Name the item with --service, --server, --account or another option.")
+        }
+    }
+
+    func run() throws {
+        guard let session = try Session(existing: passcode) else {
+            throw KeychainFailure.itemNotFound
+        }
+        let item = try session.findOne(selection.queries)
+        if json { return try Output.print(JSON.object(item.members).text) }
+        try Output.print(table(item.fields.map { [$0.label + ":", $0.text] }))
+    }
+}

@@ -1,0 +1,141 @@
+// PasscodeCommand: sets, changes and removes the passcode of a keychain.
+
+import ArgumentParser
+import KeychainCrypto
+import KeychainModel
+
+struct PasscodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passcode",
+        abstract: "Sets, changes or removes the passcode of the keychain.",
+        subcommands: [Set.self, Change.self, Remove.self])
+
+    struct NewPasscodeOptions: ParsableArguments {
+        @Option(
+            name: .customLong("fd"),
+            help: ArgumentHelp(
+                "Reads the new passcode from this file descriptor; one newline at its end is "
+                    + "left out.",
+                valueName: "number"))
+        var descriptor: Int32?
+
+        func read() throws -> SecretBytes {
+            if let descriptor { return try SecretInput.passcode(from: descriptor) }
+            guard let terminal = Terminal() else {
+                throw ControlFailure(
+                    .failure, "There is no terminal to ask at. Give the new passcode with --fd.")
+            }
+            return try SecretInput.new("New passcode", at: terminal)
+        }
+    }
+
+    struct OldPasscodeOptions: ParsableArguments {
+        @Option(
+            name: .customLong("passcode-fd"),
+            help: ArgumentHelp(
+                "Reads the present passcode from this file descriptor.", valueName: "number"))
+        var descriptor: Int32?
+
+        func read() throws -> SecretBytes {
+            if let descriptor { return try SecretInput.passcode(from: descriptor) }
+            guard let terminal = Terminal() else {
+                throw ControlFailure(
+                    .locked,
+                    "There is no terminal to ask at. Give the present passcode with "
+                        + "--passcode-fd.")
+            }
+            guard let passcode = terminal.askHidden("Present passcode: ") else {
+                throw ControlFailure(.locked, "No passcode was entered. Nothing was changed.")
+            }
+            return passcode
+        }
+    }
+
+    struct Set: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sets the first passcode.",
+            discussion: """
+                From then on every process must give it before it reads items, save those of \
+                the classes always and always-this-device-only. There is no way to the items \
+                without it.
+                """)
+
+        @OptionGroup var new: NewPasscodeOptions
+
+        func run() throws {
+            let session = try Session(making: PasscodeOptions())
+            guard !session.engine.hasPasscode else {
+                throw ControlFailure(
+                    .exists,
+                    "A passcode is set already. `keychainctl passcode change` replaces it.")
+            }
+            try session.engine.setPasscode(new.read())
+        }
+    }
+
+    struct Change: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Replaces the passcode. Items stay as they are.")
+
+        @OptionGroup var old: OldPasscodeOptions
+        @OptionGroup var new: NewPasscodeOptions
+
+        mutating func validate() throws {
+            if let descriptor = new.descriptor, descriptor == old.descriptor {
+                throw ValidationError("--fd and --passcode-fd name the same descriptor.")
+            }
+        }
+
+        func run() throws {
+            let session = try PasscodeCommand.sessionWithPasscode()
+            let present = try old.read()
+            // A wrong one is told before the new one is asked for.
+            if new.descriptor == nil { try session.engine.unlock(passcode: present) }
+            try session.engine.changePasscode(from: present, to: new.read())
+        }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes the passcode, and with it all items that exist only under one.",
+            discussion: """
+                Items of the class when-passcode-set-this-device-only are deleted for good; how \
+                many there are is said first.
+                """)
+
+        @OptionGroup var old: OldPasscodeOptions
+
+        @Flag(help: "Confirms the loss of items without asking.")
+        var yes = false
+
+        func run() throws {
+            let session = try PasscodeCommand.sessionWithPasscode()
+            let present = try old.read()
+            try session.engine.unlock(passcode: present)
+            let count = try session.find(
+                ItemClass.allCases.map {
+                    ItemQuery(
+                        itemClass: $0, protection: .whenPasscodeSetThisDeviceOnly,
+                        isSynchronizable: nil)
+                }
+            ).count
+            if count > 0, !yes {
+                try Confirmation.require(
+                    "\(counted(count, "item")) of class when-passcode-set-this-device-only will "
+                        + "be deleted for good.",
+                    phrase: "remove", noPrompt: false)
+            }
+            let gone = try session.engine.removePasscode(present)
+            try Output.print("The passcode is removed. Deleted \(counted(gone, "item")).")
+        }
+    }
+
+    private static func sessionWithPasscode() throws -> Session {
+        guard let session = try Session(existing: PasscodeOptions()), session.engine.hasPasscode
+        else {
+            throw ControlFailure(
+                .notFound, "No passcode is set. `keychainctl passcode set` sets one.")
+        }
+        return session
+    }
+}

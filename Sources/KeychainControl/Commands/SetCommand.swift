@@ -1,0 +1,175 @@
+// SetCommand: saves a secret.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+
+struct SetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Saves a secret.",
+        discussion: """
+            The secret is read from standard input, byte by byte as it comes. At a terminal it \
+            is asked for, hidden, twice.
+
+            An item that is there is changed in place: it keeps its reference, its date of \
+            creation and whatever is not named here. Without --group that is the one item in \
+            any group; a new item goes to the first group of the entitlements, or to "default".
+            """)
+
+    @OptionGroup var key: KeyOptions
+
+    @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
+    var label: String?
+
+    @Option(help: ArgumentHelp("A remark.", valueName: "text"))
+    var comment: String?
+
+    @Option(help: ArgumentHelp("What kind of item it is.", valueName: "text"))
+    var description: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "When the item can be read. A new item: after-first-unlock-this-device-only.",
+            valueName: "class"))
+    var accessible: AccessibilityName?
+
+    @Flag(help: "Fails if the item exists.")
+    var new = false
+
+    @Flag(help: "Leaves out one newline at the end of the secret.")
+    var trimNewline = false
+
+    @Option(
+        name: .customLong("fd"),
+        help: ArgumentHelp("Reads the secret from this file descriptor.", valueName: "number"))
+    var descriptor: Int32?
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    /// Not an option of the tool: what stands here is likely a secret, so it is never repeated.
+    @Argument(help: .hidden)
+    var surplus: [String] = []
+
+    mutating func validate() throws {
+        guard surplus.isEmpty else {
+            throw ValidationError(
+                "A secret is not taken from the arguments, where others can see it. Give it on "
+                    + "standard input.")
+        }
+        guard key.service != nil || key.server != nil else {
+            throw ValidationError("Name the item with --service or --server.")
+        }
+        if key.synchronizable == true, accessible?.protection.isThisDeviceOnly == true {
+            throw ValidationError(
+                "A synchronizable item can't be of a class that stays on this device.")
+        }
+        if let descriptor, descriptor == passcode.passcodeFd {
+            throw ValidationError("--fd and --passcode-fd name the same descriptor.")
+        }
+    }
+
+    func run() throws {
+        let secret = try readSecret()
+        let session = try Session(making: passcode)
+        // Another process may add or delete the item between the two steps.
+        for _ in 0..<8 {
+            do {
+                let existing = try existingItem(session)
+                guard let existing else {
+                    return try add(secret, session)
+                }
+                guard !new else { throw KeychainFailure.duplicateItem }
+                return try change(existing, to: secret, session)
+            } catch let failure as KeychainFailure
+                where !new && (failure.status == .duplicateItem || failure.status == .itemNotFound)
+            {
+                continue
+            }
+        }
+        throw ControlFailure(
+            .failure, "Other processes keep changing the item. Nothing was changed. Try again.")
+    }
+
+    // MARK: The secret
+
+    /// The largest secret, in bytes.
+    private static let largestSecret = 1 << 28
+
+    private func readSecret() throws -> Data {
+        if descriptor == nil, Descriptor.isTerminal(STDIN_FILENO), let terminal = Terminal() {
+            return Data(try SecretInput.new("Secret", at: terminal).plainBytes)
+        }
+        var bytes = try Descriptor.readToEnd(
+            of: descriptor ?? STDIN_FILENO, atMost: Self.largestSecret)
+        if trimNewline, bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        return Data(bytes)
+    }
+
+    // MARK: The item
+
+    private var itemClass: ItemClass { key.itemClass ?? .genericPassword }
+
+    private var remarks: Attributes {
+        var attributes: Attributes = [:]
+        attributes[.label] = label.map { .string($0) }
+        attributes[.comment] = comment.map { .string($0) }
+        attributes[.description] = description.map { .string($0) }
+        return attributes
+    }
+
+    /// The item with exactly these key attributes. One that has more of them is another item.
+    private func existingItem(_ session: Session) throws -> Item? {
+        let keys = key.attributes
+        let query = ItemQuery(
+            itemClass: itemClass, attributes: keys, accessGroup: key.group,
+            isSynchronizable: key.synchronizable)
+        let found: [Item]
+        do {
+            found = try session.find([query])
+        } catch let failure as KeychainFailure where failure.status == .decode {
+            // What is there can't be read. Adding sets it aside.
+            return nil
+        }
+        let names = [itemClass.firstKey, itemClass.secondKey] + itemClass.otherKeys
+        let same = found.filter { item in
+            names.allSatisfy { name in
+                let empty = AttributeValue.empty(of: name.kind)
+                return (item.attributes[name] ?? empty).isEqual(to: keys[name] ?? empty)
+            }
+        }
+        guard same.count <= 1 else { throw ControlFailure.ambiguous(same) }
+        return same.first
+    }
+
+    private func add(_ secret: Data, _ session: Session) throws {
+        let synchronizable = key.synchronizable ?? false
+        let item = NewItem(
+            itemClass: itemClass, attributes: key.attributes.merging(remarks) { $1 },
+            accessGroup: key.group,
+            protection: accessible?.protection
+                ?? (synchronizable ? .afterFirstUnlock : .afterFirstUnlockThisDeviceOnly),
+            isSynchronizable: synchronizable, data: secret)
+        _ = try session.unlocking { () throws(KeychainFailure) in
+            try session.engine.add(item, as: session.caller)
+        }
+    }
+
+    private func change(_ item: Item, to secret: Data, _ session: Session) throws {
+        if item.isSynchronizable, accessible?.protection.isThisDeviceOnly == true {
+            throw ControlFailure(
+                .failure,
+                "The item is synchronizable, so it can't be of a class that stays on this device.")
+        }
+        let query = ItemQuery(
+            itemClass: itemClass, isSynchronizable: nil, reference: item.reference)
+        let changes = ItemChanges(
+            attributes: remarks, protection: accessible?.protection, data: secret)
+        _ = try session.unlocking { () throws(KeychainFailure) in
+            try session.engine.update(query, changes, as: session.caller)
+        }
+    }
+}

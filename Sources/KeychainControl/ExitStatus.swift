@@ -1,0 +1,110 @@
+// ExitStatus: what the process ends with, and what each failure of a keychain becomes.
+// The numbers are documented in Documentation/keychainctl.md; none is ever given another meaning.
+
+import KeychainModel
+import KeychainStore
+
+package enum ExitStatus: Int32, CaseIterable, Sendable {
+    case success = 0
+    case failure = 1
+    case notFound = 3
+    case locked = 4
+    case denied = 5
+    case damaged = 6
+    case exists = 7
+    /// EX_USAGE of sysexits.h.
+    case usage = 64
+
+    package var meaning: String {
+        switch self {
+        case .success: "done"
+        case .failure: "any other failure"
+        case .notFound: "no item matches"
+        case .locked: "the item is locked, or the passcode is wrong"
+        case .denied: "not permitted: an entitlement is missing, or a file's permissions"
+        case .damaged: "an item or the keychain is damaged"
+        case .exists: "the item exists already"
+        case .usage: "the arguments are wrong"
+        }
+    }
+
+    static var table: String {
+        "EXIT STATUS\n"
+            + allCases.map { status in
+                let number = String(status.rawValue)
+                return "  " + number + String(repeating: " ", count: 4 - number.count)
+                    + status.meaning
+            }.joined(separator: "\n")
+    }
+}
+
+/// Why a command was not carried out: the exit status and what to tell the person.
+package struct ControlFailure: Error, Hashable, Sendable {
+    package let status: ExitStatus
+    /// What happened and what to do next. It may name attributes, never a secret.
+    package let message: String
+
+    package init(_ status: ExitStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}
+
+extension ControlFailure {
+    package init(_ failure: KeychainFailure) {
+        switch failure.status {
+        case .itemNotFound:
+            self.init(
+                .notFound,
+                "No item matches. `keychainctl doctor` with the same options says why.")
+        case .duplicateItem:
+            self.init(
+                .exists, "The item exists already. Without --new its value is replaced.")
+        case .interactionNotAllowed:
+            self.init(
+                .locked,
+                "The item is locked with the passcode. Give it with --passcode-fd, or run this "
+                    + "at a terminal.")
+        case .authFailed:
+            self.init(.locked, failure.reason)
+        case .missingEntitlement:
+            self.init(
+                .denied,
+                failure.reason + " `keychainctl status` says where its entitlements come from.")
+        case .readOnly:
+            self.init(.denied, failure.reason)
+        case .decode, .invalidKeychain:
+            self.init(.damaged, failure.reason)
+        case .notAvailable where failure.isOfDamagedStore:
+            self.init(.damaged, failure.reason)
+        case .notAvailable where Self.isDenied(failure):
+            self.init(.denied, failure.reason)
+        default:
+            self.init(.failure, failure.reason)
+        }
+    }
+
+    /// One status stands for a folder that is closed to us and for one that is busy. The
+    /// folder itself tells which.
+    private static func isDenied(_ failure: KeychainFailure) -> Bool {
+        guard let folder = try? KeychainFolder.location() else { return false }
+        do {
+            let folder = StoreFolder(path: folder.directory)
+            try folder.checkFolder()
+            for file in StoreFolder.File.allCases { try folder.check(file) }
+            return false
+        } catch {
+            return error.status == .notAvailable
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// Whether this is what ``damagedStore(_:)`` makes.
+    var isOfDamagedStore: Bool {
+        let mark = "\u{0}"
+        let frame = KeychainFailure.damagedStore(mark).reason.split(separator: mark)
+        guard status == .notAvailable, frame.count == 2 else { return false }
+        return reason.hasPrefix(frame[0]) && reason.hasSuffix(frame[1])
+    }
+}

@@ -1,0 +1,80 @@
+// KeychainControl: from the arguments of a process to its exit status.
+//   (1) What a command prints on standard output is its result; everything else goes to
+//       standard error.
+//   (2) An error is one line that begins with the tool's name, and the next step.
+
+import ArgumentParser
+import Glibc
+import KeychainModel
+
+package enum KeychainControl {
+    /// Carries out the command that the process was started with, and ends the process.
+    package static func main() -> Never {
+        ProcessProtection.apply()
+        let status = run(Array(CommandLine.arguments.dropFirst()))
+        exit(status.rawValue)
+    }
+
+    private static func run(_ arguments: [String]) -> ExitStatus {
+        do {
+            var command = try RootCommand.parseAsRoot(arguments)
+            try command.run()
+            return .success
+        } catch let failure as ControlFailure {
+            Output.report(failure.message)
+            return failure.status
+        } catch let failure as KeychainFailure {
+            let failure = ControlFailure(failure)
+            Output.report(failure.message)
+            return failure.status
+        } catch {
+            return end(with: error)
+        }
+    }
+
+    /// Help that was asked for goes to standard output; a complaint about arguments doesn't.
+    private static func end(with error: any Error) -> ExitStatus {
+        let text = RootCommand.fullMessage(for: error)
+        guard RootCommand.exitCode(for: error) == .success else {
+            Output.complain(text)
+            return .usage
+        }
+        do {
+            try Output.print(text)
+            return .success
+        } catch {
+            Output.report(error.message)
+            return error.status
+        }
+    }
+}
+
+struct RootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keychainctl",
+        abstract: "Stores, reads and looks after the items of a keychain.",
+        discussion: """
+            A secret is read from standard input, a file descriptor or the terminal, never \
+            from an argument or the environment.
+
+            \(ExitStatus.table)
+            """,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Items:",
+                subcommands: [
+                    SetCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self,
+                    InfoCommand.self,
+                ]),
+            CommandGroup(
+                name: "Keychain:",
+                subcommands: [
+                    StatusCommand.self, PasscodeCommand.self, CheckCommand.self,
+                    DoctorCommand.self,
+                ]),
+            CommandGroup(name: "Shell:", subcommands: [CompletionsCommand.self]),
+        ])
+
+    /// What stands before the colon in a complaint about arguments.
+    static var _errorLabel: String { "keychainctl" }
+}

@@ -1,0 +1,64 @@
+// AccessibilityName: the names of protection classes on the command line.
+
+import ArgumentParser
+package import KeychainModel
+
+extension ProtectionClass {
+    /// The name of the command line, that of Apple's constant in words.
+    package var commandLineName: String {
+        switch self {
+        case .whenUnlocked: "when-unlocked"
+        case .afterFirstUnlock: "after-first-unlock"
+        case .always: "always"
+        case .whenUnlockedThisDeviceOnly: "when-unlocked-this-device-only"
+        case .afterFirstUnlockThisDeviceOnly: "after-first-unlock-this-device-only"
+        case .alwaysThisDeviceOnly: "always-this-device-only"
+        case .whenPasscodeSetThisDeviceOnly: "when-passcode-set-this-device-only"
+        }
+    }
+
+    /// Takes the names above, `when-passcode-set`, and the values of `kSecAttrAccessible`.
+    package init?(commandLineName name: String) {
+        if name == "when-passcode-set" {
+            self = .whenPasscodeSetThisDeviceOnly
+        } else if let match = Self.allCases.first(where: { $0.commandLineName == name })
+            ?? ProtectionClass(code: name)
+        {
+            self = match
+        } else {
+            return nil
+        }
+    }
+}
+
+struct AccessibilityName: ExpressibleByArgument {
+    let protection: ProtectionClass
+
+    init?(argument: String) {
+        guard let protection = ProtectionClass(commandLineName: argument) else { return nil }
+        self.protection = protection
+    }
+
+    static var allValueStrings: [String] { ProtectionClass.allCases.map(\.commandLineName) }
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+}
+
+/// Generic or internet passwords.
+enum ClassName: String, CaseIterable, ExpressibleByArgument {
+    case generic
+    case internet
+
+    var itemClass: ItemClass {
+        switch self {
+        case .generic: .genericPassword
+        case .internet: .internetPassword
+        }
+    }
+
+    init(_ itemClass: ItemClass) {
+        switch itemClass {
+        case .genericPassword: self = .generic
+        case .internetPassword: self = .internet
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// KeyOptions: the options that make up an item's primary key.
+
+import ArgumentParser
+import KeychainModel
+
+struct KeyOptions: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Of a generic password: the service it is for.", valueName: "name"))
+    var service: String?
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The account.", valueName: "name"))
+    var account: String?
+
+    @Option(help: ArgumentHelp("Of an internet password: the server's name.", valueName: "host"))
+    var server: String?
+
+    @Option(
+        name: .customLong("protocol"),
+        help: ArgumentHelp(
+            "Of an internet password: https, imaps, ssh, …, or Apple's four characters.",
+            valueName: "name"),
+        completion: .list(NetworkNames.protocols.map(\.name)))
+    var networkProtocol: String?
+
+    @Option(help: ArgumentHelp("Of an internet password.", valueName: "number"))
+    var port: UInt16?
+
+    @Option(help: ArgumentHelp("Of an internet password.", valueName: "path"))
+    var path: String?
+
+    @Option(help: ArgumentHelp("Of an internet password.", valueName: "name"))
+    var securityDomain: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Of an internet password: http-basic, html-form, …, or Apple's four characters.",
+            valueName: "name"),
+        completion: .list(NetworkNames.authenticationTypes.map(\.name)))
+    var authenticationType: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The access group.", valueName: "name"))
+    var group: String?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Items marked for synchronization only, or those that are not.")
+    var synchronizable: Bool?
+
+    mutating func validate() throws {
+        if service != nil, !internetAttributes.isEmpty {
+            throw ValidationError(
+                "--service is for generic passwords; --server, --protocol, --port, --path, "
+                    + "--security-domain and --authentication-type are for internet passwords.")
+        }
+    }
+
+    private var internetAttributes: Attributes {
+        var attributes: Attributes = [:]
+        attributes[.server] = server.map { .string($0) }
+        attributes[.protocolType] = networkProtocol.flatMap {
+            NetworkNames.value(of: $0, for: .protocolType)
+        }
+        attributes[.port] = port.map { .number(Int64($0)) }
+        attributes[.path] = path.map { .string($0) }
+        attributes[.securityDomain] = securityDomain.map { .string($0) }
+        attributes[.authenticationType] = authenticationType.flatMap {
+            NetworkNames.value(of: $0, for: .authenticationType)
+        }
+        return attributes
+    }
+
+    /// The key attributes that were given.
+    var attributes: Attributes {
+        var attributes = internetAttributes
+        attributes[.service] = service.map { .string($0) }
+        attributes[.account] = account.map { .string($0) }
+        return attributes
+    }
+
+    /// The class that the options belong to; nil: either.
+    var itemClass: ItemClass? {
+        if service != nil { return .genericPassword }
+        return internetAttributes.isEmpty ? nil : .internetPassword
+    }
+}

@@ -1,0 +1,44 @@
+// NetworkNames: readable names for the values of kSecAttrProtocol and kSecAttrAuthenticationType.
+//   (1) An item holds Apple's four characters, so that other programs find it; a value that is
+//       not in the table is taken, and shown, as it is.
+
+import ArgumentParser
+package import KeychainModel
+
+package enum NetworkNames {
+    package static let protocols: [(name: String, code: String)] = [
+        ("afp", "afp "), ("appletalk", "atlk"), ("daap", "daap"), ("eppc", "eppc"),
+        ("ftp", "ftp "), ("ftp-account", "ftpa"), ("ftp-proxy", "ftpx"), ("ftps", "ftps"),
+        ("http", "http"), ("http-proxy", "htpx"), ("https", "htps"), ("https-proxy", "htsx"),
+        ("imap", "imap"), ("imaps", "imps"), ("ipp", "ipp "), ("irc", "irc "), ("ircs", "ircs"),
+        ("ldap", "ldap"), ("ldaps", "ldps"), ("nntp", "nntp"), ("nntps", "ntps"),
+        ("pop3", "pop3"), ("pop3s", "pops"), ("rtsp", "rtsp"), ("rtsp-proxy", "rtsx"),
+        ("smb", "smb "), ("smtp", "smtp"), ("socks", "sox "), ("ssh", "ssh "),
+        ("telnet", "teln"), ("telnets", "tels"),
+    ]
+
+    package static let authenticationTypes: [(name: String, code: String)] = [
+        ("default", "dflt"), ("dpa", "dpaa"), ("html-form", "form"), ("http-basic", "http"),
+        ("http-digest", "httd"), ("msn", "msna"), ("ntlm", "ntlm"), ("rpa", "rpaa"),
+    ]
+
+    private static func table(of attribute: Attribute) -> [(name: String, code: String)] {
+        switch attribute {
+        case .protocolType: protocols
+        case .authenticationType: authenticationTypes
+        default: []
+        }
+    }
+
+    /// The value that an attribute holds for a name of the command line.
+    package static func value(of name: String, for attribute: Attribute) -> AttributeValue? {
+        let code = table(of: attribute).first { $0.name == name }?.code ?? name
+        return AttributeValue.string(code).converted(to: attribute.kind)
+    }
+
+    /// The name for a value; nil for one that has none.
+    package static func name(of value: AttributeValue, for attribute: Attribute) -> String? {
+        guard case .string(let code) = value else { return nil }
+        return table(of: attribute).first { $0.code == code }?.name
+    }
+}

@@ -1,0 +1,51 @@
+// PasscodeOptions: where the passcode comes from when something is locked.
+
+import ArgumentParser
+import Glibc
+import KeychainCrypto
+import KeychainModel
+
+struct PasscodeOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Reads the passcode from this file descriptor if something is locked; one newline "
+                + "at its end is left out.",
+            valueName: "number"))
+    var passcodeFd: Int32?
+
+    @Flag(help: "Never asks at the terminal.")
+    var noPrompt = false
+}
+
+/// Reads secrets that are typed or come through a descriptor.
+enum SecretInput {
+    /// A passcode from a descriptor, without one newline at its end.
+    static func passcode(from descriptor: Int32) throws(ControlFailure) -> SecretBytes {
+        let bytes: SecretBytes
+        do {
+            bytes = try SecretBytes(readingFrom: descriptor, atMost: Terminal.longestInput)
+        } catch {
+            throw ControlFailure(
+                .failure,
+                "Can't read the passcode from descriptor \(descriptor): \(errorText(errno)).")
+        }
+        let newline = SecretBytes(copying: [UInt8(ascii: "\n")])
+        guard bytes.count > 0,
+            bytes.slice(bytes.count - 1..<bytes.count).isEqual(to: newline)
+        else { return bytes }
+        return bytes.slice(0..<bytes.count - 1)
+    }
+
+    /// A new secret, typed twice.
+    static func new(_ what: String, at terminal: borrowing Terminal) throws(ControlFailure) -> SecretBytes {
+        for _ in 0..<3 {
+            guard let first = terminal.askHidden("\(what): "),
+                let second = terminal.askHidden("\(what), again: ")
+            else { throw ControlFailure(.failure, "Nothing was entered. Nothing was changed.") }
+            if first.isEqual(to: second) { return first }
+            terminal.show("The two are not the same. Once more.\n")
+        }
+        throw ControlFailure(
+            .failure, "The two were not the same three times. Nothing was changed.")
+    }
+}

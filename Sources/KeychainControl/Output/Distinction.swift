@@ -1,0 +1,57 @@
+// Distinction: what tells several items apart, as the options that choose each of them.
+
+import KeychainModel
+
+extension ControlFailure {
+    /// How many of the items are shown.
+    private static let shownCount = 20
+
+    /// Several items where one is meant.
+    static func ambiguous(_ items: [Item]) -> ControlFailure {
+        let options = items.map(\.distinctions)
+        var lines = [
+            "\(items.count) items match. Add what tells the one you mean from the others:"
+        ]
+        for (index, own) in options.enumerated().prefix(shownCount) {
+            var shown = own.filter { option in !options.allSatisfy { $0.contains(option) } }
+            // An item that lacks an attribute can't be chosen by options alone.
+            let others = options.indices.filter { $0 != index }
+            if others.contains(where: { shown.allSatisfy(options[$0].contains) }) {
+                shown = [items[index].referenceOption]
+            }
+            lines.append("  " + shown.joined(separator: " "))
+        }
+        if items.count > shownCount {
+            lines.append("  … `keychainctl list` with the same options shows all of them.")
+        }
+        return ControlFailure(.failure, lines.joined(separator: "\n"))
+    }
+}
+
+extension Item {
+    fileprivate var referenceOption: String { "--reference \(reference)" }
+
+    /// Options that this item matches, quoted for a shell.
+    fileprivate var distinctions: [String] {
+        let named: [(Attribute, String)] = [
+            (.service, "service"), (.server, "server"), (.account, "account"),
+            (.protocolType, "protocol"), (.port, "port"), (.path, "path"),
+            (.securityDomain, "security-domain"), (.authenticationType, "authentication-type"),
+            (.label, "label"),
+        ]
+        var options = ["--class \(ClassName(itemClass).rawValue)"]
+        for (attribute, name) in named {
+            switch attributes[attribute] {
+            case .string(let text)?:
+                let value = attributes[attribute].flatMap { NetworkNames.name(of: $0, for: attribute) }
+                options.append("--\(name) \(shellQuoted(value ?? text))")
+            case .number(let number)?:
+                options.append("--\(name) \(number)")
+            default: break
+            }
+        }
+        options.append("--group \(shellQuoted(accessGroup))")
+        options.append(isSynchronizable ? "--synchronizable" : "--no-synchronizable")
+        return options
+    }
+}

@@ -1,0 +1,116 @@
+// ItemFields: an item's attributes as a person and as a program read them. No secret.
+
+import FoundationEssentials
+package import KeychainModel
+
+/// One attribute of an item, named and in words.
+struct ItemField {
+    /// For people: lower-case words.
+    let label: String
+    /// The member's name in JSON.
+    let key: String
+    let text: String
+    let json: JSON
+}
+
+extension Item {
+    /// Attributes in the order of display, with their names.
+    private static let named: [(attribute: Attribute, label: String, key: String)] = [
+        (.service, "service", "service"),
+        (.server, "server", "server"),
+        (.account, "account", "account"),
+        (.protocolType, "protocol", "protocol"),
+        (.port, "port", "port"),
+        (.path, "path", "path"),
+        (.securityDomain, "security domain", "securityDomain"),
+        (.authenticationType, "authentication type", "authenticationType"),
+        (.label, "label", "label"),
+        (.description, "description", "description"),
+        (.comment, "comment", "comment"),
+        (.creator, "creator", "creator"),
+        (.type, "type", "type"),
+        (.generic, "generic", "generic"),
+        (.alias, "alias", "alias"),
+        (.isInvisible, "invisible", "invisible"),
+        (.isNegative, "negative", "negative"),
+        (.scriptCode, "script code", "scriptCode"),
+        (.customIcon, "custom icon", "customIcon"),
+        (.legacyProtected, "protected", "protected"),
+        (.syncViewHint, "sync view hint", "syncViewHint"),
+        (.tokenID, "token", "token"),
+        (.sharingGroup, "sharing group", "sharingGroup"),
+        (.systemBound, "system bound", "systemBound"),
+        (.pcsService, "PCS service", "pcsService"),
+        (.pcsPublicKey, "PCS public key", "pcsPublicKey"),
+        (.pcsPublicIdentity, "PCS public identity", "pcsPublicIdentity"),
+    ]
+
+    /// Everything about the item but its secret.
+    var fields: [ItemField] {
+        var fields = [text("class", "class", ClassName(itemClass).rawValue)]
+        for (attribute, label, key) in Self.named {
+            guard let value = attributes[attribute] else { continue }
+            fields.append(
+                ItemField(
+                    label: label, key: key, text: Self.text(of: value, for: attribute),
+                    json: Self.json(of: value, for: attribute)))
+        }
+        fields += [
+            text("group", "group", accessGroup),
+            text("accessible", "accessible", protection.commandLineName),
+            flag("synchronizable", "synchronizable", isSynchronizable),
+        ]
+        for (attribute, label) in [
+            (Attribute.creationDate, "created"), (.modificationDate, "modified"),
+        ] {
+            guard case .date(let seconds) = attributes[attribute] else { continue }
+            fields.append(text(label, label, timestamp(seconds)))
+        }
+        fields += [
+            text("reference", "reference", reference.description),
+            flag("has data", "hasData", hasData),
+        ]
+        return fields
+    }
+
+    /// The item's attributes as members of an object.
+    var members: [(String, JSON)] { fields.map { ($0.key, $0.json) } }
+
+    private func text(_ label: String, _ key: String, _ text: String) -> ItemField {
+        ItemField(label: label, key: key, text: printable(text), json: .string(text))
+    }
+
+    private func flag(_ label: String, _ key: String, _ flag: Bool) -> ItemField {
+        ItemField(label: label, key: key, text: flag ? "yes" : "no", json: .bool(flag))
+    }
+
+    // MARK: Values
+
+    /// A value on one line.
+    static func text(of value: AttributeValue, for attribute: Attribute) -> String {
+        if let name = NetworkNames.name(of: value, for: attribute) { return name }
+        switch value {
+        case .string(let text): return printable(text)
+        case .number(let number): return String(number)
+        case .date(let seconds): return timestamp(seconds)
+        case .data(let data):
+            return "0x" + data.map { hexadecimal(UInt32($0), digits: 2) }.joined()
+        }
+    }
+
+    /// Text as a string, a number as a number, data as an object with its Base64.
+    private static func json(of value: AttributeValue, for attribute: Attribute) -> JSON {
+        if let name = NetworkNames.name(of: value, for: attribute) { return .string(name) }
+        switch value {
+        case .string(let text): return .string(text)
+        case .number(let number): return .number(number)
+        case .date(let seconds): return .string(timestamp(seconds))
+        case .data(let data): return .object([("base64", .string(data.base64EncodedString()))])
+        }
+    }
+
+    /// An attribute's value on one line; empty where it is not set.
+    func text(of attribute: Attribute) -> String {
+        attributes[attribute].map { Self.text(of: $0, for: attribute) } ?? ""
+    }
+}

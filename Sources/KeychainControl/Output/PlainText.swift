@@ -1,0 +1,92 @@
+// PlainText: texts that others chose, made fit for a line of a terminal or a shell.
+
+/// Whether a terminal acts on a character, or shows the text around it in another order.
+///
+/// C0 and C1 controls, DEL, line and paragraph separators, and the bidirectional controls of
+/// Unicode (UAX #9). All are below U+FFFF.
+func isUnsafeOnTerminal(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+}
+
+/// Lower-case digits, zeros in front.
+func hexadecimal(_ value: UInt32, digits: Int) -> String {
+    let text = String(value, radix: 16)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+}
+
+/// A text on one line, with an escape in place of whatever a terminal would act on.
+package func printable(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: { $0 == "\\" || isUnsafeOnTerminal($0) }) else {
+        return text
+    }
+    var result = ""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\\": result += "\\\\"
+        case "\n": result += "\\n"
+        case "\r": result += "\\r"
+        case "\t": result += "\\t"
+        case _ where isUnsafeOnTerminal(scalar):
+            result += "\\u{" + String(scalar.value, radix: 16) + "}"
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result
+}
+
+/// A text as one word of a shell's command line.
+package func shellQuoted(_ text: String) -> String {
+    let plain = { (scalar: Unicode.Scalar) in
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", ":", "@", "+", ",": true
+        default: false
+        }
+    }
+    if !text.isEmpty, text.unicodeScalars.allSatisfy(plain) { return text }
+    if text.unicodeScalars.contains(where: isUnsafeOnTerminal) {
+        // $'…' is understood by bash, zsh and ksh; fish and dash need another form.
+        var result = "$'"
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "'": result += "\\'"
+            case "\\": result += "\\\\"
+            case _ where isUnsafeOnTerminal(scalar):
+                result += "\\u" + hexadecimal(scalar.value, digits: 4)
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "'"
+    }
+    return "'" + text.split(separator: "'", omittingEmptySubsequences: false)
+        .joined(separator: "'\\''") + "'"
+}
+
+/// "1 item", "2 items".
+func counted(_ count: Int, _ singular: String) -> String {
+    "\(count) \(singular)\(count == 1 ? "" : "s")"
+}
+
+/// Lines of cells, each column as wide as its widest cell. No spaces at the end of a line.
+package func table(_ rows: [[String]], separator: String = "  ") -> String {
+    var widths: [Int] = []
+    for row in rows {
+        for (column, cell) in row.enumerated() {
+            if column == widths.count { widths.append(0) }
+            widths[column] = max(widths[column], cell.count)
+        }
+    }
+    var text = ""
+    for row in rows {
+        var line = ""
+        for (column, cell) in row.enumerated() {
+            if column > 0 { line += separator }
+            line += cell + String(repeating: " ", count: widths[column] - cell.count)
+        }
+        while line.hasSuffix(" ") { line.removeLast() }
+        text += line + "\n"
+    }
+    return text
+}

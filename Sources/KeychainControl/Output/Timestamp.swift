@@ -1,0 +1,46 @@
+// Timestamp: moments as RFC 3339 texts in UTC.
+// Not Foundation's formatters: they load the calendar and locale data first.
+
+/// The moment to the second, for instance `2026-05-01T12:34:56Z`.
+///
+/// - Parameter seconds: Since 2001-01-01 00:00:00 UTC. Moments outside the years 1 to 9999 give
+///   the number itself.
+package func timestamp(_ seconds: Double) -> String {
+    // Days from 0001-01-01 to 2001-01-01 and to 10000-01-01 in the Gregorian calendar.
+    let epochDays = 730_485.0
+    let allDays = 3_652_059.0
+    guard seconds.isFinite, seconds >= -epochDays * 86_400,
+        seconds < (allDays - epochDays) * 86_400
+    else { return "\(seconds)" }
+    let total = Int(seconds.rounded(.down)) + Int(epochDays) * 86_400
+    var day = total / 86_400
+    let second = total % 86_400
+
+    // Cycles of the calendar: 400, 100, 4 years and 1.
+    var year = 1 + 400 * (day / 146_097)
+    day %= 146_097
+    let centuries = min(day / 36_524, 3)
+    year += 100 * centuries
+    day -= 36_524 * centuries
+    year += 4 * (day / 1461)
+    day %= 1461
+    let years = min(day / 365, 3)
+    year += years
+    day -= 365 * years
+
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    var month = 1
+    for length in [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        guard day >= length else { break }
+        day -= length
+        month += 1
+    }
+    return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day + 1, 2) + "T"
+        + padded(second / 3600, 2) + ":" + padded(second / 60 % 60, 2) + ":"
+        + padded(second % 60, 2) + "Z"
+}
+
+private func padded(_ number: Int, _ digits: Int) -> String {
+    let text = String(number)
+    return String(repeating: "0", count: max(0, digits - text.count)) + text
+}

@@ -1,0 +1,127 @@
+// Session: one opened keychain, and the person or descriptor that can unlock it.
+//   (1) The tool is the owner's: it sees every access group. New items go where the
+//       entitlements say, or to the group "default".
+//   (2) Nobody is asked before something is found locked, and never twice for nothing: after
+//       the passcode was right, a request that is still locked fails.
+
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+
+struct Session {
+    let location: EmbeddedKeychain.Location
+    let engine: KeychainEngine
+    let caller: AccessGroups
+    private let passcode: PasscodeOptions
+
+    /// Opens the keychain, and makes it where there is none.
+    init(making passcode: PasscodeOptions) throws {
+        try self.init(passcode, at: KeychainFolder.location())
+    }
+
+    /// Opens the keychain that is there; nil where there is none.
+    init?(existing passcode: PasscodeOptions) throws {
+        let location = try KeychainFolder.location()
+        guard try KeychainFolder.holdsKeychain(location.directory) else { return nil }
+        try self.init(passcode, at: location)
+    }
+
+    private init(
+        _ passcode: PasscodeOptions, at location: EmbeddedKeychain.Location
+    ) throws(KeychainFailure) {
+        self.passcode = passcode
+        self.location = location
+        let groups = try EmbeddedKeychain.entitlements().accessGroups
+        caller = AccessGroups(groups.names + [AccessGroups.wildcard])
+        engine = try EmbeddedKeychain.engine(in: location.directory)
+    }
+
+    // MARK: Unlocking
+
+    /// Runs `body`, once more after unlocking if it met something locked.
+    func unlocking<Result>(_ body: () throws(KeychainFailure) -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch where error.status == .interactionNotAllowed {
+            guard try unlock() else { throw error }
+            return try body()
+        }
+    }
+
+    /// - Returns: False where nobody can give the passcode.
+    func unlock() throws -> Bool {
+        if let descriptor = passcode.passcodeFd {
+            try engine.unlock(passcode: SecretInput.passcode(from: descriptor))
+            return true
+        }
+        guard !passcode.noPrompt, let terminal = Terminal() else { return false }
+        var lastFailure: KeychainFailure?
+        for _ in 0..<3 {
+            guard let passcode = terminal.askHidden("Passcode of the keychain: ") else {
+                return false
+            }
+            do {
+                try engine.unlock(passcode: passcode)
+                return true
+            } catch where error.status == .authFailed {
+                terminal.show("The passcode is wrong.\n")
+                lastFailure = error
+            }
+        }
+        if let lastFailure { throw lastFailure }
+        return false
+    }
+
+    // MARK: Finding
+
+    /// All items that a selection means, in the order of addition.
+    /// - Parameter limit: Of each class.
+    func find(
+        _ queries: [ItemQuery], limit: Int? = nil, includesData: Bool = false
+    ) throws -> [Item] {
+        try unlocking { () throws(KeychainFailure) in
+            var found: [Item] = []
+            for query in queries {
+                do {
+                    let items = try engine.find(
+                        query, Retrieval(limit: limit, includesData: includesData), as: caller)
+                    found = found.isEmpty ? items : Self.merged(found, items)
+                } catch where error.status == .itemNotFound {
+                    continue
+                }
+            }
+            return found
+        }
+    }
+
+    /// Two lists, each in the order of addition, as one. Between them the dates decide.
+    private static func merged(_ first: [Item], _ second: [Item]) -> [Item] {
+        var result: [Item] = []
+        result.reserveCapacity(first.count + second.count)
+        var rest = second[...]
+        for item in first {
+            while let next = rest.first, next.creationSeconds < item.creationSeconds {
+                result.append(next)
+                rest.removeFirst()
+            }
+            result.append(item)
+        }
+        return result + rest
+    }
+
+    /// The one item that a selection means.
+    /// - Throws: ``ControlFailure`` that tells several apart; `itemNotFound` for none.
+    func findOne(_ queries: [ItemQuery], includesData: Bool = false) throws -> Item {
+        let found = try find(queries, limit: 2, includesData: includesData)
+        guard let item = found.first else { throw KeychainFailure.itemNotFound }
+        guard found.count == 1 else { throw ControlFailure.ambiguous(try find(queries)) }
+        return item
+    }
+}
+
+extension Item {
+    /// Since 2001-01-01; 0 where the item has no date.
+    var creationSeconds: Double {
+        if case .date(let seconds) = attributes[.creationDate] { seconds } else { 0 }
+    }
+}
