@@ -1,7 +1,8 @@
 // ExitStatus: what the process ends with, and what each failure of a keychain becomes.
 // The numbers are documented in Documentation/keychainctl.md; none is ever given another meaning.
 
-import KeychainModel
+import KeychainEngine
+package import KeychainModel
 import KeychainStore
 
 package enum ExitStatus: Int32, CaseIterable, Sendable {
@@ -19,7 +20,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         switch self {
         case .success: "done"
         case .failure: "any other failure"
-        case .notFound: "no item matches"
+        case .notFound: "no item matches, or there is no keychain yet"
         case .locked: "the item is locked, or the passcode is wrong"
         case .denied: "not permitted: an entitlement is missing, or a file's permissions"
         case .damaged: "an item or the keychain is damaged"

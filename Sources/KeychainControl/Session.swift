@@ -55,21 +55,29 @@ struct Session {
             return true
         }
         guard !passcode.noPrompt, let terminal = Terminal() else { return false }
-        var lastFailure: KeychainFailure?
-        for _ in 0..<3 {
-            guard let passcode = terminal.askHidden("Passcode of the keychain: ") else {
-                return false
-            }
-            do {
-                try engine.unlock(passcode: passcode)
-                return true
-            } catch where error.status == .authFailed {
-                terminal.show("The passcode is wrong.\n")
-                lastFailure = error
-            }
+        return try unlock(at: terminal)
+    }
+
+    /// Asks three times at the most.
+    private func unlock(at terminal: borrowing Terminal) throws(KeychainFailure) -> Bool {
+        var attempt = 1
+        while let passcode = terminal.askHidden("Passcode of the keychain: ") {
+            guard let failure = failure(of: passcode) else { return true }
+            guard failure.status == .authFailed, attempt < 3 else { throw failure }
+            terminal.show("The passcode is wrong.\n")
+            attempt += 1
         }
-        if let lastFailure { throw lastFailure }
         return false
+    }
+
+    /// Unlocks; nil when that succeeded.
+    private func failure(of passcode: SecretBytes) -> KeychainFailure? {
+        do {
+            try engine.unlock(passcode: passcode)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     // MARK: Finding
@@ -82,15 +90,21 @@ struct Session {
         try unlocking { () throws(KeychainFailure) in
             var found: [Item] = []
             for query in queries {
-                do {
-                    let items = try engine.find(
-                        query, Retrieval(limit: limit, includesData: includesData), as: caller)
-                    found = found.isEmpty ? items : Self.merged(found, items)
-                } catch where error.status == .itemNotFound {
-                    continue
-                }
+                let items = try findAssumingUnlocked(
+                    query, Retrieval(limit: limit, includesData: includesData))
+                found = found.isEmpty ? items : Self.merged(found, items)
             }
             return found
+        }
+    }
+
+    private func findAssumingUnlocked(
+        _ query: ItemQuery, _ retrieval: Retrieval
+    ) throws(KeychainFailure) -> [Item] {
+        do {
+            return try engine.find(query, retrieval, as: caller)
+        } catch where error.status == .itemNotFound {
+            return []
         }
     }
 

@@ -24,7 +24,8 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         guard let session = try Session(existing: passcode) else {
-            return try show(CheckReport())
+            let folder = try KeychainFolder.location().directory
+            throw ControlFailure(.notFound, "There is no keychain yet in \(printable(folder)).")
         }
         if session.engine.hasPasscode { _ = try session.unlock() }
         let report = try check(session.engine)

@@ -3,6 +3,7 @@
 //       agreed or `--yes` stands in for one.
 
 import ArgumentParser
+import KeychainEngine
 import KeychainModel
 
 struct DeleteCommand: ParsableCommand {

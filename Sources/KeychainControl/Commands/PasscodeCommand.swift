@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import KeychainCrypto
+import KeychainEngine
 import KeychainModel
 
 struct PasscodeCommand: ParsableCommand {

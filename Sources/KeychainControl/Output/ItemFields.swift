@@ -1,7 +1,7 @@
 // ItemFields: an item's attributes as a person and as a program read them. No secret.
 
 import FoundationEssentials
-package import KeychainModel
+import KeychainModel
 
 /// One attribute of an item, named and in words.
 struct ItemField {

@@ -17,12 +17,15 @@ enum ProcessProtection {
     /// Takes no variable arguments, as Swift sees it: `prctl` itself can't be imported.
     private typealias Prctl = @convention(c) (CInt, CUnsignedLong) -> CInt
 
+    /// PR_SET_DUMPABLE of linux/prctl.h.
+    private static let setDumpable: CInt = 4
+
     private static func setNotDumpable() {
         // SAFETY: the symbol is glibc's `int prctl(int, ...)`. On Linux's x86-64 and AArch64 its
         // variable integer arguments are passed in the same registers as fixed ones, and this
         // option reads one.
         guard let symbol = unsafe dlsym(nil, "prctl") else { return }
         let prctl = unsafe unsafeBitCast(symbol, to: Prctl.self)
-        _ = prctl(PR_SET_DUMPABLE, 0)
+        _ = prctl(setDumpable, 0)
     }
 }

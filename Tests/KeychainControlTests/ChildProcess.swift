@@ -1,0 +1,130 @@
+// ChildProcess: programs started for a test, each in a session of its own.
+//   (1) The session has no terminal, or a pseudoterminal of the test: nothing ever waits for
+//       the person who runs the tests.
+//   (2) Every wait has an end: a program that doesn't answer is killed, and the test fails.
+
+import Foundation
+import Glibc
+import Testing
+
+/// How a program ended.
+enum Ending: Hashable, CustomStringConvertible {
+    case exit(Int32)
+    case signal(Int32)
+
+    init(waitStatus: Int32) {
+        let signal = waitStatus & 0x7F
+        self = signal == 0 ? .exit(waitStatus >> 8 & 0xFF) : .signal(signal)
+    }
+
+    var description: String {
+        switch self {
+        case .exit(let status): "exit \(status)"
+        case .signal(let number): "signal \(number)"
+        }
+    }
+}
+
+enum ChildProcess {
+    /// The folder of the built programs, which is that of the test program.
+    static let programs: String = {
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        return path.map { ($0 as NSString).deletingLastPathComponent } ?? "."
+    }()
+
+    /// What a descriptor of the program is opened on, and how.
+    struct Opened {
+        let descriptor: Int32
+        let path: String
+        let flags: Int32
+    }
+
+    /// Starts a program in a session of its own.
+    /// - Returns: Its process number.
+    static func spawn(
+        _ arguments: [String], environment: [String: String], folder: String, opening: [Opened]
+    ) throws -> pid_t {
+        // SAFETY: both objects are initialized here and destroyed below; the string arrays are
+        // terminated copies that live until after the call.
+        var actions = posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSID))
+        unsafe posix_spawn_file_actions_addchdir_np(&actions, folder)
+        for file in opening {
+            unsafe posix_spawn_file_actions_addopen(
+                &actions, file.descriptor, file.path, file.flags, 0o600)
+        }
+        var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        var envp = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
+        defer {
+            for unsafe string in unsafe argv + envp { unsafe free(string) }
+        }
+        var process: pid_t = 0
+        let code = unsafe posix_spawn(
+            &process, try #require(arguments.first), &actions, &attributes, &argv, &envp)
+        try #require(code == 0, "\(arguments): \(code)")
+        return process
+    }
+
+    /// Waits for a program to end.
+    static func wait(for process: pid_t) throws -> Ending {
+        var status: Int32 = 0
+        while true {
+            // SAFETY: the status is written within the call.
+            let result = unsafe waitpid(process, &status, 0)
+            if result == process { return Ending(waitStatus: status) }
+            try #require(errno == EINTR)
+        }
+    }
+}
+
+/// A folder of one test with a home for its keychain.
+final class TestHome {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "keychainctl-" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Nothing of the tests' own environment reaches a program.
+    var environment: [String: String] {
+        [
+            "HOME": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "TERM": "dumb",
+            "PATH": ChildProcess.programs + ":/usr/bin:/bin",
+        ]
+    }
+
+    struct Outcome {
+        let output: String
+        let errors: String
+        let ending: Ending
+    }
+
+    /// Runs a command line of the shell without a terminal and with empty standard input.
+    func run(_ command: String) throws -> Outcome {
+        let files = ["output", "errors"].map { path + "/." + $0 }
+        let process = try ChildProcess.spawn(
+            ["/bin/sh", "-c", command], environment: environment, folder: path,
+            opening: [
+                .init(descriptor: 0, path: "/dev/null", flags: O_RDONLY),
+                .init(descriptor: 1, path: files[0], flags: O_WRONLY | O_CREAT | O_TRUNC),
+                .init(descriptor: 2, path: files[1], flags: O_WRONLY | O_CREAT | O_TRUNC),
+            ])
+        let ending = try ChildProcess.wait(for: process)
+        let texts = try files.map {
+            String(decoding: try #require(FileManager.default.contents(atPath: $0)), as: UTF8.self)
+        }
+        return Outcome(output: texts[0], errors: texts[1], ending: ending)
+    }
+}

@@ -1,0 +1,104 @@
+// Dialogue: a program at a pseudoterminal, and the person in front of it.
+
+import Foundation
+import Glibc
+import Testing
+
+final class Dialogue {
+    let process: pid_t
+    private let terminal: Int32
+    /// What the terminal showed and no expectation has taken yet.
+    private var pending = ""
+    /// Everything that the terminal showed, with plain newlines.
+    private(set) var shown = ""
+    private var isOver = false
+
+    /// The longest wait for the program to say something, in milliseconds.
+    private static let patience: Int32 = 60_000
+
+    /// Starts keychainctl with all three descriptors, and its session, at a new terminal.
+    init(_ home: TestHome, _ arguments: String...) throws {
+        terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
+        try #require(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0)
+        var name = [CChar](repeating: 0, count: 128)
+        // SAFETY: the name is written within the array's bounds.
+        try #require(unsafe ptsname_r(terminal, &name, name.count) == 0)
+        let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        process = try ChildProcess.spawn(
+            [ChildProcess.programs + "/keychainctl"] + arguments, environment: home.environment,
+            folder: home.path,
+            opening: (0...2).map { .init(descriptor: $0, path: path, flags: O_RDWR) })
+    }
+
+    deinit {
+        if !isOver {
+            kill(process, SIGKILL)
+            _ = try? ChildProcess.wait(for: process)
+        }
+        close(terminal)
+    }
+
+    /// Waits until the terminal shows a text.
+    func expect(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        while true {
+            if let range = pending.range(of: text) {
+                pending = String(pending[range.upperBound...])
+                return
+            }
+            let isOpen = readMore()
+            try #require(isOpen, "“\(text)” was not shown: \(shown)", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// Types.
+    func type(_ text: String) throws {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            // SAFETY: the bytes are read within the call.
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe write(terminal, $0.baseAddress, $0.count)
+            }
+            try #require(count > 0)
+            bytes = bytes.dropFirst(count)
+        }
+    }
+
+    /// Waits until the program ends.
+    func end() throws -> Ending {
+        while readMore() {}
+        let ending = try ChildProcess.wait(for: process)
+        isOver = true
+        return ending
+    }
+
+    /// Whether the terminal shows what is typed.
+    var isEchoing: Bool {
+        var modes = termios()
+        // SAFETY: written within the call.
+        guard unsafe tcgetattr(terminal, &modes) == 0 else { return false }
+        return modes.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    /// - Returns: False when the program closed the terminal.
+    private func readMore() -> Bool {
+        var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+        // SAFETY: one entry, used within the call.
+        guard unsafe poll(&waiting, 1, Self.patience) == 1 else {
+            Issue.record("The program is silent. It has shown: \(shown)")
+            kill(process, SIGKILL)
+            return false
+        }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        // SAFETY: written within the array's bounds.
+        let count = unsafe bytes.withUnsafeMutableBytes {
+            unsafe read(terminal, $0.baseAddress, $0.count)
+        }
+        // EIO stands for a terminal that nobody has open any more.
+        guard count > 0 else { return false }
+        let text = String(decoding: bytes[..<count], as: UTF8.self)
+            .replacingOccurrences(of: "\r\n", with: "\n")
+        pending += text
+        shown += text
+        return true
+    }
+}

@@ -1,0 +1,204 @@
+// What a person sees at a terminal.
+
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct `At a terminal` {
+    private func set(_ home: TestHome, _ secret: String, _ account: String = "ada") throws {
+        let outcome = try home.run("printf '\(secret)' | keychainctl set -s mail -a \(account)")
+        try #require(outcome.ending == .exit(0), "\(outcome.errors)")
+    }
+
+    private func setPasscode(_ home: TestHome, _ passcode: String) throws {
+        let outcome = try home.run("printf \(passcode) | keychainctl passcode set --fd 0")
+        try #require(outcome.ending == .exit(0), "\(outcome.errors)")
+    }
+
+    @Test func `a secret is asked for twice and never shown`() throws {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail", "-a", "ada")
+        try dialogue.expect("Secret: ")
+        #expect(!dialogue.isEchoing)
+        try dialogue.type("tiger\r")
+        try dialogue.expect("Secret, again: ")
+        try dialogue.type("tiger\r")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown == "Secret: \nSecret, again: \n")
+        #expect(dialogue.isEchoing)
+        #expect(try home.run("keychainctl get -s mail -a ada").output == "tiger")
+    }
+
+    @Test func `two different answers are asked for again`() throws {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail")
+        try dialogue.expect("Secret: ")
+        try dialogue.type("tiger\r")
+        try dialogue.expect("Secret, again: ")
+        try dialogue.type("tigre\r")
+        try dialogue.expect("The two are not the same. Once more.\nSecret: ")
+        try dialogue.type("lion\r")
+        try dialogue.expect("Secret, again: ")
+        try dialogue.type("lion\r")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(try home.run("keychainctl get -s mail").output == "lion")
+    }
+
+    @Test func `backspace and Control-U edit, whole characters at a time`() throws {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail")
+        try dialogue.expect("Secret: ")
+        try dialogue.type("wrong\u{15}tigeré\u{7F}x\u{8}\r")
+        try dialogue.expect("Secret, again: ")
+        try dialogue.type("tiger\r")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(try home.run("keychainctl get -s mail").output == "tiger")
+    }
+
+    @Test func `Control-C at a hidden question ends the program and the terminal echoes again`()
+        throws
+    {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail")
+        try dialogue.expect("Secret: ")
+        try dialogue.type("tig\u{3}")
+        #expect(try dialogue.end() == .signal(SIGINT))
+        #expect(dialogue.isEchoing)
+        #expect(try home.run("keychainctl list").output == "")
+    }
+
+    @Test func `Control-D at a hidden question changes nothing`() throws {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail")
+        try dialogue.expect("Secret: ")
+        try dialogue.type("\u{4}")
+        #expect(try dialogue.end() == .exit(1))
+        #expect(dialogue.shown.hasSuffix("keychainctl: Nothing was entered. Nothing was changed.\n"))
+    }
+
+    @Test func `a process that waits for a secret leaves no core`() throws {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail")
+        try dialogue.expect("Secret: ")
+        let limits = try String(
+            contentsOfFile: "/proc/\(dialogue.process)/limits", encoding: .utf8)
+        let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        #expect(line.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
+    }
+
+    @Test func `a secret is shown with a newline at its end`() throws {
+        let home = try TestHome()
+        try set(home, "tiger")
+        let dialogue = try Dialogue(home, "get", "-s", "mail")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown == "tiger\n")
+        try set(home, "line\\n")
+        let lined = try Dialogue(home, "get", "-s", "mail")
+        #expect(try lined.end() == .exit(0))
+        #expect(lined.shown == "line\n")
+    }
+
+    @Test(arguments: ["a\\033]0;title\\007", "\\377\\376", "back\\010", "\\302\\233m", "cr\\r"])
+    func `a secret that a terminal would act on is shown only when it is said`(
+        _ secret: String
+    ) throws {
+        let home = try TestHome()
+        try set(home, secret)
+        let dialogue = try Dialogue(home, "get", "-s", "mail")
+        #expect(try dialogue.end() == .exit(1))
+        #expect(dialogue.shown.hasPrefix("keychainctl: The secret is not plain text."))
+        let raw = try Dialogue(home, "get", "-s", "mail", "--raw")
+        #expect(try raw.end() == .exit(0))
+        #expect(!raw.shown.isEmpty)
+    }
+
+    @Test func `the passcode is asked for when an item is locked, and again when it is wrong`()
+        throws
+    {
+        let home = try TestHome()
+        try set(home, "tiger")
+        try setPasscode(home, "1234")
+        let dialogue = try Dialogue(home, "get", "-s", "mail")
+        try dialogue.expect("Passcode of the keychain: ")
+        #expect(!dialogue.isEchoing)
+        try dialogue.type("4321\r")
+        try dialogue.expect("The passcode is wrong.\nPasscode of the keychain: ")
+        try dialogue.type("1234\r")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown.hasSuffix("Passcode of the keychain: \ntiger\n"))
+
+        let cancelled = try Dialogue(home, "get", "-s", "mail")
+        try cancelled.expect("Passcode of the keychain: ")
+        try cancelled.type("\u{4}")
+        #expect(try cancelled.end() == .exit(4))
+
+        let silent = try Dialogue(home, "get", "-s", "mail", "--no-prompt")
+        #expect(try silent.end() == .exit(4))
+        #expect(silent.shown.hasPrefix("keychainctl: The item is locked with the passcode."))
+    }
+
+    @Test func `a passcode is changed and removed by answering`() throws {
+        let home = try TestHome()
+        try setPasscode(home, "1234")
+        let kept = try home.run(
+            """
+            printf tiger | keychainctl set -s mail --accessible when-passcode-set \
+            --passcode-fd 3 3<<'END'
+            1234
+            END
+            """)
+        #expect(kept.ending == .exit(0), "\(kept.errors)")
+
+        let change = try Dialogue(home, "passcode", "change")
+        try change.expect("Present passcode: ")
+        try change.type("1234\r")
+        try change.expect("New passcode: ")
+        try change.type("5678\r")
+        try change.expect("New passcode, again: ")
+        try change.type("5678\r")
+        #expect(try change.end() == .exit(0))
+
+        let refused = try Dialogue(home, "passcode", "remove")
+        try refused.expect("Present passcode: ")
+        try refused.type("5678\r")
+        try refused.expect("1 item of class when-passcode-set-this-device-only will be deleted")
+        try refused.expect("to go on: ")
+        try refused.type("yes\r")
+        #expect(try refused.end() == .exit(1))
+
+        let remove = try Dialogue(home, "passcode", "remove")
+        try remove.expect("Present passcode: ")
+        try remove.type("5678\r")
+        try remove.expect("to go on: ")
+        try remove.type("remove\r")
+        try remove.expect("The passcode is removed. Deleted 1 item.")
+        #expect(try remove.end() == .exit(0))
+    }
+
+    @Test func `a whole class goes after its confirmation only`() throws {
+        let home = try TestHome()
+        try set(home, "tiger")
+        try set(home, "lion", "bob")
+        let refused = try Dialogue(home, "delete", "--all-items", "--class", "generic")
+        try refused.expect("All 2 generic passwords will be deleted for good.\n")
+        try refused.expect("Type “delete 2” to go on: ")
+        try refused.type("delete\r")
+        try refused.expect("keychainctl: Not confirmed. Nothing was done.")
+        #expect(try refused.end() == .exit(1))
+        let agreed = try Dialogue(home, "delete", "--all-items", "--class", "generic")
+        try agreed.expect("to go on: ")
+        try agreed.type("delete 2\r")
+        try agreed.expect("Deleted 2 items.")
+        #expect(try agreed.end() == .exit(0))
+        #expect(try home.run("keychainctl list").output == "")
+    }
+
+    @Test func `a check shows how far it is`() throws {
+        let home = try TestHome()
+        try set(home, "tiger")
+        let dialogue = try Dialogue(home, "check")
+        try dialogue.expect("checked 1 of 1 item")
+        try dialogue.expect("1 item checked: 1 whole, 0 damaged, 0 locked.")
+        #expect(try dialogue.end() == .exit(0))
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@Suite struct `Transcripts` {
+    private static let folder = (#filePath as NSString).deletingLastPathComponent
+
+    static let transcripts: [Transcript] = {
+        let transcripts = folder + "/Transcripts"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: transcripts)) ?? []
+        return names.filter { $0.hasSuffix(".txt") }.sorted()
+            .compactMap { try? Transcript(path: transcripts + "/" + $0) }
+    }()
+
+    @Test func `there are transcripts, and each has steps`() {
+        #expect(Self.transcripts.count >= 10)
+        for transcript in Self.transcripts { #expect(!transcript.steps.isEmpty, "\(transcript)") }
+    }
+
+    @Test(arguments: transcripts)
+    func `a session prints what is written`(_ transcript: Transcript) throws {
+        try transcript.run()
+    }
+
+    @Test func `the sessions of the manual print what is written there`() throws {
+        let manual = try Transcript(path: Self.folder + "/../../Documentation/keychainctl.md")
+        #expect(manual.steps.count > 20)
+        try manual.run()
+    }
+
+    @Test func `the notation is read as it says`() throws {
+        let home = try TestHome()
+        let path = home.path + "/notation.txt"
+        try """
+            # A comment.
+            $ printf 'a\\n\\nb'
+            a
+
+            b(no newline)
+
+            $ echo c >&2
+            > exit 3
+            ! c
+            [3]
+            """.write(toFile: path, atomically: true, encoding: .utf8)
+        let transcript = try Transcript(path: path)
+        #expect(transcript.steps.map(\.expected) == [["a", "", "b(no newline)"], ["! c", "[3]"]])
+        try transcript.run()
+    }
+}
