@@ -61,18 +61,18 @@ struct RootCommand: ParsableCommand {
             """,
         groupedSubcommands: [
             CommandGroup(
-                name: "Items:",
+                name: "Items",
                 subcommands: [
                     SetCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self,
                     InfoCommand.self,
                 ]),
             CommandGroup(
-                name: "Keychain:",
+                name: "Keychain",
                 subcommands: [
                     StatusCommand.self, PasscodeCommand.self, CheckCommand.self,
                     DoctorCommand.self,
                 ]),
-            CommandGroup(name: "Shell:", subcommands: [CompletionsCommand.self]),
+            CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])
 
     /// What stands before the colon in a complaint about arguments.

@@ -36,6 +36,12 @@ struct Session {
         engine = try EmbeddedKeychain.engine(in: location.directory)
     }
 
+    /// Closes the keychain after a change, so that its log is folded into the database now and
+    /// not read through again by each process that comes after this one.
+    func close() {
+        engine.close()
+    }
+
     // MARK: Unlocking
 
     /// Runs `body`, once more after unlocking if it met something locked.

@@ -1,7 +1,6 @@
 // CheckCommand: reads everything once and says what is not as it was written.
 
 import ArgumentParser
-import Glibc
 import KeychainEngine
 import KeychainModel
 
@@ -27,6 +26,7 @@ struct CheckCommand: ParsableCommand {
             let folder = try KeychainFolder.location().directory
             throw ControlFailure(.notFound, "There is no keychain yet in \(printable(folder)).")
         }
+        defer { session.close() }
         if session.engine.hasPasscode { _ = try session.unlock() }
         let report = try check(session.engine)
         try show(report)
@@ -34,19 +34,11 @@ struct CheckCommand: ParsableCommand {
     }
 
     private func check(_ engine: KeychainEngine) throws -> CheckReport {
-        let isWatched = Descriptor.isTerminal(STDERR_FILENO)
-        let report = try engine.check(settingAside: setAside) { done, total in
-            if isWatched {
-                _ = Descriptor.write(
-                    Array("\rchecked \(done) of \(counted(total, "item"))".utf8),
-                    to: STDERR_FILENO)
-            }
+        let line = ProgressLine()
+        defer { line.end() }
+        return try engine.check(settingAside: setAside) { done, total in
+            line.show("checked \(done) of \(counted(total, "item"))")
         }
-        if isWatched {
-            // The line was progress only; the summary takes its place.
-            _ = Descriptor.write(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
-        }
-        return report
     }
 
     private static func failure(for report: CheckReport) -> ControlFailure {

@@ -55,6 +55,7 @@ struct DeleteCommand: ParsableCommand {
         guard let session = try Session(existing: passcode) else {
             throw KeychainFailure.itemNotFound
         }
+        defer { session.close() }
         if allItems { try confirm(session) }
         guard all || allItems else {
             let item = try session.findOne(selection.queries)

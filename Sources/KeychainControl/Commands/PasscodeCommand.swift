@@ -65,6 +65,7 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() throws {
             let session = try Session(making: PasscodeOptions())
+            defer { session.close() }
             guard !session.engine.hasPasscode else {
                 throw ControlFailure(
                     .exists,
@@ -89,6 +90,7 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() throws {
             let session = try PasscodeCommand.sessionWithPasscode()
+            defer { session.close() }
             let present = try old.read()
             // A wrong one is told before the new one is asked for.
             if new.descriptor == nil { try session.engine.unlock(passcode: present) }
@@ -111,6 +113,7 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() throws {
             let session = try PasscodeCommand.sessionWithPasscode()
+            defer { session.close() }
             let present = try old.read()
             try session.engine.unlock(passcode: present)
             let count = try session.find(

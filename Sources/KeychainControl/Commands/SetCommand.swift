@@ -12,8 +12,8 @@ struct SetCommand: ParsableCommand {
         commandName: "set",
         abstract: "Saves a secret.",
         discussion: """
-            The secret is read from standard input, byte by byte as it comes. At a terminal it \
-            is asked for, hidden, twice.
+            The secret is read from standard input, byte for byte. At a terminal it is asked \
+            for, hidden, twice.
 
             An item that is there is changed in place: it keeps its reference, its date of \
             creation and whatever is not named here. Without --group that is the one item in \
@@ -75,6 +75,7 @@ struct SetCommand: ParsableCommand {
     func run() throws {
         let secret = try readSecret()
         let session = try Session(making: passcode)
+        defer { session.close() }
         // Another process may add or delete the item between the two steps.
         for _ in 0..<8 {
             do {

@@ -25,13 +25,13 @@ struct KeyOptions: ParsableArguments {
         completion: .list(NetworkNames.protocols.map(\.name)))
     var networkProtocol: String?
 
-    @Option(help: ArgumentHelp("Of an internet password.", valueName: "number"))
+    @Option(help: ArgumentHelp("Of an internet password: the server's port.", valueName: "number"))
     var port: UInt16?
 
-    @Option(help: ArgumentHelp("Of an internet password.", valueName: "path"))
+    @Option(help: ArgumentHelp("Of an internet password: the path on the server.", valueName: "path"))
     var path: String?
 
-    @Option(help: ArgumentHelp("Of an internet password.", valueName: "name"))
+    @Option(help: ArgumentHelp("Of an internet password: the realm.", valueName: "name"))
     var securityDomain: String?
 
     @Option(

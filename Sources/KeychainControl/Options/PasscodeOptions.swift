@@ -15,6 +15,13 @@ struct PasscodeOptions: ParsableArguments {
 
     @Flag(help: "Never asks at the terminal.")
     var noPrompt = false
+
+    /// The passcode, from the descriptor or typed; nil where nobody can give it.
+    func read() throws(ControlFailure) -> SecretBytes? {
+        if let passcodeFd { return try SecretInput.passcode(from: passcodeFd) }
+        guard !noPrompt, let terminal = Terminal() else { return nil }
+        return terminal.askHidden("Passcode of the keychain: ")
+    }
 }
 
 /// Reads secrets that are typed or come through a descriptor.
