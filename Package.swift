@@ -112,7 +112,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "KeychainControlTests",
-            dependencies: ["KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl"],
+            dependencies: [
+                "KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl",
+                argumentParser,
+            ],
             exclude: ["Transcripts"],
             swiftSettings: settings),
         // The repository's own rules.

@@ -74,6 +74,12 @@ extension ControlFailure {
                 failure.reason + " `keychainctl status` says where its entitlements come from.")
         case .readOnly:
             self.init(.denied, failure.reason)
+        case .decode where failure.item != nil:
+            let item = failure.item?.description ?? ""
+            self.init(
+                .damaged,
+                "The item \(item) is damaged. Nothing was deleted. `keychainctl check --set-aside` "
+                    + "moves it out of the way; saving it anew replaces it.")
         case .decode, .invalidKeychain:
             self.init(.damaged, failure.reason)
         case .notAvailable where failure.isOfDamagedStore:

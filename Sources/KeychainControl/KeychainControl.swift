@@ -16,9 +16,14 @@ package enum KeychainControl {
     }
 
     private static func run(_ arguments: [String]) -> ExitStatus {
+        EngineLog.install()
         do {
-            var command = try RootCommand.parseAsRoot(arguments)
-            try command.run()
+            if let request = DirectGet.request(arguments) {
+                try request.run()
+            } else {
+                var command = try RootCommand.parseAsRoot(arguments)
+                try command.run()
+            }
             return .success
         } catch let failure as ControlFailure {
             Output.report(failure.message)
@@ -70,11 +75,12 @@ struct RootCommand: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     StatusCommand.self, PasscodeCommand.self, CheckCommand.self,
-                    DoctorCommand.self,
+                    RecoverCommand.self, DoctorCommand.self,
                 ]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])
 
     /// What stands before the colon in a complaint about arguments.
+    // swift-format-ignore: NoLeadingUnderscores
     static var _errorLabel: String { "keychainctl" }
 }

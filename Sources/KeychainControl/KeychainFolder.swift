@@ -18,7 +18,7 @@ enum KeychainFolder {
         do {
             try folder.checkFolder()
             return folder.exists(.deviceKey)
-        } catch where error.status == .ioError {
+        } catch  where error.status == .ioError {
             // There is no such folder.
             return false
         }

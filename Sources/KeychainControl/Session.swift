@@ -12,22 +12,22 @@ struct Session {
     let location: EmbeddedKeychain.Location
     let engine: KeychainEngine
     let caller: AccessGroups
-    private let passcode: PasscodeOptions
+    private let passcode: PasscodeSource
 
     /// Opens the keychain, and makes it where there is none.
-    init(making passcode: PasscodeOptions) throws {
+    init(making passcode: PasscodeSource) throws {
         try self.init(passcode, at: KeychainFolder.location())
     }
 
     /// Opens the keychain that is there; nil where there is none.
-    init?(existing passcode: PasscodeOptions) throws {
+    init?(existing passcode: PasscodeSource) throws {
         let location = try KeychainFolder.location()
         guard try KeychainFolder.holdsKeychain(location.directory) else { return nil }
         try self.init(passcode, at: location)
     }
 
     private init(
-        _ passcode: PasscodeOptions, at location: EmbeddedKeychain.Location
+        _ passcode: PasscodeSource, at location: EmbeddedKeychain.Location
     ) throws(KeychainFailure) {
         self.passcode = passcode
         self.location = location
@@ -48,7 +48,7 @@ struct Session {
     func unlocking<Result>(_ body: () throws(KeychainFailure) -> Result) throws -> Result {
         do {
             return try body()
-        } catch where error.status == .interactionNotAllowed {
+        } catch  where error.status == .interactionNotAllowed {
             guard try unlock() else { throw error }
             return try body()
         }
@@ -56,11 +56,11 @@ struct Session {
 
     /// - Returns: False where nobody can give the passcode.
     func unlock() throws -> Bool {
-        if let descriptor = passcode.passcodeFd {
+        if let descriptor = passcode.descriptor {
             try engine.unlock(passcode: SecretInput.passcode(from: descriptor))
             return true
         }
-        guard !passcode.noPrompt, let terminal = Terminal() else { return false }
+        guard passcode.mayAsk, let terminal = Terminal() else { return false }
         return try unlock(at: terminal)
     }
 
@@ -88,29 +88,37 @@ struct Session {
 
     // MARK: Finding
 
-    /// All items that a selection means, in the order of addition.
-    /// - Parameter limit: Of each class.
+    /// All items that a selection means, in the order of addition; of each class `limit` at the
+    /// most.
     func find(
         _ queries: [ItemQuery], limit: Int? = nil, includesData: Bool = false
     ) throws -> [Item] {
         try unlocking { () throws(KeychainFailure) in
             var found: [Item] = []
+            var damage: KeychainFailure?
             for query in queries {
-                let items = try findAssumingUnlocked(
-                    query, Retrieval(limit: limit, includesData: includesData))
-                found = found.isEmpty ? items : Self.merged(found, items)
+                switch search(query, Retrieval(limit: limit, includesData: includesData)) {
+                case .success(let items):
+                    found = found.isEmpty ? items : Self.merged(found, items)
+                case .failure(let failure) where failure.status == .itemNotFound:
+                    break
+                case .failure(let failure) where failure.status == .decode:
+                    // A damaged item of one class doesn't hide the whole ones of the other.
+                    damage = failure
+                case .failure(let failure):
+                    throw failure
+                }
             }
+            if found.isEmpty, let damage { throw damage }
             return found
         }
     }
 
-    private func findAssumingUnlocked(
+    private func search(
         _ query: ItemQuery, _ retrieval: Retrieval
-    ) throws(KeychainFailure) -> [Item] {
-        do {
-            return try engine.find(query, retrieval, as: caller)
-        } catch where error.status == .itemNotFound {
-            return []
+    ) -> Result<[Item], KeychainFailure> {
+        Result { () throws(KeychainFailure) in
+            try engine.find(query, retrieval, as: caller)
         }
     }
 

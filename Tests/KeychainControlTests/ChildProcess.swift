@@ -61,7 +61,7 @@ enum ChildProcess {
         var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
         defer {
-            for unsafe string in unsafe argv + envp { unsafe free(string) }
+            for unsafestring in unsafe argv + envp { unsafe free(string) }
         }
         var process: pid_t = 0
         let code = unsafe posix_spawn(

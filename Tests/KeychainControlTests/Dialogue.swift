@@ -23,7 +23,8 @@ final class Dialogue {
         var name = [CChar](repeating: 0, count: 128)
         // SAFETY: the name is written within the array's bounds.
         try #require(unsafe ptsname_r(terminal, &name, name.count) == 0)
-        let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let path = String(
+            decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         process = try ChildProcess.spawn(
             [ChildProcess.programs + "/keychainctl"] + arguments, environment: home.environment,
             folder: home.path,
@@ -46,7 +47,8 @@ final class Dialogue {
                 return
             }
             let isOpen = readMore()
-            try #require(isOpen, "“\(text)” was not shown: \(shown)", sourceLocation: sourceLocation)
+            try #require(
+                isOpen, "“\(text)” was not shown: \(shown)", sourceLocation: sourceLocation)
         }
     }
 

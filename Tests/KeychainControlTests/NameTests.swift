@@ -48,7 +48,9 @@ import Testing
         let digits = "00112233445566778899aabbccddeeFF"
         let reference = ReferenceArgument(argument: digits)?.reference
         #expect(reference?.description == digits.lowercased())
-        for text in ["", "00", digits + "0", String(digits.dropLast()) + "g", "é" + digits.dropLast(2)] {
+        for text in [
+            "", "00", digits + "0", String(digits.dropLast()) + "g", "é" + digits.dropLast(2),
+        ] {
             #expect(ReferenceArgument(argument: text) == nil, "\(text)")
         }
     }

@@ -73,7 +73,8 @@ import Testing
         try dialogue.expect("Secret: ")
         try dialogue.type("\u{4}")
         #expect(try dialogue.end() == .exit(1))
-        #expect(dialogue.shown.hasSuffix("keychainctl: Nothing was entered. Nothing was changed.\n"))
+        #expect(
+            dialogue.shown.hasSuffix("keychainctl: Nothing was entered. Nothing was changed.\n"))
     }
 
     @Test func `a process that waits for a secret leaves no core`() throws {
@@ -82,7 +83,8 @@ import Testing
         try dialogue.expect("Secret: ")
         let limits = try String(
             contentsOfFile: "/proc/\(dialogue.process)/limits", encoding: .utf8)
-        let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        let line = try #require(
+            limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
         #expect(line.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
     }
 
@@ -180,7 +182,7 @@ import Testing
         try set(home, "tiger")
         try set(home, "lion", "bob")
         let refused = try Dialogue(home, "delete", "--all-items", "--class", "generic")
-        try refused.expect("All 2 generic passwords will be deleted for good.\n")
+        try refused.expect("Every generic password will be deleted for good: 2 items.\n")
         try refused.expect("Type “delete 2” to go on: ")
         try refused.type("delete\r")
         try refused.expect("keychainctl: Not confirmed. Nothing was done.")

@@ -31,8 +31,8 @@ struct Transcript: CustomStringConvertible {
 
     // MARK: Reading
 
-    /// - Parameter isInside: Whether the lines are a session from the start. A document has its
-    ///   sessions between ```` ```console ```` and ```` ``` ````.
+    /// Reads a file. A document has its sessions between ```` ```console ```` and ```` ``` ````;
+    /// any other file is a session from the start.
     init(path: String) throws {
         self.path = path
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -40,7 +40,9 @@ struct Transcript: CustomStringConvertible {
         var isInside = !isDocument
         var steps: [Step] = []
         var takesContinuation = false
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
             if isDocument, line.hasPrefix("```") {
                 isInside = line == "```console"
                 takesContinuation = false
@@ -123,6 +125,7 @@ private struct ReplacedNames {
         var text = text.replacingOccurrences(of: home, with: "~")
         text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) { _ in "2026-05-01T12:00:00Z" }
         text.replace(/(size: +|"byteCount": )\d+/) { "\($0.output.1)98304" }
+        text.replace(/damaged-\d+(-\d+)?/) { _ in "damaged-1777636800" }
         for match in text.matches(of: /\b[0-9a-f]{32}\b/) {
             let reference = String(match.output)
             if references[reference] == nil {

@@ -31,17 +31,17 @@ import Testing
         let home = try TestHome()
         let path = home.path + "/notation.txt"
         try """
-            # A comment.
-            $ printf 'a\\n\\nb'
-            a
+        # A comment.
+        $ printf 'a\\n\\nb'
+        a
 
-            b(no newline)
+        b(no newline)
 
-            $ echo c >&2
-            > exit 3
-            ! c
-            [3]
-            """.write(toFile: path, atomically: true, encoding: .utf8)
+        $ echo c >&2
+        > exit 3
+        ! c
+        [3]
+        """.write(toFile: path, atomically: true, encoding: .utf8)
         let transcript = try Transcript(path: path)
         #expect(transcript.steps.map(\.expected) == [["a", "", "b(no newline)"], ["! c", "[3]"]])
         try transcript.run()

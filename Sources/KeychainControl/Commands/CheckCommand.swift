@@ -22,7 +22,7 @@ struct CheckCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        guard let session = try Session(existing: passcode) else {
+        guard let session = try Session(existing: passcode.source) else {
             let folder = try KeychainFolder.location().directory
             throw ControlFailure(.notFound, "There is no keychain yet in \(printable(folder)).")
         }
@@ -71,7 +71,8 @@ struct CheckCommand: ParsableCommand {
             "\(counted(report.itemCount, "item")) checked: \(whole) whole, "
                 + "\(report.damagedItems.count) damaged, \(report.lockedCount) locked.")
         if report.lockedCount > 0 {
-            lines.append("Of locked items only the place is checked. Give the passcode to check all.")
+            lines.append(
+                "Of locked items only the place is checked. Give the passcode to check all.")
         }
         if report.setAsideCount > 0 {
             lines.append("\(counted(report.setAsideCount, "item")) set aside.")

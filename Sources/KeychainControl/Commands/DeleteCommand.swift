@@ -52,7 +52,7 @@ struct DeleteCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard let session = try Session(existing: passcode) else {
+        guard let session = try Session(existing: passcode.source) else {
             throw KeychainFailure.itemNotFound
         }
         defer { session.close() }
@@ -82,7 +82,7 @@ struct DeleteCommand: ParsableCommand {
         guard count > 0 else { throw KeychainFailure.itemNotFound }
         let name = selection.className?.rawValue ?? ""
         try Confirmation.require(
-            "All \(counted(count, "\(name) password")) will be deleted for good.",
+            "Every \(name) password will be deleted for good: \(counted(count, "item")).",
             phrase: "delete \(count)", noPrompt: passcode.noPrompt)
     }
 }

@@ -34,7 +34,7 @@ struct DoctorCommand: ParsableCommand {
         let caller = try caller()
         var findings: [Finding] = []
         var setAside: [SetAsideRow] = []
-        if let session = try Session(existing: passcode) {
+        if let session = try Session(existing: passcode.source) {
             if selection.isNarrowed {
                 var diagnosis = Diagnosis(session, selection, groups: caller.groups)
                 try diagnosis.run()
@@ -64,7 +64,8 @@ struct DoctorCommand: ParsableCommand {
         guard let program else {
             return Caller(
                 groups: try EmbeddedKeychain.entitlements().accessGroups,
-                source: "the entitlements of keychainctl")
+                source: EmbeddedKeychain.entitlementsSource() == .none
+                    ? "those of a program without entitlements" : "those of keychainctl")
         }
         let path = program + ".entitlements"
         guard FileSystem.isThere(program) else {
@@ -105,7 +106,9 @@ struct DoctorCommand: ParsableCommand {
         } else {
             lines.append("\(counted(setAside.count, "damaged item")) set aside:")
             let heading = ["  REFERENCE", "SINCE", "BYTES", "REASON"]
-            lines.append(table([heading] + setAside.map { ["  " + Self.cells($0)[0]] + Self.cells($0)[1...] }))
+            lines.append(
+                table(
+                    [heading] + setAside.map { ["  " + Self.cells($0)[0]] + Self.cells($0)[1...] }))
         }
         try Output.print(lines.joined(separator: "\n"))
     }

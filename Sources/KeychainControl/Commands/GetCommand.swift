@@ -27,22 +27,41 @@ struct GetCommand: ParsableCommand {
 
     mutating func validate() throws {
         guard selection.isNarrowed else {
-            throw ValidationError("Name the item with --service, --server, --account or another option.")
+            throw ValidationError(
+                "Name the item with --service, --server, --account or another option.")
         }
     }
+
+    var request: GetRequest {
+        GetRequest(
+            queries: selection.queries, raw: raw, json: json, passcode: passcode.source)
+    }
+
+    func run() throws {
+        try request.run()
+    }
+}
+
+/// What `get` is asked to do.
+struct GetRequest: Hashable {
+    var queries: [ItemQuery]
+    var raw = false
+    var json = false
+    var passcode = PasscodeSource()
 
     func run() throws {
         guard let session = try Session(existing: passcode) else {
             throw KeychainFailure.itemNotFound
         }
-        let item = try session.findOne(selection.queries, includesData: true)
+        let item = try session.findOne(queries, includesData: true)
         if json { return try Output.print(Self.json(of: item).text) }
         guard let data = item.data else {
             throw ControlFailure(.failure, "The item has no secret, only attributes.")
         }
         let bytes = Array(data)
         guard !raw, Descriptor.isTerminal(STDOUT_FILENO) else { return try Output.write(bytes) }
-        guard let text = String(validating: bytes, as: UTF8.self), Self.isFitForTerminal(text) else {
+        guard let text = String(validating: bytes, as: UTF8.self), Self.isFitForTerminal(text)
+        else {
             throw ControlFailure(
                 .failure,
                 "The secret is not plain text. --raw shows it all the same; to keep it, send it to "

@@ -17,12 +17,13 @@ struct InfoCommand: ParsableCommand {
 
     mutating func validate() throws {
         guard selection.isNarrowed else {
-            throw ValidationError("Name the item with --service, --server, --account or another option.")
+            throw ValidationError(
+                "Name the item with --service, --server, --account or another option.")
         }
     }
 
     func run() throws {
-        guard let session = try Session(existing: passcode) else {
+        guard let session = try Session(existing: passcode.source) else {
             throw KeychainFailure.itemNotFound
         }
         let item = try session.findOne(selection.queries)

@@ -17,12 +17,23 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        let items = try Session(existing: passcode)?.find(selection.queries) ?? []
+        let items = try Session(existing: passcode.source)?.find(selection.queries) ?? []
+        try show(items)
+        if EngineLog.tellsOfDamage {
+            throw ControlFailure(
+                .damaged,
+                "Damaged items are missing from this list. `keychainctl check` names them.")
+        }
+    }
+
+    private func show(_ items: [Item]) throws {
         if json {
             return try Output.print(JSON.array(items.map { .object($0.members) }).text)
         }
         guard !items.isEmpty else { return }
-        let heading = ["CLASS", "SERVICE OR SERVER", "ACCOUNT", "GROUP", "LABEL", "ACCESSIBLE", "MODIFIED"]
+        let heading = [
+            "CLASS", "SERVICE OR SERVER", "ACCOUNT", "GROUP", "LABEL", "ACCESSIBLE", "MODIFIED",
+        ]
         try Output.print(table([heading] + items.map(Self.row)))
     }
 

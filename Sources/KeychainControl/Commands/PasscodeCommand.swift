@@ -64,7 +64,7 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var new: NewPasscodeOptions
 
         func run() throws {
-            let session = try Session(making: PasscodeOptions())
+            let session = try Session(making: PasscodeSource())
             defer { session.close() }
             guard !session.engine.hasPasscode else {
                 throw ControlFailure(
@@ -135,7 +135,7 @@ struct PasscodeCommand: ParsableCommand {
     }
 
     private static func sessionWithPasscode() throws -> Session {
-        guard let session = try Session(existing: PasscodeOptions()), session.engine.hasPasscode
+        guard let session = try Session(existing: PasscodeSource()), session.engine.hasPasscode
         else {
             throw ControlFailure(
                 .notFound, "No passcode is set. `keychainctl passcode set` sets one.")

@@ -74,7 +74,7 @@ struct SetCommand: ParsableCommand {
 
     func run() throws {
         let secret = try readSecret()
-        let session = try Session(making: passcode)
+        let session = try Session(making: passcode.source)
         defer { session.close() }
         // Another process may add or delete the item between the two steps.
         for _ in 0..<8 {

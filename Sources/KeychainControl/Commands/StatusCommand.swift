@@ -21,16 +21,29 @@ struct StatusCommand: ParsableCommand {
             field("mode", "mode", "embedded", "embedded: the calling process opens it itself"),
         ]
         fields += entitlements()
-        if try KeychainFolder.holdsKeychain(location.directory) {
-            let engine = try EmbeddedKeychain.engine(in: location.directory)
-            fields.append(flag("exists", "exists", true, "yes"))
-            fields += self.fields(of: try engine.status())
-        } else {
-            fields.append(
-                flag("exists", "exists", false, "not yet: it is made when the first item is saved"))
+        do {
+            fields += try self.fields(in: location.directory)
+        } catch {
+            // What is known already helps to understand the failure.
+            try show(fields)
+            throw error
         }
+        try show(fields)
+    }
+
+    private func show(_ fields: [ItemField]) throws {
         if json { return try Output.print(JSON.object(fields.map { ($0.key, $0.json) }).text) }
         try Output.print(table(fields.map { [$0.label + ":", $0.text] }))
+    }
+
+    private func fields(in directory: String) throws(KeychainFailure) -> [ItemField] {
+        guard try KeychainFolder.holdsKeychain(directory) else {
+            return [
+                flag("exists", "exists", false, "not yet: it is made when the first item is saved")
+            ]
+        }
+        let engine = try EmbeddedKeychain.engine(in: directory)
+        return [flag("exists", "exists", true, "yes")] + fields(of: try engine.status())
     }
 
     private func entitlements() -> [ItemField] {

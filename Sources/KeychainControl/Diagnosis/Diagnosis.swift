@@ -64,7 +64,9 @@ struct Diagnosis {
                     + "passcode to look further.")
         }
         if findings.isEmpty {
-            note(.nothing, "No such item is there, in no group and no class, and none with a like name.")
+            note(
+                .nothing,
+                "No such item is there, in no group and no class, and none with a like name.")
         }
     }
 
@@ -79,7 +81,8 @@ struct Diagnosis {
         let names = [query.itemClass.firstKey, query.itemClass.secondKey]
         let attributes = query.attributes.filter { names.contains($0.key) }
         return ItemQuery(
-            itemClass: query.itemClass, attributes: attributes.isEmpty ? query.attributes : attributes,
+            itemClass: query.itemClass,
+            attributes: attributes.isEmpty ? query.attributes : attributes,
             isSynchronizable: nil, reference: query.reference)
     }
 
@@ -94,17 +97,24 @@ struct Diagnosis {
             let before = findings.count
             examine(item, query)
             guard findings.count == before else { continue }
+            guard groups.contains(item.accessGroup) else {
+                note(.otherGroup, "The item is there, in the group “\(item.accessGroup)”.", item)
+                continue
+            }
             note(.found, "The query finds the item in the group “\(item.accessGroup)”.", item)
             if !item.hasData {
-                note(.noSecret, "It has no secret, only attributes: asking for its data gives none.", item)
+                note(
+                    .noSecret, "It has no secret, only attributes: asking for its data gives none.",
+                    item)
             }
         }
     }
 
     private mutating func examine(_ item: Item, _ query: ItemQuery) {
         if let group = query.accessGroup, group != item.accessGroup {
-            note(.otherGroup, "An item is in the group “\(item.accessGroup)”, not “\(group)”.", item)
-        } else if !groups.contains(item.accessGroup) {
+            note(
+                .otherGroup, "An item is in the group “\(item.accessGroup)”, not “\(group)”.", item)
+        } else if query.accessGroup == nil, !groups.contains(item.accessGroup) {
             note(
                 .otherGroup,
                 "An item is in the group “\(item.accessGroup)”, which the program can't see: its "

@@ -28,7 +28,8 @@ struct KeyOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Of an internet password: the server's port.", valueName: "number"))
     var port: UInt16?
 
-    @Option(help: ArgumentHelp("Of an internet password: the path on the server.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("Of an internet password: the path on the server.", valueName: "path"))
     var path: String?
 
     @Option(help: ArgumentHelp("Of an internet password: the realm.", valueName: "name"))

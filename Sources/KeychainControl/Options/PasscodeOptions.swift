@@ -16,10 +16,21 @@ struct PasscodeOptions: ParsableArguments {
     @Flag(help: "Never asks at the terminal.")
     var noPrompt = false
 
+    var source: PasscodeSource {
+        PasscodeSource(descriptor: passcodeFd, mayAsk: !noPrompt)
+    }
+}
+
+/// Where a passcode comes from.
+struct PasscodeSource: Hashable {
+    var descriptor: Int32?
+    /// Whether a person may be asked at the terminal.
+    var mayAsk = true
+
     /// The passcode, from the descriptor or typed; nil where nobody can give it.
     func read() throws(ControlFailure) -> SecretBytes? {
-        if let passcodeFd { return try SecretInput.passcode(from: passcodeFd) }
-        guard !noPrompt, let terminal = Terminal() else { return nil }
+        if let descriptor { return try SecretInput.passcode(from: descriptor) }
+        guard mayAsk, let terminal = Terminal() else { return nil }
         return terminal.askHidden("Passcode of the keychain: ")
     }
 }
@@ -44,7 +55,9 @@ enum SecretInput {
     }
 
     /// A new secret, typed twice.
-    static func new(_ what: String, at terminal: borrowing Terminal) throws(ControlFailure) -> SecretBytes {
+    static func new(_ what: String, at terminal: borrowing Terminal) throws(ControlFailure)
+        -> SecretBytes
+    {
         for _ in 0..<3 {
             guard let first = terminal.askHidden("\(what): "),
                 let second = terminal.askHidden("\(what), again: ")

@@ -10,7 +10,8 @@ struct SelectionOptions: ParsableArguments {
     var label: String?
 
     @Option(
-        help: ArgumentHelp("The protection class, as `keychainctl list` shows it.", valueName: "class"))
+        help: ArgumentHelp(
+            "The protection class, as `keychainctl list` shows it.", valueName: "class"))
     var accessible: AccessibilityName?
 
     @Option(

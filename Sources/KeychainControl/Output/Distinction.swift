@@ -43,7 +43,9 @@ extension Item {
         for (attribute, name) in named {
             switch attributes[attribute] {
             case .string(let text)?:
-                let value = attributes[attribute].flatMap { NetworkNames.name(of: $0, for: attribute) }
+                let value = attributes[attribute].flatMap {
+                    NetworkNames.name(of: $0, for: attribute)
+                }
                 options.append("--\(name) \(shellQuoted(value ?? text))")
             case .number(let number)?:
                 options.append("--\(name) \(number)")

@@ -60,7 +60,8 @@ package func shellQuoted(_ text: String) -> String {
         }
         return result + "'"
     }
-    return "'" + text.split(separator: "'", omittingEmptySubsequences: false)
+    return "'"
+        + text.split(separator: "'", omittingEmptySubsequences: false)
         .joined(separator: "'\\''") + "'"
 }
 

@@ -3,8 +3,8 @@
 
 /// The moment to the second, for instance `2026-05-01T12:34:56Z`.
 ///
-/// - Parameter seconds: Since 2001-01-01 00:00:00 UTC. Moments outside the years 1 to 9999 give
-///   the number itself.
+/// - Parameter seconds: Since 2001-01-01 00:00:00 UTC.
+/// - Returns: For a moment outside the years 1 to 9999, the number itself.
 package func timestamp(_ seconds: Double) -> String {
     // Days from 0001-01-01 to 2001-01-01 and to 10000-01-01 in the Gregorian calendar.
     let epochDays = 730_485.0

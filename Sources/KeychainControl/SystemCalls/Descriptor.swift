@@ -6,7 +6,8 @@ import KeychainCrypto
 enum Descriptor {
     /// Reads to the end.
     /// - Throws: Also when there are more than `limit` bytes.
-    static func readToEnd(of descriptor: Int32, atMost limit: Int) throws(ControlFailure) -> [UInt8] {
+    static func readToEnd(of descriptor: Int32, atMost limit: Int) throws(ControlFailure) -> [UInt8]
+    {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {

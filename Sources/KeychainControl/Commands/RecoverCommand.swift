@@ -1,0 +1,81 @@
+// RecoverCommand: rebuilds a damaged keychain from every item that is whole.
+
+import ArgumentParser
+import Glibc
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+
+struct RecoverCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recover",
+        abstract: "Rebuilds a damaged keychain from every item that is whole.",
+        discussion: """
+            The former files are kept in a folder beside the new ones; none is deleted or \
+            written over. No other program may use the keychain meanwhile. Where a passcode is \
+            set it is needed, since a locked item can't be told from a damaged one.
+            """)
+
+    @Flag(help: "Writes a JSON object.")
+    var json = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func run() throws {
+        let directory = try KeychainFolder.location().directory
+        guard try KeychainFolder.holdsKeychain(directory) else {
+            throw ControlFailure(
+                .notFound, "There is no keychain in \(printable(directory)) to recover.")
+        }
+        let report = try recover(directory)
+        try Output.print(json ? Self.json(of: report).text : Self.text(of: report))
+        guard report.isComplete else {
+            throw ControlFailure(
+                .damaged,
+                "Not every item came back. The damaged files are kept; a backup may hold the rest.")
+        }
+    }
+
+    private func recover(_ directory: String) throws -> RecoveryReport {
+        do {
+            return try recover(directory, with: nil)
+        } catch  where error.status == .interactionNotAllowed {
+            guard let given = try passcode.source.read() else {
+                throw ControlFailure(
+                    .locked,
+                    error.reason + " Give it with --passcode-fd, or run this at a terminal.")
+            }
+            return try recover(directory, with: given)
+        }
+    }
+
+    private func recover(
+        _ directory: String, with passcode: SecretBytes?
+    ) throws(KeychainFailure) -> RecoveryReport {
+        let line = ProgressLine()
+        defer { line.end() }
+        return try KeychainEngine.recover(directory: directory, passcode: passcode) { count in
+            line.show("\(counted(count, "item")) so far")
+        }
+    }
+
+    // MARK: Showing
+
+    private static func text(of report: RecoveryReport) -> String {
+        let expected = report.expectedCount.map { " of \($0)" } ?? ""
+        var lines = ["Recovered \(report.itemCount)\(expected) items."]
+        lines += report.damagedItems.map { "Not whole: \($0)" }
+        lines.append("The former files are in \(printable(report.damagedDirectory)).")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func json(of report: RecoveryReport) -> JSON {
+        .object([
+            ("complete", .bool(report.isComplete)),
+            ("items", .count(report.itemCount)),
+            ("expectedItems", report.expectedCount.map { .count($0) } ?? .null),
+            ("notWhole", .array(report.damagedItems.map { .string($0.description) })),
+            ("damagedDirectory", .string(report.damagedDirectory)),
+        ])
+    }
+}
