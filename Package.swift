@@ -110,15 +110,17 @@ let package = Package(
                 "KeychainServices", crypto,
             ],
             swiftSettings: settings),
-        .testTarget(
-            name: "KeychainControlTests",
-            dependencies: [
-                "KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl",
-                argumentParser,
-            ],
-            exclude: ["Transcripts"],
-            swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
+        // Kills, crowds, floods and falsifies.
+        .executableTarget(
+            name: "fault-writer", dependencies: ["KeychainModel", "KeychainStore", "KeychainEngine"],
+            path: "Tests/FaultWriter", swiftSettings: settings),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainServices", "fault-writer",
+            ], swiftSettings: settings),
     ]
 )

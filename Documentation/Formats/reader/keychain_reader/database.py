@@ -1,0 +1,164 @@
+"""What a database holds, read in one transaction and not yet opened."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .labels import Labels
+from .row import Row, check_columns
+from .errors import FormatError, Malformed
+from .schema import check_identity, schema_problems, setting_problems
+
+_BLOBS = ("uuid", "grp", "k1", "k2", "k3", "meta", "terms")
+
+
+@dataclass(frozen=True)
+class StoredRow:
+    id: int
+    #: None where the columns are no row.
+    row: Row | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class SetAside:
+    uuid: bytes
+    protection: int
+    at: float
+    reason: str
+
+
+@dataclass
+class Contents:
+    header: bytes | None = None
+    keybag: bytes | None = None
+    rows: list[StoredRow] = field(default_factory=list)
+    terms: set[tuple[bytes, int]] = field(default_factory=set)
+    set_aside: list[SetAside] = field(default_factory=list)
+    set_aside_count: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def _typed(
+    connection: sqlite3.Connection, table: str, columns: tuple[str, ...]
+) -> Iterator[dict[str, tuple[str, object]]]:
+    """Rows as pairs of SQLite's type and the value.
+
+    Texts come as bytes, so that bad UTF-8 in one row doesn't end the reading.
+    NOT INDEXED: an index may disagree with its table.
+    """
+    selected = ", ".join(f"typeof({column}), {column}" for column in columns)
+    for values in connection.execute(
+        f"SELECT {selected} FROM {table} NOT INDEXED"
+    ):
+        pairs = zip(values[0::2], values[1::2], strict=True)
+        yield {
+            column: (type_.decode("ascii"), value)
+            for column, (type_, value) in zip(columns, pairs, strict=True)
+        }
+
+
+def _only_body(connection: sqlite3.Connection, table: str) -> bytes | None:
+    rows = list(_typed(connection, table, ("id", "body")))
+    if len(rows) != 1 or rows[0]["id"] != ("integer", 1):
+        return None
+    type_, body = rows[0]["body"]
+    return body if type_ == "blob" and isinstance(body, bytes) else None
+
+
+def _stored_row(columns: dict[str, tuple[str, object]]) -> StoredRow:
+    id_ = columns["id"][1]
+    assert isinstance(id_, int)
+    values = {name: value for name, (_, value) in columns.items()}
+    types = {name: type_ for name, (type_, _) in columns.items()}
+    if any(types[name] != "blob" for name in _BLOBS):
+        return StoredRow(id_, None, "a column is no blob")
+    if types["protection"] != "integer":
+        return StoredRow(id_, None, "the protection class is no integer")
+    if types["secret"] not in ("blob", "null"):
+        return StoredRow(id_, None, "the secret is neither blob nor NULL")
+    labels = Labels(*(values[name] for name in ("grp", "k1", "k2", "k3", "terms")))
+    row = Row(
+        values["uuid"], values["protection"], labels, values["meta"], values["secret"]
+    )
+    try:
+        check_columns(row)
+    except FormatError as error:
+        return StoredRow(id_, row, str(error))
+    return StoredRow(id_, row, None)
+
+
+def _read_terms(connection: sqlite3.Connection, contents: Contents) -> None:
+    for pair in _typed(connection, "terms", ("term", "item")):
+        (term_type, term), (item_type, item) = pair["term"], pair["item"]
+        if term_type == "blob" and item_type == "integer":
+            contents.terms.add((term, item))
+        else:
+            contents.problems.append("the table terms has a value of another type")
+
+
+def _read_set_aside(connection: sqlite3.Connection, contents: Contents) -> None:
+    names = ("at", "reason", "uuid", "protection")
+    types = ("real", "text", "blob", "integer")
+    for columns in _typed(connection, "set_aside", names):
+        contents.set_aside_count += 1
+        if tuple(columns[name][0] for name in names) != types:
+            # What stands here could not be opened, so its columns may be damaged.
+            if columns["at"][0] != "real" or columns["reason"][0] != "text":
+                contents.problems.append("a row of set_aside has no date or reason")
+            continue
+        values = {name: value for name, (_, value) in columns.items()}
+        contents.set_aside.append(
+            SetAside(
+                values["uuid"],
+                values["protection"],
+                values["at"],
+                values["reason"].decode("utf-8", "replace"),
+            )
+        )
+
+
+def _read_tables(connection: sqlite3.Connection, contents: Contents) -> None:
+    contents.header = _only_body(connection, "header")
+    contents.keybag = _only_body(connection, "keybag")
+    columns = ("id", "uuid", "protection", "grp", "k1", "k2", "k3")
+    columns += ("meta", "terms", "secret")
+    for row in _typed(connection, "items", columns):
+        contents.rows.append(_stored_row(row))
+    contents.rows.sort(key=lambda stored: stored.id)
+    _read_terms(connection, contents)
+    _read_set_aside(connection, contents)
+
+
+def _check_integrity(connection: sqlite3.Connection, contents: Contents) -> None:
+    """Indexes against their tables, which reading the tables doesn't show."""
+    for (message,) in connection.execute("PRAGMA integrity_check"):
+        if message != b"ok":
+            text = message.decode("utf-8", "replace")
+            contents.problems.append(f"SQLite: {text}")
+
+
+def read_database(database: Path) -> Contents:
+    uri = f"{database.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    connection.text_factory = bytes
+    contents = Contents()
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("BEGIN")
+        check_identity(connection)
+        contents.problems += setting_problems(connection, database)
+        contents.problems += schema_problems(connection)
+        for step in (_read_tables, _check_integrity):
+            try:
+                step(connection, contents)
+            except sqlite3.DatabaseError as error:
+                # What was read before can still be shown.
+                contents.problems.append(f"SQLite: {error}")
+    except sqlite3.DatabaseError as error:
+        raise Malformed(f"SQLite: {error}") from None
+    finally:
+        connection.close()
+    return contents

@@ -1,0 +1,247 @@
+"""Runs every vector of every file in the folder `vectors`.
+
+    python -m unittest test_vectors
+"""
+
+import json
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from keychain_reader.anchor import read_anchor
+from keychain_reader.attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value
+from keychain_reader.device_key import read_device_key
+from keychain_reader.errors import FormatError
+from keychain_reader.header import digest_of, read_header
+from keychain_reader.keybag_keys import ClassKeys, open_keybag
+from keychain_reader.labels import (
+    Labels,
+    Space,
+    attribute_label,
+    group_label,
+    labels_of,
+    remaining_key_label,
+)
+from keychain_reader.pages import checksum
+from keychain_reader.record import Record, decode_record, encode_record
+from keychain_reader.row import Row, open_metadata, open_row
+
+VECTORS = Path(__file__).resolve().parent.parent / "vectors"
+TYPES = {"string": TEXT, "data": DATA, "number": NUMBER, "date": DATE}
+
+Test = dict[str, Any]
+Check = Callable[[unittest.TestCase, Test, dict[str, Any]], None]
+
+
+def data(test: Test, name: str) -> bytes:
+    return bytes.fromhex(test[name])
+
+
+def values(fields: list[dict[str, str]]) -> dict[str, Value]:
+    return {f["name"]: Value(TYPES[f["type"]], data(f, "value")) for f in fields}
+
+
+def fails(
+    case: unittest.TestCase, test: Test, call: Callable[[], object]
+) -> None:
+    with case.assertRaises(FormatError) as caught:
+        call()
+    if "failure" in test:
+        case.assertEqual(caught.exception.failure, test["failure"])
+
+
+def check_device_key(case: unittest.TestCase, test: Test, group: Test) -> None:
+    def call() -> Any:
+        return read_device_key(data(test, "file"))
+
+    if test["result"] == "invalid":
+        return fails(case, test, call)
+    read = call()
+    case.assertEqual(read.device_key, data(test, "deviceKey"))
+    case.assertEqual(read.is_whole, test["isWhole"])
+
+
+def check_keybag(case: unittest.TestCase, test: Test, group: Test) -> None:
+    device_key = data(test, "deviceKey")
+    passcode = data(test, "passcode") if "passcode" in test else None
+
+    def call() -> Any:
+        return open_keybag(data(test, "keybag"), device_key, passcode)
+
+    if test["result"] == "invalid":
+        return fails(case, test, call)
+    read, opened = call(), test["opened"]
+    case.assertEqual(read.identifier, data(opened, "keychainID"))
+    case.assertEqual(read.generation, opened["generation"])
+    case.assertEqual(read.index_key, data(opened, "indexKey"))
+    case.assertEqual(read.integrity_key, data(opened, "integrityKey"))
+    case.assertEqual(device_key, data(opened, "deviceKey"))
+    case.assertEqual(read.classes, class_keys(opened))
+
+
+def class_keys(opened: Test) -> dict[int, ClassKeys]:
+    return {
+        keys["protection"]: ClassKeys(data(keys, "classKey"), data(keys, "metadataKey"))
+        for keys in opened["classes"]
+    }
+
+
+def check_label(case: unittest.TestCase, test: Test, group: Test) -> None:
+    key = data(test, "indexKey")
+    space = Space(test["itemClass"], test["isSynchronizable"], test["isTombstone"])
+    fields = values(test["fields"])
+    if test["domain"] == "attribute":
+        ((name, value),) = fields.items()
+        label = attribute_label(key, space, name, value)
+    elif test["domain"] == "remainingKey":
+        label = remaining_key_label(key, space, data(test, "accessGroup"), fields)
+    else:
+        case.assertEqual(test["domain"], "accessGroup")
+        label = group_label(key, space, data(test, "accessGroup"))
+    is_equal = label == data(test, "label")
+    case.assertEqual(is_equal, test["result"] == "valid")
+
+
+def check_record(case: unittest.TestCase, test: Test, group: Test) -> None:
+    encoded = data(test, "encoded")
+    if test["result"] == "invalid":
+        return fails(case, test, lambda: decode_record(encoded))
+    expected = test["record"]
+    record = Record(
+        item_class=expected["itemClass"],
+        access_group=data(expected, "accessGroup"),
+        is_synchronizable=expected["isSynchronizable"],
+        is_tombstone=expected["isTombstone"],
+        secret_tag=data(expected, "secretTag") if "secretTag" in expected else None,
+        attributes=values(expected["attributes"]),
+    )
+    case.assertEqual(decode_record(encoded), record)
+    case.assertEqual(encode_record(record), encoded)
+
+
+def check_row(case: unittest.TestCase, test: Test, group: Test) -> None:
+    keychain = group["keychains"][test["keychain"]]
+    keys = class_keys(keychain)[test["keysOfProtection"]]
+    identifier = data(test, "keychainID")
+    columns = (data(test, name) for name in ("grp", "k1", "k2", "k3", "terms"))
+    row = Row(
+        uuid=data(test, "uuid"),
+        protection=test["protection"],
+        labels=Labels(*columns),
+        meta=data(test, "meta"),
+        secret=data(test, "secret") if "secret" in test else None,
+    )
+    if test["result"] == "invalid":
+        fails(case, test, lambda: open_row(row, identifier, keys))
+        if test["failure"] != "secret":
+            return
+        record = open_metadata(row, identifier, keys.metadata_key)
+    else:
+        record, secret = open_row(row, identifier, keys)
+        expected = data(test, "plaintext") if "plaintext" in test else None
+        case.assertEqual(secret, expected)
+    case.assertEqual(encode_record(record), data(test, "record"))
+    # No vector says so, but a row that opens has the labels of its record.
+    case.assertEqual(labels_of(data(keychain, "indexKey"), record), row.labels)
+
+
+def check_header(case: unittest.TestCase, test: Test, group: Test) -> None:
+    key = data(test, "integrityKey")
+
+    def call() -> Any:
+        return read_header(data(test, "header"), key)
+
+    if test["result"] == "invalid":
+        return fails(case, test, call)
+    header = call()
+    case.assertEqual(header.identifier, data(test, "keychainID"))
+    case.assertEqual(header.generation, test["generation"])
+    case.assertEqual(header.item_count, test["itemCount"])
+    case.assertEqual(header.set_aside_count, test["setAsideCount"])
+    case.assertEqual(header.keybag_generation, test["keybagGeneration"])
+    case.assertEqual(header.digest, int(test["digest"], 16))
+    if "rows" in test:
+        rows = [(data(r, "uuid"), data(r, "metadataTag")) for r in test["rows"]]
+        case.assertEqual(header.digest, digest_of(key, rows))
+
+
+def check_anchor(case: unittest.TestCase, test: Test, group: Test) -> None:
+    generation = read_anchor(data(test, "file"), data(test, "integrityKey"))
+    if test["result"] == "invalid":
+        case.assertIsNone(generation)
+    else:
+        case.assertEqual(generation, test["generation"])
+
+
+CHECKS: dict[str, Check] = {
+    "anchor-v1.json": check_anchor,
+    "device-key-v1.json": check_device_key,
+    "header-v1.json": check_header,
+    "keybag-v1.json": check_keybag,
+    "label-v1.json": check_label,
+    "record-v1.json": check_record,
+    "row-v1.json": check_row,
+}
+
+
+class VectorTests(unittest.TestCase):
+    def test_there_is_a_check_for_each_file(self) -> None:
+        self.assertEqual({path.name for path in VECTORS.iterdir()}, set(CHECKS))
+
+    def run_file(self, name: str) -> None:
+        content = json.loads((VECTORS / name).read_text(encoding="utf-8"))
+        self.assertEqual(content["version"], 1)
+        counts = {"valid": 0, "invalid": 0}
+        identifiers = []
+        for group in content["testGroups"]:
+            for test in group["tests"]:
+                with self.subTest(tcId=test["tcId"], comment=test["comment"]):
+                    counts[test["result"]] += 1
+                    identifiers.append(test["tcId"])
+                    CHECKS[name](self, test, group)
+        # A file without tests of both results would prove little.
+        self.assertGreater(counts["valid"], 0)
+        self.assertGreater(counts["invalid"], 0)
+        self.assertEqual(sum(counts.values()), content["numberOfTests"])
+        self.assertEqual(identifiers, list(range(1, content["numberOfTests"] + 1)))
+
+    def test_anchor(self) -> None:
+        self.run_file("anchor-v1.json")
+
+    def test_device_key(self) -> None:
+        self.run_file("device-key-v1.json")
+
+    def test_header(self) -> None:
+        self.run_file("header-v1.json")
+
+    def test_keybag(self) -> None:
+        self.run_file("keybag-v1.json")
+
+    def test_label(self) -> None:
+        self.run_file("label-v1.json")
+
+    def test_record(self) -> None:
+        self.run_file("record-v1.json")
+
+    def test_row(self) -> None:
+        self.run_file("row-v1.json")
+
+
+class ExampleTests(unittest.TestCase):
+    """What the documents show and no vector file covers."""
+
+    def test_page_checksums(self) -> None:
+        zeros = bytes(4088)
+        counting = bytes(i % 256 for i in range(4088))
+        self.assertEqual(checksum(zeros, 1).hex(), "be17268793e66172")
+        self.assertEqual(checksum(zeros, 2).hex(), "68fe07dd9b2d6624")
+        self.assertEqual(checksum(counting, 3).hex(), "8e155f79df600872")
+
+    def test_numbers_of_attributes(self) -> None:
+        self.assertEqual(len(CLASSES["genp"].names) + 3, 26)
+        self.assertEqual(len(CLASSES["inet"].names) + 3, 30)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+import Foundation
+import KeychainEngine
+import KeychainModel
+import Testing
+
+/// What a sequence of steps leads to. The writer has the same definition of a step.
+private struct Oracle {
+    private(set) var values: [String: Data] = [:]
+
+    static let accounts = (0..<16).map { "account \($0)" }
+
+    mutating func apply(_ number: Int) {
+        let account = "account \(number * 7 % 16)"
+        guard number % 5 != 4 else {
+            values[account] = nil
+            return
+        }
+        let padding = Data(
+            repeating: UInt8(truncatingIfNeeded: number), count: number * 131 % 9000)
+        values[account] = Data("value \(number)\n".utf8) + padding
+    }
+}
+
+@Suite(.serialized) struct KillTests {
+    @Test func `no acknowledged write is lost by kill -9`() throws {
+        let kills = 200
+        let folder = try TemporaryFolder()
+        var random = SystemRandomNumberGenerator()
+        var oracle = Oracle()
+        var next = 0
+        var acknowledged = 0
+        var carriedOut = 0
+        for kill in 0..<kills {
+            let child = try Child("write", folder.path, "\(next)")
+            // The moment is random: so many acknowledgements, then whatever the writer is at.
+            let wanted = Int.random(in: 1...25, using: &random)
+            var last = next - 1
+            for _ in 0..<wanted {
+                last = try #require(child.line().flatMap { Int($0) }, "the writer ended by itself")
+            }
+            child.kill()
+            last = child.lines().last.flatMap { Int($0) } ?? last
+            if last >= next { for number in next...last { oracle.apply(number) } }
+            acknowledged += last - next + 1
+            var further = oracle
+            further.apply(last + 1)
+
+            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            let found = try Dictionary(
+                uniqueKeysWithValues: Oracle.accounts.compactMap { account in
+                    try engine.load(account).map { (account, $0) }
+                })
+            // The step after the last acknowledged one was carried out wholly or not at all.
+            if found == further.values { carriedOut += 1 }
+            #expect(
+                found == oracle.values || found == further.values,
+                "kill \(kill): a write was lost or torn")
+            oracle = found == further.values ? further : oracle
+            if kill % 20 == 0 {
+                let report = try engine.check()
+                #expect(report.isSound, "kill \(kill): \(report.problems)")
+            }
+            engine.close()
+            next = last + 2
+            if found != further.values {
+                // The writer goes on behind the step that was not carried out.
+                next = last + 1
+            }
+        }
+        print(
+            "kill -9: \(kills) kills, \(acknowledged) acknowledged writes, 0 lost, 0 torn, "
+                + "\(carriedOut) times the next one was already committed")
+        #expect(acknowledged >= kills)
+    }
+
+    @Test func `eight processes that write at once lose nothing`() throws {
+        let folder = try TemporaryFolder()
+        let children = try (0..<8).map { try Child("crowd", folder.path, "\($0)") }
+        let acknowledged = children.flatMap { $0.lines() }
+        for child in children { #expect(child.endedWell) }
+        #expect(acknowledged.count == 8 * 40)
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        for account in acknowledged {
+            #expect(try engine.load(account) == Data(account.utf8))
+        }
+        #expect(try engine.load("shared") != nil)
+        let report = try engine.check()
+        #expect(report.isSound)
+        #expect(report.itemCount == 8 * 40 + 1)
+        engine.close()
+        print("8 processes: \(acknowledged.count) acknowledged writes, 0 lost")
+    }
+}

@@ -1,0 +1,130 @@
+// FlipSweep: opens a keychain again and again, with one byte of one file changed, and says where
+// an answer was wrong. A crash ends the process, which the test sees.
+//   Right are: the data that were written; an error that says damage. Wrong are: other data,
+//   "not found" for what is there, a list that lacks what can be loaded.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+
+struct FlipSweep {
+    let master: String
+    let work: String
+    let file: String
+    let range: Range<Int>
+
+    private static let leftOut: Set<String> = ["in-use", "lock", "keychain.db-shm"]
+    private let files = FileManager.default
+
+    func run() throws {
+        let originals = try readMaster()
+        let accounts = (0..<(originals["keychain.db-wal"] == nil ? 3 : 4)).map { "item \($0)" }
+        try files.createDirectory(
+            atPath: work, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        defer { try? files.removeItem(atPath: work) }
+        var tally = Tally()
+        let end = min(range.upperBound, originals[file]?.count ?? 0)
+        for offset in range.lowerBound..<max(end, range.lowerBound) {
+            try layOut(originals, flipping: offset)
+            let before = tally.wrong.count
+            probe(accounts, &tally)
+            if tally.wrong.count > before { print("offset \(offset): \(tally.wrong.last ?? "")") }
+            tally.flips += 1
+        }
+        print(
+            "flips \(tally.flips) wrong \(tally.wrong.count) whole \(tally.whole) "
+                + "item \(tally.itemDamage) structure \(tally.structureDamage)")
+    }
+
+    private struct Tally {
+        var flips = 0
+        var wrong: [String] = []
+        /// Everything was answered as if nothing had happened.
+        var whole = 0
+        /// An item was reported damaged, by its reference.
+        var itemDamage = 0
+        /// The keychain was reported damaged.
+        var structureDamage = 0
+    }
+
+    private func readMaster() throws -> [String: Data] {
+        var contents: [String: Data] = [:]
+        for name in try files.contentsOfDirectory(atPath: master)
+        where !Self.leftOut.contains(name) {
+            contents[name] = try Data(contentsOf: URL(filePath: master + "/" + name))
+        }
+        return contents
+    }
+
+    private func layOut(_ originals: [String: Data], flipping offset: Int) throws {
+        for name in try files.contentsOfDirectory(atPath: work) where name != "in-use" {
+            try files.removeItem(atPath: work + "/" + name)
+        }
+        for (name, original) in originals {
+            var content = original
+            if name == file { content[offset] ^= UInt8(1 + offset * 37 % 255) }
+            guard
+                files.createFile(
+                    atPath: work + "/" + name, contents: content,
+                    attributes: [.posixPermissions: 0o600])
+            else { throw CocoaError(.fileWriteUnknown) }
+        }
+    }
+
+    private func probe(_ accounts: [String], _ tally: inout Tally) {
+        var statuses: [Status] = []
+        var loaded = 0
+        var named = false
+        func note(_ failure: KeychainFailure, _ what: String) {
+            statuses.append(failure.status)
+            if failure.status == .decode, failure.item != nil { named = true }
+            if failure.status == .itemNotFound { tally.wrong.append("not found: \(what)") }
+        }
+        do throws(KeychainFailure) {
+            let engine = try KeychainEngine.open(directory: work, options: .testing)
+            defer { engine.close() }
+            for account in accounts {
+                let byLabel = ItemQuery(
+                    itemClass: .genericPassword,
+                    attributes: [.label: .string("label of " + account)])
+                for (wanted, what) in [(query(account), account), (byLabel, "label " + account)] {
+                    do throws(KeychainFailure) {
+                        let found = try engine.find(
+                            wanted, Retrieval(includesData: true), as: caller)
+                        if found.first?.data != Data(account.replacing("item", with: "value").utf8) {
+                            tally.wrong.append("other data: \(what)")
+                        }
+                        if what == account { loaded += 1 }
+                    } catch {
+                        note(error, what)
+                    }
+                }
+            }
+            do throws(KeychainFailure) {
+                let all = ItemQuery(
+                    itemClass: .genericPassword, attributes: [.service: .string("fault")])
+                let listed = try engine.find(all, Retrieval(limit: nil), as: caller).count
+                if listed < loaded { tally.wrong.append("the list has \(listed) of \(loaded)") }
+            } catch {
+                note(error, "list")
+            }
+            do throws(KeychainFailure) {
+                _ = try engine.find(query("nobody"), Retrieval(), as: caller)
+                tally.wrong.append("found what is not there")
+            } catch {
+                if error.status != .itemNotFound { statuses.append(error.status) }
+            }
+        } catch {
+            note(error, "open")
+        }
+        if statuses.isEmpty {
+            tally.whole += 1
+        } else if statuses.allSatisfy({ $0 == .decode }) {
+            tally.itemDamage += 1
+            if !named { tally.wrong.append("an item's damage without its reference") }
+        } else {
+            tally.structureDamage += 1
+        }
+    }
+}

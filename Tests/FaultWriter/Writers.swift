@@ -1,0 +1,140 @@
+// Writers: loops that change a keychain and acknowledge each change on standard output, after it
+// was committed.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+
+let caller = AccessGroups(["default"])
+
+func key(_ account: String) -> Attributes {
+    [.service: .string("fault"), .account: .string(account)]
+}
+
+func query(_ account: String) -> ItemQuery {
+    ItemQuery(itemClass: .genericPassword, attributes: key(account))
+}
+
+func item(_ account: String, _ data: Data) -> NewItem {
+    NewItem(
+        itemClass: .genericPassword,
+        attributes: key(account).merging([.label: .string("label of " + account)]) { $1 },
+        protection: .afterFirstUnlock, data: data)
+}
+
+/// Writes a line at once, so that it is out before the next change begins.
+func acknowledge(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+/// Step n of a sequence that both writer and test know: account, and value or nil to delete.
+func step(_ number: Int) -> (account: String, value: Data?) {
+    let account = "account \(number * 7 % 16)"
+    if number % 5 == 4 { return (account, nil) }
+    // Sizes from a few bytes to several pages, so that overflow chains come and go.
+    let padding = Data(repeating: UInt8(truncatingIfNeeded: number), count: number * 131 % 9000)
+    return (account, Data("value \(number)\n".utf8) + padding)
+}
+
+struct WritingLoop {
+    let directory: String
+    let from: Int
+
+    func run() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        var number = from
+        while true {
+            try apply(number, to: engine)
+            acknowledge("\(number)")
+            number += 1
+        }
+    }
+
+    private func apply(_ number: Int, to engine: KeychainEngine) throws(KeychainFailure) {
+        let (account, value) = step(number)
+        do {
+            guard let value else {
+                try engine.delete(query(account), tombstones: .automatic, as: caller)
+                return
+            }
+            try engine.update(query(account), ItemChanges(data: value), as: caller)
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            // A delete has nothing to do then, an update becomes an add.
+            if let value { _ = try engine.add(item(account, value), as: caller) }
+        }
+    }
+}
+
+/// One of many processes that write to a keychain, from its making on.
+struct Crowd {
+    let directory: String
+    let worker: Int
+
+    func run() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        for number in 0..<40 {
+            let account = "worker \(worker) item \(number)"
+            _ = try engine.add(item(account, Data(account.utf8)), as: caller)
+            acknowledge(account)
+            try saveShared(Data("from worker \(worker)".utf8), in: engine)
+        }
+        engine.close()
+    }
+}
+
+/// Updates the account that all workers write to, or makes it if nobody has yet.
+private func saveShared(_ data: Data, in engine: KeychainEngine) throws(KeychainFailure) {
+    do {
+        _ = try engine.add(item("shared", data), as: caller)
+    } catch {
+        guard error.status == .duplicateItem else { throw error }
+        try engine.update(query("shared"), ItemChanges(data: data), as: caller)
+    }
+}
+
+/// Adds items until that fails, with files limited to `limit` bytes (0: not limited).
+struct Filling {
+    let directory: String
+    let limit: Int
+
+    func run() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        if limit > 0 {
+            signal(SIGXFSZ, SIG_IGN)
+            var bounds = rlimit(rlim_cur: rlim_t(limit), rlim_max: rlim_t(limit))
+            // SAFETY: the structure is read within the call.
+            guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &bounds) == 0 else {
+                throw KeychainFailure(.ioError, "no limit")
+            }
+        }
+        for number in 0..<100_000 {
+            let account = "fill \(number)"
+            do {
+                _ = try engine.add(
+                    item(account, Data(repeating: 7, count: 3000)), as: caller)
+            } catch {
+                acknowledge("full \(error.status.rawValue)")
+                exit(0)
+            }
+            acknowledge(account)
+        }
+    }
+}
+
+/// Leaves a keychain whose last commits are in the log only, as a process that was killed does.
+struct LeftLog {
+    let directory: String
+
+    func run() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        for number in 0..<3 {
+            _ = try engine.add(item("item \(number)", Data("value \(number)".utf8)), as: caller)
+        }
+        engine.store.emptyLog()
+        _ = try engine.add(item("item 3", Data("value 3".utf8)), as: caller)
+        acknowledge("ready")
+        kill(getpid(), SIGKILL)
+    }
+}

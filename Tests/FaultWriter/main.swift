@@ -1,0 +1,24 @@
+// fault-writer: the process that fault tests kill, crowd and starve.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+
+let arguments = CommandLine.arguments
+do {
+    switch arguments.dropFirst().first {
+    case "write": try WritingLoop(directory: arguments[2], from: Int(arguments[3]) ?? 0).run()
+    case "crowd": try Crowd(directory: arguments[2], worker: Int(arguments[3]) ?? 0).run()
+    case "fill": try Filling(directory: arguments[2], limit: Int(arguments[3]) ?? 0).run()
+    case "sweep":
+        try FlipSweep(
+            master: arguments[2], work: arguments[3], file: arguments[4],
+            range: (Int(arguments[5]) ?? 0)..<(Int(arguments[6]) ?? 0)
+        ).run()
+    case "leave-log": try LeftLog(directory: arguments[2]).run()
+    default: exit(64)
+    }
+} catch {
+    print("failed: \(error)")
+    exit(1)
+}
