@@ -114,7 +114,8 @@ let package = Package(
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
         // Kills, crowds, floods and falsifies.
         .executableTarget(
-            name: "fault-writer", dependencies: ["KeychainModel", "KeychainStore", "KeychainEngine"],
+            name: "fault-writer",
+            dependencies: ["KeychainModel", "KeychainStore", "KeychainEngine"],
             path: "Tests/FaultWriter", swiftSettings: settings),
         .testTarget(
             name: "FaultTests",

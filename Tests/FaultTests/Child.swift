@@ -21,10 +21,13 @@ final class Child {
     /// Beside the tests in the build folder.
     private static var path: String? {
         let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        return [tests, Bundle.main.bundleURL, URL(filePath: FileManager.default.currentDirectoryPath)
-            .appending(path: ".build/debug")]
-            .map { $0.appending(path: "fault-writer").path }
-            .first { FileManager.default.isExecutableFile(atPath: $0) }
+        return [
+            tests, Bundle.main.bundleURL,
+            URL(filePath: FileManager.default.currentDirectoryPath)
+                .appending(path: ".build/debug"),
+        ]
+        .map { $0.appending(path: "fault-writer").path }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     /// The next line; nil at the end of the output.

@@ -11,7 +11,8 @@ import Testing
         let scratch = try TemporaryFolder()
         let children = try [(0, half), (half, size)].map { range in
             try Child(
-                "sweep", master.path, scratch.path + "/\(range.0)", file, "\(range.0)", "\(range.1)")
+                "sweep", master.path, scratch.path + "/\(range.0)", file, "\(range.0)", "\(range.1)"
+            )
         }
         var flips = 0
         for child in children {

@@ -92,7 +92,8 @@ struct FlipSweep {
                     do throws(KeychainFailure) {
                         let found = try engine.find(
                             wanted, Retrieval(includesData: true), as: caller)
-                        if found.first?.data != Data(account.replacing("item", with: "value").utf8) {
+                        if found.first?.data != Data(account.replacing("item", with: "value").utf8)
+                        {
                             tally.wrong.append("other data: \(what)")
                         }
                         if what == account { loaded += 1 }

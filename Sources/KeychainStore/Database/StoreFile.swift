@@ -39,6 +39,13 @@ package struct StoreFile: Sendable {
         guard application == StoreSchema.applicationID else {
             throw .damagedStore("keychain.db is a database of another program")
         }
+        // A page whose checksum is wrong may hold any version.
+        guard PageDamage.registry(forPath: folder.path(of: .database)).isEmpty else {
+            guard version == StoreSchema.version else {
+                throw .damagedStore("its first page is damaged")
+            }
+            return
+        }
         guard version <= StoreSchema.version else {
             throw KeychainFailure(
                 .wrongVersion,

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from .errors import FormatError
+from .errors import FormatError, WrongPasscode
 from .examine import examine
 from .keychain import open_keychain
 from .report import examination_as_json
@@ -22,7 +22,7 @@ def _read_passcode(descriptor: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         passcode = file.read(LARGEST_PASSCODE + 1)
     if len(passcode) > LARGEST_PASSCODE:
-        raise SystemExit("the passcode is too long")
+        raise WrongPasscode("the passcode is too long")
     return passcode
 
 
@@ -49,8 +49,8 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     arguments = _arguments()
     descriptor = arguments.passcode_fd
-    passcode = None if descriptor is None else _read_passcode(descriptor)
     try:
+        passcode = None if descriptor is None else _read_passcode(descriptor)
         keychain = open_keychain(arguments.directory, passcode, arguments.copy)
     except (FormatError, OSError) as error:
         failure = getattr(error, "failure", "unreadable")

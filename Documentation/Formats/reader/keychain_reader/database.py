@@ -4,12 +4,19 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from .errors import FormatError, Malformed
 from .labels import Labels
 from .row import Row, check_columns
-from .errors import FormatError, Malformed
 from .schema import check_identity, schema_problems, setting_problems
 
+#: SQLite's type and the value, by the name of the column.
+TypedColumns = dict[str, tuple[str, Any]]
+
+_ROW_COLUMNS = (
+    "id", "uuid", "protection", "grp", "k1", "k2", "k3", "meta", "terms", "secret",
+)
 _BLOBS = ("uuid", "grp", "k1", "k2", "k3", "meta", "terms")
 
 
@@ -42,16 +49,15 @@ class Contents:
 
 def _typed(
     connection: sqlite3.Connection, table: str, columns: tuple[str, ...]
-) -> Iterator[dict[str, tuple[str, object]]]:
-    """Rows as pairs of SQLite's type and the value.
+) -> Iterator[TypedColumns]:
+    """The rows of a table.
 
     Texts come as bytes, so that bad UTF-8 in one row doesn't end the reading.
     NOT INDEXED: an index may disagree with its table.
     """
     selected = ", ".join(f"typeof({column}), {column}" for column in columns)
-    for values in connection.execute(
-        f"SELECT {selected} FROM {table} NOT INDEXED"
-    ):
+    query = f"SELECT {selected} FROM {table} NOT INDEXED"
+    for values in connection.execute(query):
         pairs = zip(values[0::2], values[1::2], strict=True)
         yield {
             column: (type_.decode("ascii"), value)
@@ -67,9 +73,8 @@ def _only_body(connection: sqlite3.Connection, table: str) -> bytes | None:
     return body if type_ == "blob" and isinstance(body, bytes) else None
 
 
-def _stored_row(columns: dict[str, tuple[str, object]]) -> StoredRow:
-    id_ = columns["id"][1]
-    assert isinstance(id_, int)
+def _stored_row(columns: TypedColumns) -> StoredRow:
+    id_: int = columns["id"][1]
     values = {name: value for name, (_, value) in columns.items()}
     types = {name: type_ for name, (type_, _) in columns.items()}
     if any(types[name] != "blob" for name in _BLOBS):
@@ -78,7 +83,8 @@ def _stored_row(columns: dict[str, tuple[str, object]]) -> StoredRow:
         return StoredRow(id_, None, "the protection class is no integer")
     if types["secret"] not in ("blob", "null"):
         return StoredRow(id_, None, "the secret is neither blob nor NULL")
-    labels = Labels(*(values[name] for name in ("grp", "k1", "k2", "k3", "terms")))
+    names = ("grp", "k1", "k2", "k3", "terms")
+    labels = Labels(**{name: values[name] for name in names})
     row = Row(
         values["uuid"], values["protection"], labels, values["meta"], values["secret"]
     )
@@ -119,16 +125,17 @@ def _read_set_aside(connection: sqlite3.Connection, contents: Contents) -> None:
         )
 
 
-def _read_tables(connection: sqlite3.Connection, contents: Contents) -> None:
+def _read_header(connection: sqlite3.Connection, contents: Contents) -> None:
     contents.header = _only_body(connection, "header")
+
+
+def _read_keybag(connection: sqlite3.Connection, contents: Contents) -> None:
     contents.keybag = _only_body(connection, "keybag")
-    columns = ("id", "uuid", "protection", "grp", "k1", "k2", "k3")
-    columns += ("meta", "terms", "secret")
-    for row in _typed(connection, "items", columns):
+
+
+def _read_items(connection: sqlite3.Connection, contents: Contents) -> None:
+    for row in _typed(connection, "items", _ROW_COLUMNS):
         contents.rows.append(_stored_row(row))
-    contents.rows.sort(key=lambda stored: stored.id)
-    _read_terms(connection, contents)
-    _read_set_aside(connection, contents)
 
 
 def _check_integrity(connection: sqlite3.Connection, contents: Contents) -> None:
@@ -137,6 +144,16 @@ def _check_integrity(connection: sqlite3.Connection, contents: Contents) -> None
         if message != b"ok":
             text = message.decode("utf-8", "replace")
             contents.problems.append(f"SQLite: {text}")
+
+
+_STEPS = (
+    _read_header,
+    _read_keybag,
+    _read_items,
+    _read_terms,
+    _read_set_aside,
+    _check_integrity,
+)
 
 
 def read_database(database: Path) -> Contents:
@@ -151,11 +168,11 @@ def read_database(database: Path) -> Contents:
         check_identity(connection)
         contents.problems += setting_problems(connection, database)
         contents.problems += schema_problems(connection)
-        for step in (_read_tables, _check_integrity):
+        for step in _STEPS:
             try:
                 step(connection, contents)
             except sqlite3.DatabaseError as error:
-                # What was read before can still be shown.
+                # A damaged page takes its table along, not the others.
                 contents.problems.append(f"SQLite: {error}")
     except sqlite3.DatabaseError as error:
         raise Malformed(f"SQLite: {error}") from None
