@@ -2,4 +2,4 @@
 
 import KeychainControl
 
-KeychainControl.main()
+ControlProgram.main()

@@ -42,18 +42,27 @@ enum ChildProcess {
     /// Starts a program in a session of its own.
     /// - Returns: Its process number.
     static func spawn(
-        _ arguments: [String], environment: [String: String], folder: String, opening: [Opened]
+        _ arguments: [String], environment: [String: String], opening: [Opened]
     ) throws -> pid_t {
         // SAFETY: both objects are initialized here and destroyed below; the string arrays are
         // terminated copies that live until after the call.
-        var actions = posix_spawn_file_actions_t()
+        var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSID))
-        unsafe posix_spawn_file_actions_addchdir_np(&actions, folder)
+        // Who started the tests may ignore or block signals; the program takes them all.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM] {
+            unsafe sigaddset(&signals, signal)
+        }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        unsafe posix_spawnattr_setflags(
+            &attributes, ownSession | Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         for file in opening {
             unsafe posix_spawn_file_actions_addopen(
                 &actions, file.descriptor, file.path, file.flags, 0o600)
@@ -61,7 +70,8 @@ enum ChildProcess {
         var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
         defer {
-            for unsafestring in unsafe argv + envp { unsafe free(string) }
+            unsafe argv.forEach { unsafe free($0) }
+            unsafe envp.forEach { unsafe free($0) }
         }
         var process: pid_t = 0
         let code = unsafe posix_spawn(
@@ -69,6 +79,9 @@ enum ChildProcess {
         try #require(code == 0, "\(arguments): \(code)")
         return process
     }
+
+    /// POSIX_SPAWN_SETSID of spawn.h, which is declared for GNU sources only.
+    private static let ownSession: Int16 = 0x80
 
     /// Waits for a program to end.
     static func wait(for process: pid_t) throws -> Ending {
@@ -115,7 +128,8 @@ final class TestHome {
     func run(_ command: String) throws -> Outcome {
         let files = ["output", "errors"].map { path + "/." + $0 }
         let process = try ChildProcess.spawn(
-            ["/bin/sh", "-c", command], environment: environment, folder: path,
+            ["/bin/sh", "-c", "cd \"$HOME\" && eval \"$1\"", "sh", command],
+            environment: environment,
             opening: [
                 .init(descriptor: 0, path: "/dev/null", flags: O_RDONLY),
                 .init(descriptor: 1, path: files[0], flags: O_WRONLY | O_CREAT | O_TRUNC),

@@ -18,18 +18,24 @@ final class Dialogue {
 
     /// Starts keychainctl with all three descriptors, and its session, at a new terminal.
     init(_ home: TestHome, _ arguments: String...) throws {
-        terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
-        try #require(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0)
-        var name = [CChar](repeating: 0, count: 128)
-        // SAFETY: the name is written within the array's bounds.
-        try #require(unsafe ptsname_r(terminal, &name, name.count) == 0)
-        let path = String(
-            decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // SAFETY: the path is a terminated copy, and both calls use one integer each, within the
+        // call.
+        terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var isLocked: CInt = 0
+        var number: CInt = 0
+        try #require(
+            unsafe terminal >= 0 && ioctl(terminal, Self.setLock, &isLocked) == 0
+                && ioctl(terminal, Self.number, &number) == 0)
         process = try ChildProcess.spawn(
             [ChildProcess.programs + "/keychainctl"] + arguments, environment: home.environment,
-            folder: home.path,
-            opening: (0...2).map { .init(descriptor: $0, path: path, flags: O_RDWR) })
+            opening: (0...2).map {
+                .init(descriptor: $0, path: "/dev/pts/\(number)", flags: O_RDWR)
+            })
     }
+
+    // Of asm-generic/ioctls.h: TIOCSPTLCK and TIOCGPTN.
+    private static let setLock: UInt = 0x4004_5431
+    private static let number: UInt = 0x8004_5430
 
     deinit {
         if !isOver {

@@ -56,11 +56,11 @@ import Testing
     }
 
     @Test func `exit statuses are what the manual says`() {
-        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 3, 4, 5, 6, 7, 64])
+        #expect(ControlStatus.allCases.map(\.rawValue) == [0, 1, 3, 4, 5, 6, 7, 64])
     }
 
     @Test(arguments: [
-        (KeychainFailure.itemNotFound, ExitStatus.notFound),
+        (KeychainFailure.itemNotFound, ControlStatus.notFound),
         (.duplicateItem, .exists),
         (.locked(.whenUnlocked), .locked),
         (KeychainFailure(.authFailed, ""), .locked),
@@ -74,7 +74,7 @@ import Testing
         (KeychainFailure(Status(rawValue: -1), ""), .failure),
     ])
     func `a failure of the keychain has its exit status`(
-        _ failure: KeychainFailure, _ status: ExitStatus
+        _ failure: KeychainFailure, _ status: ControlStatus
     ) {
         #expect(ControlFailure(failure).status == status)
     }

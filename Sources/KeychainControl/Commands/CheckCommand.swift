@@ -54,7 +54,8 @@ struct CheckCommand: ParsableCommand {
                 .damaged, "\(count) set aside. `keychainctl doctor` lists what is kept.")
         }
         return ControlFailure(
-            .damaged, "\(count). `keychainctl check --set-aside` moves them out of the way.")
+            .damaged,
+            "\(count). `keychainctl check --set-aside` moves what is damaged out of the way.")
     }
 
     private func show(_ report: CheckReport) throws {

@@ -62,8 +62,10 @@ struct RecoverCommand: ParsableCommand {
     // MARK: Showing
 
     private static func text(of report: RecoveryReport) -> String {
-        let expected = report.expectedCount.map { " of \($0)" } ?? ""
-        var lines = ["Recovered \(report.itemCount)\(expected) items."]
+        let recovered =
+            report.expectedCount.map { "\(report.itemCount) of \(counted($0, "item"))" }
+            ?? counted(report.itemCount, "item")
+        var lines = ["Recovered \(recovered)."]
         lines += report.damagedItems.map { "Not whole: \($0)" }
         lines.append("The former files are in \(printable(report.damagedDirectory)).")
         return lines.joined(separator: "\n")

@@ -58,7 +58,11 @@ struct Terminal: ~Copyable {
         let input = readHidden()
         setModes(before)
         show("\n")
-        if input.isInterrupted { raise(SIGINT) }
+        if input.isInterrupted {
+            raise(SIGINT)
+            // Still here: whoever started this process had it ignore or block the signal.
+            exit(128 + SIGINT)
+        }
         return input.bytes
     }
 

@@ -1,4 +1,4 @@
-// KeychainControl: from the arguments of a process to its exit status.
+// ControlProgram: from the arguments of a process to its exit status.
 //   (1) What a command prints on standard output is its result; everything else goes to
 //       standard error.
 //   (2) An error is one line that begins with the tool's name, and the next step.
@@ -7,7 +7,7 @@ import ArgumentParser
 import Glibc
 import KeychainModel
 
-package enum KeychainControl {
+package enum ControlProgram {
     /// Carries out the command that the process was started with, and ends the process.
     package static func main() -> Never {
         ProcessProtection.apply()
@@ -15,7 +15,7 @@ package enum KeychainControl {
         exit(status.rawValue)
     }
 
-    private static func run(_ arguments: [String]) -> ExitStatus {
+    private static func run(_ arguments: [String]) -> ControlStatus {
         EngineLog.install()
         do {
             if let request = DirectGet.request(arguments) {
@@ -38,7 +38,7 @@ package enum KeychainControl {
     }
 
     /// Help that was asked for goes to standard output; a complaint about arguments doesn't.
-    private static func end(with error: any Error) -> ExitStatus {
+    private static func end(with error: any Error) -> ControlStatus {
         let text = RootCommand.fullMessage(for: error)
         guard RootCommand.exitCode(for: error) == .success else {
             Output.complain(text)
@@ -62,7 +62,7 @@ struct RootCommand: ParsableCommand {
             A secret is read from standard input, a file descriptor or the terminal, never \
             from an argument or the environment.
 
-            \(ExitStatus.table)
+            \(ControlStatus.table)
             """,
         groupedSubcommands: [
             CommandGroup(

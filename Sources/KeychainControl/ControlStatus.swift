@@ -1,11 +1,11 @@
-// ExitStatus: what the process ends with, and what each failure of a keychain becomes.
+// ControlStatus: what the process ends with, and what each failure of a keychain becomes.
 // The numbers are documented in Documentation/keychainctl.md; none is ever given another meaning.
 
 import KeychainEngine
 package import KeychainModel
 import KeychainStore
 
-package enum ExitStatus: Int32, CaseIterable, Sendable {
+package enum ControlStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case failure = 1
     case notFound = 3
@@ -41,11 +41,11 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
 
 /// Why a command was not carried out: the exit status and what to tell the person.
 package struct ControlFailure: Error, Hashable, Sendable {
-    package let status: ExitStatus
+    package let status: ControlStatus
     /// What happened and what to do next. It may name attributes, never a secret.
     package let message: String
 
-    package init(_ status: ExitStatus, _ message: String) {
+    package init(_ status: ControlStatus, _ message: String) {
         self.status = status
         self.message = message
     }
