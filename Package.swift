@@ -110,6 +110,14 @@ let package = Package(
                 "KeychainServices", crypto,
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "KeychainControlTests",
+            dependencies: [
+                "KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl",
+                argumentParser,
+            ],
+            exclude: ["Transcripts"],
+            swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
         // Kills, crowds, floods and falsifies.
