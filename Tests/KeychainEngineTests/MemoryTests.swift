@@ -28,27 +28,58 @@ private struct Needle {
         for (index, byte) in masked.enumerated() {
             unsafe page.storeBytes(of: byte ^ 0xA5, toByteOffset: index, as: UInt8.self)
         }
-        let own = UInt(bitPattern: page)
+        // Through the file, since other threads may unmap what is being read.
+        let memory = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
+        try #require(memory >= 0)
+        defer { close(memory) }
+        let window = UnsafeMutableRawPointer.allocate(byteCount: Self.windowByteCount, alignment: 16)
+        defer {
+            unsafe explicit_bzero(window, Self.windowByteCount)
+            unsafe window.deallocate()
+        }
+        let ownWindow = UInt(bitPattern: window)..<UInt(bitPattern: window) + UInt(Self.windowByteCount)
         var places: [UInt] = []
         for region in try Self.readableRegions() {
             var start = region.lowerBound
-            let last = region.upperBound - UInt(masked.count)
-            let first = Int32(masked[0] ^ 0xA5)
-            while start <= last, let from = unsafe UnsafeRawPointer(bitPattern: start),
-                let hit = unsafe memchr(from, first, Int(last - start) + 1)
-            {
-                let address = UInt(bitPattern: hit)
-                if unsafe memcmp(hit, page, masked.count) == 0 { places.append(address) }
-                start = address + 1
+            while start < region.upperBound {
+                let wanted = min(Self.windowByteCount, Int(region.upperBound - start))
+                let count = unsafe pread(memory, window, wanted, off_t(start))
+                if count > 0 {
+                    places += unsafe offsets(of: page, in: window, count).map { start + UInt($0) }
+                }
+                // Windows overlap, so that a key on a border is seen.
+                start += UInt(max(wanted - masked.count + 1, 4096))
             }
         }
+        places = Set(places).filter { !ownWindow.contains($0) }.sorted()
         // The search itself is one of the places, or it didn't look everywhere.
-        try #require(places.contains(own))
+        try #require(places.contains(UInt(bitPattern: page)))
         return places.count - 1
     }
 
+    private static let windowByteCount = 1 << 20
+
+    private func offsets(
+        of key: UnsafeRawPointer, in window: UnsafeRawPointer, _ count: Int
+    ) -> [Int] {
+        var found: [Int] = []
+        var start = 0
+        // SAFETY: all reads lie within the first `count` bytes of the window.
+        while start + masked.count <= count,
+            let hit = unsafe memchr(
+                window + start, Int32(masked[0] ^ 0xA5), count - start - masked.count + 1)
+        {
+            let offset = unsafe UnsafeRawPointer(hit) - window
+            if unsafe memcmp(hit, key, masked.count) == 0 { found.append(offset) }
+            start = offset + 1
+        }
+        return found
+    }
+
     private static func readableRegions() throws -> [Range<UInt>] {
-        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+        // Reading it as a file of a known size would give its beginning only.
+        let file = try #require(FileHandle(forReadingAtPath: "/proc/self/maps"))
+        let maps = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         return maps.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
             // Files that are mapped for reading only hold nothing that this process wrote; the
