@@ -32,12 +32,14 @@ private struct Needle {
         let memory = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
         try #require(memory >= 0)
         defer { close(memory) }
-        let window = UnsafeMutableRawPointer.allocate(byteCount: Self.windowByteCount, alignment: 16)
+        let window = UnsafeMutableRawPointer.allocate(
+            byteCount: Self.windowByteCount, alignment: 16)
         defer {
             unsafe explicit_bzero(window, Self.windowByteCount)
             unsafe window.deallocate()
         }
-        let ownWindow = UInt(bitPattern: window)..<UInt(bitPattern: window) + UInt(Self.windowByteCount)
+        let ownWindow =
+            UInt(bitPattern: window)..<UInt(bitPattern: window) + UInt(Self.windowByteCount)
         var places: [UInt] = []
         for region in try Self.readableRegions() {
             var start = region.lowerBound

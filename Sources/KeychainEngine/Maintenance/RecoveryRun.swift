@@ -181,22 +181,28 @@ struct Recovery {
         }
     }
 
-    /// The doubtful rows, two at the most, without which the digest comes out; nil if it does not.
+    /// The doubtful rows, four at the most, without which the digest comes out; nil if it doesn't.
     private static func remains(
         in copied: CopiedRows, beyond digest: StoreDigest
     ) -> [ItemReference]? {
-        for damaged in [StoreDigest.zero] + copied.damaged.prefix(64) {
+        let doubtful = Array(copied.doubtful.prefix(200))
+        // Sums of none, one or two; two of those make up to four.
+        var sums: [StoreDigest: [ItemReference]] = [.zero: []]
+        for (index, first) in doubtful.enumerated() {
+            sums[first.contribution] = [first.reference]
+            for second in doubtful.dropFirst(index + 1) {
+                sums[first.contribution + second.contribution] = [
+                    first.reference, second.reference,
+                ]
+            }
+        }
+        for damaged in [StoreDigest.zero] + copied.damaged.prefix(16) {
             let surplus = copied.digest + damaged - digest
-            if surplus == .zero { return [] }
-            let doubtful = copied.doubtful.prefix(512)
-            for (index, first) in doubtful.enumerated() {
-                if first.contribution == surplus { return [first.reference] }
-                let rest = surplus - first.contribution
-                if let second = doubtful.dropFirst(index + 1).first(where: {
-                    $0.contribution == rest
-                }) {
-                    return [first.reference, second.reference]
-                }
+            for (sum, references) in sums {
+                guard let others = sums[surplus - sum],
+                    Set(others).isDisjoint(with: references)
+                else { continue }
+                return references + others
             }
         }
         return nil

@@ -173,12 +173,18 @@ struct WALIndex {
         // A frame that was cut off after its header still shows some of its page.
         while offset + UInt64(frameHeaderByteCount) < source.byteCount {
             source.read(at: offset, into: &buffer.bytes, from: 0)
-            var sum = previous
-            sum.add(buffer.bytes, 0..<8, bigEndian: bigEndian)
-            sum.add(
-                buffer.bytes, frameHeaderByteCount..<frameByteCount, bigEndian: bigEndian)
             let stored = WALChecksum(
                 first: buffer.uint32(at: 16) ?? 0, second: buffer.uint32(at: 20) ?? 0)
+            var sum = checksum(of: buffer, after: previous, bigEndian: bigEndian)
+            if sum != stored, let last = frames.last, last.stored != last.computed {
+                // A frame that goes on from what the last one should have stored shows that
+                // only the checksum was damaged there.
+                let other = checksum(of: buffer, after: last.computed, bigEndian: bigEndian)
+                if other == stored {
+                    frames[frames.count - 1].stored = last.computed
+                    sum = other
+                }
+            }
             frames.append(
                 Frame(
                     pageNumber: buffer.uint32(at: 0) ?? 0,
@@ -189,6 +195,16 @@ struct WALIndex {
             offset += UInt64(frameByteCount)
         }
         return frames
+    }
+
+    /// What a frame's checksum should be, after that of the frame before it.
+    private static func checksum(
+        of frame: FormatBytes, after previous: WALChecksum, bigEndian: Bool
+    ) -> WALChecksum {
+        var sum = previous
+        sum.add(frame.bytes, 0..<8, bigEndian: bigEndian)
+        sum.add(frame.bytes, frameHeaderByteCount..<frameByteCount, bigEndian: bigEndian)
+        return sum
     }
 
     /// The salt of the newest generation.
