@@ -80,7 +80,10 @@ let package = Package(
             path: "Tests/FormatVectors", swiftSettings: settings),
         .executableTarget(
             name: "format-vectors",
-            dependencies: ["FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainStore"],
+            dependencies: [
+                "FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainStore",
+                "KeychainEngine",
+            ],
             path: "Tests/FormatVectorGenerator", swiftSettings: settings),
         .testTarget(
             name: "KeychainCryptoTests",

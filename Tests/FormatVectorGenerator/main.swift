@@ -1,10 +1,19 @@
 // format-vectors: writes Documentation/Formats/vectors and the worked examples of the documents.
 //   swift run format-vectors
+// or whole keychains, with a list of what is in them, for a reader's tests:
+//   swift run format-vectors stores FOLDER
 // Sealing takes random nonces, so every run gives other bytes. The examples are made of the
 // same bytes as the vectors, so both are written together.
 
 import FormatVectors
-import FoundationEssentials
+import Foundation
+
+if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "stores" {
+    let stores = Stores(directory: CommandLine.arguments[2])
+    try stores.write()
+    // What is open stays open, as in a process that was killed.
+    withExtendedLifetime(stores) { exit(0) }
+}
 
 let folder = VectorFolder.path
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

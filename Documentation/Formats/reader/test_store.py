@@ -61,7 +61,7 @@ def expected_key(item: dict[str, Any]) -> ItemKey:
         item.get("account"),
         item.get(service),
         item["group"],
-        item["secret_base64"],
+        item.get("secret_base64"),
     )
 
 
@@ -92,13 +92,13 @@ class StoreTests(unittest.TestCase):
     def test_everything_is_as_the_documents_demand(self) -> None:
         for keychain in self.keychains:
             with self.subTest(folder=keychain["folder"]):
-                examination = self.opened(keychain, keychain["passcode"])
+                examination = self.opened(keychain, keychain.get("passcode"))
                 self.assertEqual(examination.problems, [])
 
     def test_items(self) -> None:
         for keychain in self.keychains:
             with self.subTest(folder=keychain["folder"]):
-                examination = self.opened(keychain, keychain["passcode"])
+                examination = self.opened(keychain, keychain.get("passcode"))
                 found = Counter(
                     found_key(item)
                     for item in examination.items
@@ -109,7 +109,7 @@ class StoreTests(unittest.TestCase):
 
     def test_wrong_passcodes(self) -> None:
         for keychain in self.keychains:
-            passcode = keychain["passcode"] or ""
+            passcode = keychain.get("passcode") or ""
             with self.subTest(folder=keychain["folder"]):
                 with self.assertRaises(FormatError) as caught:
                     self.opened(keychain, passcode + "x")
@@ -133,7 +133,7 @@ class StoreTests(unittest.TestCase):
     def run_command(self, keychain: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         command = [sys.executable, "-m", "keychain_reader"]
         command += ["--copy"] if IS_COPY else []
-        passcode = keychain["passcode"]
+        passcode = keychain.get("passcode")
         if passcode is not None:
             # Standard input is a descriptor like any other.
             command += ["--passcode-fd", "0"]

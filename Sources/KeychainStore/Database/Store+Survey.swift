@@ -8,6 +8,9 @@ package import KeychainModel
 extension Store {
     package static var formatVersion: Int { Int(StoreSchema.version) }
 
+    /// The statements that make the tables and indexes.
+    package static var schemaSQL: String { StoreSchema.statements }
+
     package struct Survey {
         package let problems: [String]
         package let damagedPages: [UInt32]

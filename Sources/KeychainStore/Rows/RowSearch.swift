@@ -75,6 +75,11 @@ package struct RowSearch: Hashable, Sendable {
 
     // MARK: SQL
 
+    /// The text of the search's statement.
+    package func sql(includesSecret: Bool, limit: Int?) -> String {
+        statement(includesSecret: includesSecret, limit: limit).sql
+    }
+
     /// Columns, conditions and arguments.
     func statement(includesSecret: Bool, limit: Int?) -> (sql: String, arguments: [Bytes16]) {
         if let statement = keyStatement(includesSecret: includesSecret, limit: limit) {
@@ -112,6 +117,7 @@ package struct RowSearch: Hashable, Sendable {
 
         var sql =
             "SELECT id, \(StoreSchema.rowColumns)\(includesSecret ? ", secret" : "") FROM items"
+        if let index = driver.index { sql += " INDEXED BY " + index }
         if !conditions.isEmpty { sql += " WHERE " + conditions.joined(separator: " AND ") }
         // One row needs no order; all rows are put in order by the caller, more cheaply.
         if let limit, limit > 1 { sql += " ORDER BY id" }
@@ -135,11 +141,24 @@ package struct RowSearch: Hashable, Sendable {
     private static let keySecretSQL = keySQL(columns: StoreSchema.rowColumns + ", secret")
 
     private static func keySQL(columns: String) -> String {
-        "SELECT id, \(columns) FROM items WHERE k1 = ? AND k2 = ? AND +grp = ?"
+        "SELECT id, \(columns) FROM items INDEXED BY items_key "
+            + "WHERE k1 = ? AND k2 = ? AND +grp = ?"
     }
 
     private enum Driver {
         case reference, keys, term, second, first, group, other
+
+        /// The index to use; left to SQLite it may take one that gives the order instead of the
+        /// one that gives fewer rows.
+        var index: String? {
+            switch self {
+            case .reference: "items_uuid"
+            case .keys, .first: "items_key"
+            case .second: "items_k2"
+            case .group: "items_grp"
+            case .term, .other: nil
+            }
+        }
     }
 
     private func chooseDriver() -> Driver {
