@@ -1,0 +1,47 @@
+// Format: figures as people read them.
+
+import Foundation
+
+enum Format {
+    static func value(_ value: Double, _ unit: Row.Unit) -> String {
+        switch unit {
+        case .time: time(value)
+        case .size: number(value / 1_048_576) + " MiB"
+        case .itemsPerSecond: grouped(value) + " items/s"
+        }
+    }
+
+    /// - Parameter nanoseconds: 0 and up.
+    /// - Returns: The time with the unit that makes it short.
+    static func time(_ nanoseconds: Double) -> String {
+        switch nanoseconds {
+        case ..<1e3: number(nanoseconds) + " ns"
+        case ..<1e6: number(nanoseconds / 1e3) + " µs"
+        case ..<1e9: number(nanoseconds / 1e6) + " ms"
+        default: number(nanoseconds / 1e9) + " s"
+        }
+    }
+
+    /// Three digits that count, and no zeros at the end.
+    static func number(_ value: Double) -> String {
+        let places = abs(value) < 10 ? 2 : abs(value) < 100 ? 1 : 0
+        let text = String(format: "%.\(places)f", value)
+        guard text.contains(".") else { return text }
+        var digits = text[...]
+        while digits.last == "0" { digits.removeLast() }
+        if digits.last == "." { digits.removeLast() }
+        return String(digits)
+    }
+
+    /// A whole number with a comma at every thousand.
+    static func grouped(_ value: Double) -> String {
+        guard value.isFinite else { return "?" }
+        var digits = Array(String(Int(value.rounded())))
+        var position = digits.count - 3
+        while position > 0 {
+            digits.insert(",", at: position)
+            position -= 3
+        }
+        return String(digits)
+    }
+}

@@ -1,0 +1,62 @@
+// LoadRows: one secret found by its name and opened.
+
+import Foundation
+import Keychain
+import KeychainServices
+
+struct WrongAnswer: Error, CustomStringConvertible {
+    let description: String
+}
+
+enum LoadRows {
+    private static let contest = Contest(rounds: 41, repetitions: 500)
+
+    static func measure(_ level: Level) throws -> [Row] {
+        Program.note("Measuring loads")
+        let indices = Sample.choice(of: level.itemCount, from: level.itemCount)
+        let keychain = Keychain(service: Sample.service(of: 0))
+        let keys = indices.map { KeychainKey<Data>(Sample.account(of: $0)) }
+        let accounts = indices.map { Sample.account(of: $0) }
+        let names = indices.map { Sample.key(of: $0) }
+        let figures = try contest.run([
+            { _ = try level.floor.load(names[$0 % names.count]) },
+            { try load(keychain, keys[$0 % keys.count]) },
+            { try copyMatching(keychain.service, accounts[$0 % accounts.count]) },
+        ])
+        return [
+            Row(
+                subject: "load by key, Keychain", figure: figures[1],
+                comparisons: [
+                    .times(figures[1], of: figures[0], "floor: SQLite and AES", atMost: 3),
+                    .faster(figures[1], than: ReferenceTime.load, atLeast: 100),
+                ]),
+            Row(
+                subject: "load by SecItemCopyMatching", figure: figures[2],
+                comparisons: [
+                    .times(figures[2], of: figures[0], "floor: SQLite and AES", atMost: 5)
+                ]),
+        ]
+    }
+
+    static func load(_ keychain: Keychain, _ key: KeychainKey<Data>) throws {
+        guard try keychain.load(key)?.count == Sample.secretByteCount else {
+            throw WrongAnswer(description: "A load found nothing.")
+        }
+    }
+
+    /// With a dictionary of its own, as every caller makes one.
+    private static func copyMatching(_ service: String, _ account: String) throws {
+        let query: [CFString: Any] = [
+            kSecClass: kSecClassGenericPassword,
+            kSecAttrService: service,
+            kSecAttrAccount: account,
+            kSecReturnData: true,
+        ]
+        var result: CFTypeRef?
+        // SAFETY: the pointer is used within the call only.
+        let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)
+        guard status == errSecSuccess, (result as? Data)?.count == Sample.secretByteCount else {
+            throw WrongAnswer(description: "SecItemCopyMatching gave \(status).")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// ProcessRows: what a whole process costs: its start, its memory, its life.
+
+import Foundation
+
+enum ProcessRows {
+    private static let starts = 31
+    private static let loads = 1_000
+
+    static func measure(
+        _ ladder: Ladder, _ options: Options, leftOut: inout [String]
+    ) throws -> [Row] {
+        Program.note("Measuring processes")
+        var rows = [try coldStart()]
+        if FileManager.default.isExecutableFile(atPath: options.keychainctl) {
+            rows.append(try oneShot(options.keychainctl))
+        } else {
+            leftOut.append(
+                "one-shot keychainctl get: there is no \(options.keychainctl). Build it with "
+                    + "`swift build -c release --product keychainctl --static-swift-stdlib` or "
+                    + "name one with --keychainctl")
+        }
+        rows.append(try memory(ladder.largest()))
+        return rows
+    }
+
+    /// From the start of a process until it has a secret.
+    private static func coldStart() throws -> Row {
+        let program = try ChildProcess.ownPath()
+        var toSecret: [Double] = []
+        var toBegin: [Double] = []
+        for _ in 0..<starts {
+            toSecret.append(try timeToOutput(program, "role:first-load"))
+            toBegin.append(try timeToOutput(program, "role:begin"))
+        }
+        let figure = median(toSecret)
+        return Row(
+            subject: "cold start: process start to first secret", figure: figure,
+            comparisons: [
+                .atMost(30e6, figure, .time),
+                .times(figure, of: median(toBegin), "of that until main", atMost: nil),
+            ])
+    }
+
+    /// From the start of a process until the moment that it writes.
+    private static func timeToOutput(_ program: String, _ role: String) throws -> Double {
+        let run = try ChildProcess.run(program, [role])
+        let text = run.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let moment = UInt64(text) else {
+            throw ChildFailure(description: "\(role) wrote \(text).")
+        }
+        return Instant(nanoseconds: moment).nanoseconds(since: run.started)
+    }
+
+    /// The whole life of a process that writes one secret to standard output.
+    private static func oneShot(_ keychainctl: String) throws -> Row {
+        var whole: [Double] = []
+        var nothing: [Double] = []
+        for _ in 0..<starts {
+            let run = try ChildProcess.run(
+                keychainctl,
+                [
+                    "get", "--service", Sample.service(of: 0), "--account", Sample.account(of: 0),
+                    "--raw",
+                ])
+            guard run.output == String(decoding: Sample.secret(of: 0), as: UTF8.self) else {
+                throw WrongAnswer(description: "keychainctl wrote another secret.")
+            }
+            whole.append(run.duration)
+            nothing.append(try ChildProcess.run("/bin/true", []).duration)
+        }
+        let figure = median(whole)
+        return Row(
+            subject: "keychainctl get, whole process", figure: figure,
+            comparisons: [
+                .atMost(5e6, figure, .time),
+                .times(figure, of: median(nothing), "a process that does nothing", atMost: nil),
+            ])
+    }
+
+    /// The most memory of a process that loads from the largest keychain.
+    private static func memory(_ level: Level) throws -> Row {
+        Environment.set("KEYCHAIN_DIRECTORY", level.directory)
+        let run = try ChildProcess.run(
+            ChildProcess.ownPath(), ["role:memory", "\(level.itemCount)", "\(loads)"])
+        guard let peak = Double(run.output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw ChildFailure(description: "role:memory wrote \(run.output).")
+        }
+        let count = Format.grouped(Double(level.itemCount))
+        return Row(
+            subject: "peak memory, \(count) items, \(Format.grouped(Double(loads))) loads",
+            figure: peak, unit: .size, comparisons: [.atMost(67_108_864, peak, .size)])
+    }
+}

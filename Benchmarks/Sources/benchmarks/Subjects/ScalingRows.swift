@@ -1,0 +1,87 @@
+// ScalingRows: loads and saves at every size, all sizes in the same rounds.
+
+import Foundation
+import Keychain
+
+enum ScalingRows {
+    private static let loads = Contest(rounds: 25, repetitions: 300)
+    private static let saves = Contest(rounds: 15, repetitions: 15)
+
+    static func measure(_ levels: [Level]) throws -> (rows: [Row], series: [Series]) {
+        Program.note("Measuring loads and saves by number of items")
+        let load = try loads.run(levels.flatMap(loadOperations))
+        let save = try saves.run(levels.flatMap(saveOperations))
+        // Each size gave two operations: the keychain's and the floor's.
+        func points(_ figures: [Double], _ offset: Int) -> [Series.Point] {
+            levels.enumerated().map { index, level in
+                Series.Point(itemCount: level.itemCount, nanoseconds: figures[2 * index + offset])
+            }
+        }
+        let series = [
+            Series(name: "save", color: "#b3261e", isFloor: false, points: points(save, 0)),
+            Series(name: "save, floor", color: "#b3261e", isFloor: true, points: points(save, 1)),
+            Series(name: "load", color: "#1a5fb4", isFloor: false, points: points(load, 0)),
+            Series(name: "load, floor", color: "#1a5fb4", isFloor: true, points: points(load, 1)),
+        ]
+        let rows = rows("load", load, levels, atMost: 1.5) + rows("save", save, levels, atMost: nil)
+        return (rows, series)
+    }
+
+    private static func rows(
+        _ name: String, _ figures: [Double], _ levels: [Level], atMost limit: Double?
+    ) -> [Row] {
+        levels.enumerated().map { index, level in
+            let figure = figures[2 * index]
+            var comparisons: [Comparison] = [
+                .times(figure, of: figures[2 * index + 1], "floor at this size", atMost: nil)
+            ]
+            if index > 0 {
+                comparisons.append(
+                    .times(
+                        figure, of: figures[0],
+                        "\(name) at \(Format.grouped(Double(levels[0].itemCount)))",
+                        atMost: limit))
+            }
+            return Row(
+                subject: "\(name) at \(Format.grouped(Double(level.itemCount))) items",
+                figure: figure, comparisons: comparisons)
+        }
+    }
+
+    // MARK: Operations
+
+    private static func database(_ level: Level) -> KeychainDatabase {
+        KeychainDatabase(directory: URL(fileURLWithPath: level.directory))
+    }
+
+    private static func loadOperations(_ level: Level) -> [(Int) throws -> Void] {
+        let database = database(level)
+        let indices = Sample.choice(of: 10_000, from: level.itemCount)
+        let names = indices.map { index in
+            (
+                keychain: Keychain(service: Sample.service(of: index), in: database),
+                key: KeychainKey<Data>(Sample.account(of: index)),
+                floor: Sample.key(of: index)
+            )
+        }
+        return [
+            {
+                let name = names[$0 % names.count]
+                try LoadRows.load(name.keychain, name.key)
+            },
+            { _ = try level.floor.load(names[$0 % names.count].floor) },
+        ]
+    }
+
+    private static func saveOperations(_ level: Level) -> [(Int) throws -> Void] {
+        let keychain = Keychain(service: "org.example.scaling", in: database(level))
+        return [
+            { try keychain.save(Sample.secret(of: $0), for: KeychainKey<Data>("new-\($0)")) },
+            // Beyond the names that other rows have added.
+            {
+                try level.floor.add(
+                    Sample.secret(of: $0), under: SaveRows.newName(1_000_000 + $0))
+            },
+        ]
+    }
+}

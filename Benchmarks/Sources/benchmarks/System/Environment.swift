@@ -1,0 +1,17 @@
+// Environment: the variables of this process.
+
+import Foundation
+
+enum Environment {
+    /// - Returns: nil for an empty variable too.
+    static func value(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// To be called while no other thread runs.
+    static func set(_ name: String, _ value: String) {
+        // SAFETY: both strings live for the call, which copies them; no other thread reads the
+        // environment meanwhile.
+        _ = unsafe setenv(name, value, 1)
+    }
+}

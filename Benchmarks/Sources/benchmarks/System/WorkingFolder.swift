@@ -1,0 +1,50 @@
+// WorkingFolder: what a run leaves nothing of. A part is on a disk and a part in memory.
+
+import Foundation
+
+struct WorkingFolder {
+    let disk: String
+    /// In memory, where the system has such a place: a write to it need not wait for a disk.
+    let memory: String?
+
+    init(in parent: String) throws {
+        disk = try Self.make(in: parent)
+        let shared = "/dev/shm"
+        memory = Self.isWritable(shared) ? try Self.make(in: shared) : nil
+    }
+
+    func remove() {
+        for folder in [disk, memory].compactMap({ $0 }) {
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+    }
+
+    private static func make(in parent: String) throws -> String {
+        let path = parent + "/benchmarks-\(ProcessInfo.processInfo.processIdentifier)"
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return path
+    }
+
+    private static func isWritable(_ path: String) -> Bool {
+        FileManager.default.isWritableFile(atPath: path)
+    }
+
+    /// Copies a folder of plain files that no process has open, and waits for the disk.
+    static func copy(_ source: String, to target: String) throws {
+        let files = FileManager.default
+        try files.createDirectory(
+            atPath: target, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        for name in try files.contentsOfDirectory(atPath: source) {
+            try files.copyItem(atPath: source + "/" + name, toPath: target + "/" + name)
+        }
+        sync()
+    }
+
+    /// Bytes that can still be written below a path.
+    static func freeByteCount(at path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
+        return (attributes?[.systemFreeSize] as? NSNumber)?.intValue ?? .max
+    }
+}
