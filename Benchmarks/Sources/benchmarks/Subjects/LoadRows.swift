@@ -45,7 +45,7 @@ enum LoadRows {
     }
 
     /// With a dictionary of its own, as every caller makes one.
-    private static func copyMatching(_ service: String, _ account: String) throws {
+    static func copyMatching(_ service: String, _ account: String) throws {
         let query: [CFString: Any] = [
             kSecClass: kSecClassGenericPassword,
             kSecAttrService: service,

@@ -13,8 +13,14 @@ enum Role {
     case firstLoad
     /// Loads, and writes the most memory that was needed.
     case memory(itemCount: Int, loads: Int)
-    /// Loads and does nothing else, for a profiler.
-    case loadLoop(directory: String, itemCount: Int, loads: Int)
+    /// Repeats one call on the keychain in a folder, for a profiler.
+    case loop(Call, directory: String, itemCount: Int, count: Int)
+
+    enum Call: String {
+        case load
+        case copyMatching = "copy-matching"
+        case list
+    }
 
     /// - Returns: nil where the arguments name no role.
     init?(_ arguments: [String]) throws {
@@ -37,10 +43,12 @@ enum Role {
         case "role:begin": self = .begin
         case "role:first-load": self = .firstLoad
         case "role:memory": self = .memory(itemCount: try number(1), loads: try number(2))
-        case "role:load-loop":
-            self = .loadLoop(
-                directory: try path(), itemCount: try number(2), loads: try number(3))
-        default: throw UsageError(description: "There is no role \(name).")
+        default:
+            guard let call = Call(rawValue: String(name.dropFirst(5))) else {
+                throw UsageError(description: "There is no role \(name).")
+            }
+            self = .loop(
+                call, directory: try path(), itemCount: try number(2), count: try number(3))
         }
     }
 
@@ -56,14 +64,28 @@ enum Role {
         case .memory(let itemCount, let loads):
             try Self.load(Self.keys(Sample.choice(of: loads, from: itemCount)))
             print(Machine.peakMemory())
-        case .loadLoop(let directory, let itemCount, let loads):
-            let database = KeychainDatabase(directory: URL(fileURLWithPath: directory))
-            if try Self.isEmpty(database) { try Self.fill(database, 0..<itemCount) }
-            let start = Instant.now
-            try Self.load(Self.keys(Sample.choice(of: loads, from: itemCount), in: database))
-            let time = Instant.now.nanoseconds(since: start) / Double(max(loads, 1))
-            print(Format.time(time), "a load")
+        case .loop(let call, let directory, let itemCount, let count):
+            Environment.set("KEYCHAIN_DIRECTORY", directory)
+            let first = Keychain(service: Sample.service(of: 0))
+            if try !first.exists(Sample.account(of: 0)) { try Self.fill(.default, 0..<itemCount) }
+            try Self.loop(call, Sample.choice(of: count, from: itemCount))
         }
+    }
+
+    private static func loop(_ call: Call, _ indices: [Int]) throws {
+        let start = Instant.now
+        switch call {
+        case .load:
+            try load(keys(indices))
+        case .copyMatching:
+            for index in indices {
+                try LoadRows.copyMatching(Sample.service(of: index), Sample.account(of: index))
+            }
+        case .list:
+            for _ in indices { _ = try Keychain(service: Sample.service(of: 0)).items() }
+        }
+        let time = Instant.now.nanoseconds(since: start) / Double(max(indices.count, 1))
+        print(Format.time(time), "a call")
     }
 
     // MARK: Steps
@@ -85,10 +107,6 @@ enum Role {
                 throw ChildFailure(description: "Item \(index) is missing or another.")
             }
         }
-    }
-
-    private static func isEmpty(_ database: KeychainDatabase) throws -> Bool {
-        try !Keychain(service: Sample.service(of: 0), in: database).exists(Sample.account(of: 0))
     }
 
     /// Durable additions through the public interface, one commit an item.
