@@ -18,10 +18,12 @@ enum LoadRows {
         let keys = indices.map { KeychainKey<Data>(Sample.account(of: $0)) }
         let accounts = indices.map { Sample.account(of: $0) }
         let names = indices.map { Sample.key(of: $0) }
+        let queries = accounts.map { query(keychain.service, $0) as CFDictionary }
         let figures = try contest.run([
             { _ = try level.floor.load(names[$0 % names.count]) },
             { try load(keychain, keys[$0 % keys.count]) },
             { try copyMatching(keychain.service, accounts[$0 % accounts.count]) },
+            { try copyMatching(queries[$0 % queries.count]) },
         ])
         return [
             Row(
@@ -35,6 +37,11 @@ enum LoadRows {
                 comparisons: [
                     .times(figures[2], of: figures[0], "floor: SQLite and AES", atMost: 5)
                 ]),
+            Row(
+                subject: "  without the caller's casts", figure: figures[3],
+                comparisons: [
+                    .times(figures[3], of: figures[0], "floor: SQLite and AES", atMost: nil)
+                ]),
         ]
     }
 
@@ -44,18 +51,32 @@ enum LoadRows {
         }
     }
 
-    /// With a dictionary of its own, as every caller makes one.
-    static func copyMatching(_ service: String, _ account: String) throws {
-        let query: [CFString: Any] = [
+    private static func query(_ service: String, _ account: String) -> [CFString: Any] {
+        [
             kSecClass: kSecClassGenericPassword,
             kSecAttrService: service,
             kSecAttrAccount: account,
             kSecReturnData: true,
         ]
+    }
+
+    /// With a new dictionary, and the result as Swift's `Data`, as callers do it.
+    static func copyMatching(_ service: String, _ account: String) throws {
+        let query = query(service, account)
         var result: CFTypeRef?
         // SAFETY: the pointer is used within the call only.
         let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)
         guard status == errSecSuccess, (result as? Data)?.count == Sample.secretByteCount else {
+            throw WrongAnswer(description: "SecItemCopyMatching gave \(status).")
+        }
+    }
+
+    /// The call alone.
+    private static func copyMatching(_ query: CFDictionary) throws {
+        var result: CFTypeRef?
+        // SAFETY: the pointer is used within the call only.
+        let status = unsafe SecItemCopyMatching(query, &result)
+        guard status == errSecSuccess, result is NSData else {
             throw WrongAnswer(description: "SecItemCopyMatching gave \(status).")
         }
     }

@@ -9,6 +9,10 @@ enum ScalingRows {
 
     static func measure(_ levels: [Level]) throws -> (rows: [Row], series: [Series]) {
         Program.note("Measuring loads and saves by number of items")
+        for level in levels {
+            try WorkingFolder.warm(level.directory)
+            try WorkingFolder.warm(level.floor.path)
+        }
         let load = try loads.run(levels.flatMap(loadOperations))
         let save = try saves.run(levels.flatMap(saveOperations))
         // Each size gave two operations: the keychain's and the floor's.

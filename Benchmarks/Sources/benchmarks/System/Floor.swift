@@ -18,6 +18,7 @@ final class Floor {
     /// So many commits of one row are more pages than SQLite lets a log grow to.
     private static let logLengthCommits = 600
 
+    let path: String
     private let database: OpaquePointer
     private let selection: OpaquePointer
     private let insertion: OpaquePointer
@@ -27,6 +28,7 @@ final class Floor {
 
     /// A new database with the sample's first `count` items.
     init(path: String, count: Int) throws {
+        self.path = path
         // SAFETY: the connection and its statements stay open as long as this object lives.
         unsafe database = try Self.open(path)
         try unsafe Self.execute(

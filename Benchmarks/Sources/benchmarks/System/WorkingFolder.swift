@@ -42,6 +42,19 @@ struct WorkingFolder {
         sync()
     }
 
+    /// Reads a file, or the files of a folder, so that the system has them in memory.
+    ///
+    /// What was written a while ago may have left it, and then a load measures the disk.
+    static func warm(_ path: String) throws {
+        if let names = try? FileManager.default.contentsOfDirectory(atPath: path) {
+            for name in names { try warm(path + "/" + name) }
+            return
+        }
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        while let part = try file.read(upToCount: 1 << 20), !part.isEmpty {}
+        try file.close()
+    }
+
     /// Bytes that can still be written below a path.
     static func freeByteCount(at path: String) -> Int {
         let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
