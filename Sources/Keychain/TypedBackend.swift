@@ -140,7 +140,7 @@ struct TypedBackend: Backend {
                 timeIntervalSinceReferenceDate: seconds(item, .modificationDate)),
             accessibility: Keychain.Accessibility(rawValue: item.protection.code),
             isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
-            persistentReference: Data(item.itemClass.name.utf8) + Data(item.reference.bytes))
+            persistentReference: Data(Array(item.itemClass.name.utf8) + item.reference.bytes))
     }
 
     private static func seconds(_ item: Item, _ attribute: Attribute) -> Double {

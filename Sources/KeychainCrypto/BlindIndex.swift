@@ -15,8 +15,9 @@ package struct BlindIndex: Sendable {
 
     /// HMAC after its key block; copied for each label, which saves two compressions.
     private let keyed: HMAC<SHA256>
-    /// Labels of access groups, which nearly every request needs and of which there are few.
-    private let groups = GroupLabels()
+    /// Labels that many requests share: those of access groups and of first key attributes
+    /// (service or server), of which a program uses few.
+    private let recent = RecentLabels()
 
     package init(key: SecretBytes) {
         keyed = key.withSymmetricKey { HMAC<SHA256>(key: $0) }
@@ -46,8 +47,9 @@ package struct BlindIndex: Sendable {
     package func label(of attribute: Attribute, _ value: AttributeValue, in space: Space) -> Label {
         var input = Self.prefix(.attribute, space)
         Self.append(attribute.rawValue, to: &input)
-        input.append(contentsOf: value.comparisonBytes)
-        return label(input)
+        value.appendComparisonBytes(to: &input)
+        guard attribute == space.itemClass.firstKey else { return label(input) }
+        return recent.label(for: input) { label(input) }
     }
 
     /// The label of what completes an item's primary key beside its two key attributes.
@@ -65,9 +67,9 @@ package struct BlindIndex: Sendable {
     }
 
     package func label(ofAccessGroup name: String, in space: Space) -> Label {
-        groups.label(of: name, in: space) {
-            label(Self.prefix(.accessGroup, space) + Array(name.utf8))
-        }
+        var input = Self.prefix(.accessGroup, space)
+        input.append(contentsOf: name.utf8)
+        return recent.label(for: input) { label(input) }
     }
 
     private func label(_ input: [UInt8]) -> Label {
@@ -98,24 +100,22 @@ package struct BlindIndex: Sendable {
     }
 }
 
-/// Labels of access groups that were made before. Forgets all when it has grown too large.
-private final class GroupLabels: Sendable {
+/// Labels that were made before, by their whole input: as text, two Unicode forms of a name would
+/// be one key. Forgets all when it has grown too large.
+private final class RecentLabels: Sendable {
     private static let limit = 256
+    /// A longer input is a rare one, and is not worth the memory.
+    private static let longestInput = 256
 
-    private struct Key: Hashable {
-        let name: String
-        let space: BlindIndex.Space
-    }
+    private let labels = Mutex<[[UInt8]: Label]>([:])
 
-    private let labels = Mutex<[Key: Label]>([:])
-
-    func label(of name: String, in space: BlindIndex.Space, _ make: () -> Label) -> Label {
-        let key = Key(name: name, space: space)
-        if let label = labels.withLock({ $0[key] }) { return label }
+    func label(for input: [UInt8], _ make: () -> Label) -> Label {
+        guard input.count <= Self.longestInput else { return make() }
+        if let label = labels.withLock({ $0[input] }) { return label }
         let label = make()
         labels.withLock { labels in
             if labels.count >= Self.limit { labels = [:] }
-            labels[key] = label
+            labels[input] = label
         }
         return label
     }

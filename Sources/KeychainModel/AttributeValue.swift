@@ -42,11 +42,26 @@ package enum AttributeValue: Hashable, Sendable {
     /// Text and data of the same bytes are equal; a number equals numbers only. The first byte
     /// tells the two apart. No Unicode normalisation, case counts.
     package var comparisonBytes: [UInt8] {
+        var bytes: [UInt8] = []
+        appendComparisonBytes(to: &bytes)
+        return bytes
+    }
+
+    /// Appends ``comparisonBytes``, without an array of their own.
+    package func appendComparisonBytes(to bytes: inout [UInt8]) {
         switch self {
-        case .string(let text): return [0] + Array(text.utf8)
-        case .data(let data): return [0] + Array(data)
-        case .number(let number): return [1] + bigEndianBytes(UInt64(bitPattern: number))
-        case .date(let seconds): return [2] + bigEndianBytes(seconds.bitPattern)
+        case .string(let text):
+            bytes.append(0)
+            bytes.append(contentsOf: text.utf8)
+        case .data(let data):
+            bytes.append(0)
+            bytes.append(contentsOf: data)
+        case .number(let number):
+            bytes.append(1)
+            bytes.append(contentsOf: bigEndianBytes(UInt64(bitPattern: number)))
+        case .date(let seconds):
+            bytes.append(2)
+            bytes.append(contentsOf: bigEndianBytes(seconds.bitPattern))
         }
     }
 

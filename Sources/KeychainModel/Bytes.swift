@@ -3,15 +3,15 @@
 
 /// Reads fields off the front of some bytes.
 package struct ByteReader {
-    @usableFromInline let source: [UInt8]
-    @usableFromInline package internal(set) var position = 0
+    private let source: [UInt8]
+    package private(set) var position = 0
 
     package init(_ source: [UInt8]) {
         self.source = source
     }
 
     package var isAtEnd: Bool { position == source.count }
-    @usableFromInline package var remainingCount: Int { source.count - position }
+    package var remainingCount: Int { source.count - position }
 
     /// The next `count` bytes. `count` is 0 or more.
     package mutating func bytes(_ count: Int) -> [UInt8]? {
@@ -25,10 +25,15 @@ package struct ByteReader {
         return source[position..<position + count]
     }
 
-    /// The next number, most significant byte first.
-    // Inlinable, since an unspecialized generic costs more than all else in a row's decoding.
-    @inlinable
-    package mutating func number<Number: FixedWidthInteger>() -> Number? {
+    // The next number, most significant byte first. One method a width: other modules call a
+    // generic one unspecialized, which costs more than all else in a row's decoding.
+    package mutating func number() -> UInt8? { fixedWidth() }
+    package mutating func number() -> UInt16? { fixedWidth() }
+    package mutating func number() -> UInt32? { fixedWidth() }
+    package mutating func number() -> UInt64? { fixedWidth() }
+    package mutating func number() -> Int64? { fixedWidth() }
+
+    private mutating func fixedWidth<Number: FixedWidthInteger>() -> Number? {
         let width = Number.bitWidth / 8
         guard width <= remainingCount else { return nil }
         var value: UInt64 = 0
@@ -42,20 +47,28 @@ package struct ByteReader {
 
 /// Appends fields.
 package struct ByteWriter {
-    @usableFromInline package internal(set) var result: [UInt8] = []
+    package private(set) var result: [UInt8] = []
 
     package init(capacity: Int = 0) {
         result.reserveCapacity(capacity)
     }
 
-    @inlinable
+    package mutating func bytes(_ bytes: [UInt8]) {
+        result.append(contentsOf: bytes)
+    }
+
     package mutating func bytes(_ bytes: some Sequence<UInt8>) {
         result.append(contentsOf: bytes)
     }
 
-    /// A number, most significant byte first.
-    @inlinable
-    package mutating func number<Number: FixedWidthInteger>(_ value: Number) {
+    // A number, most significant byte first. One method a width, as in the reader.
+    package mutating func number(_ value: UInt8) { result.append(value) }
+    package mutating func number(_ value: UInt16) { fixedWidth(value) }
+    package mutating func number(_ value: UInt32) { fixedWidth(value) }
+    package mutating func number(_ value: UInt64) { fixedWidth(value) }
+    package mutating func number(_ value: Int64) { fixedWidth(value) }
+
+    private mutating func fixedWidth<Number: FixedWidthInteger>(_ value: Number) {
         let bits = UInt64(truncatingIfNeeded: value)
         var shift = UInt64(Number.bitWidth)
         while shift > 0 {

@@ -94,15 +94,15 @@ package struct ItemRecord: Hashable, Sendable {
             let code: UInt32 = reader.number(), let itemClass = ItemClass(rawValue: code),
             let hasSecret: UInt8 = reader.number(), hasSecret <= 1
         else { return nil }
-        self.init(
-            itemClass: itemClass, attributes: [:], accessGroup: "", isSynchronizable: false,
-            isTombstone: false)
+        var tag: [UInt8]?
         if hasSecret == 1 {
-            guard let tag = reader.bytes(16) else { return nil }
-            secretTag = tag
+            guard let bytes = reader.bytes(16) else { return nil }
+            tag = bytes
         }
         guard let count: UInt16 = reader.number() else { return nil }
-        attributes.reserveCapacity(Int(count))
+        self.init(
+            itemClass: itemClass, attributes: Attributes(minimumCapacity: Int(count)),
+            accessGroup: "", isSynchronizable: false, isTombstone: false, secretTag: tag)
         var previous: UInt32 = 0
         var special = 0
         for _ in 0..<count {
