@@ -1,0 +1,174 @@
+import Foundation
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@Suite(.serialized) struct EnvironmentTests {
+    /// A closed keychain with one item.
+    private func keychain() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        try engine.save("kept", Data("value".utf8))
+        engine.close()
+        return folder
+    }
+
+    private func open(_ folder: TemporaryFolder) throws -> KeychainEngine {
+        try KeychainEngine.open(directory: folder.path, options: .testing)
+    }
+
+    /// A cause, what is done about it, and what the error has to say.
+    struct Cause: CustomTestStringConvertible, Sendable {
+        let name: String
+        let status: Status
+        let words: String
+        let bring: @Sendable (TemporaryFolder) throws -> Void
+        let take: @Sendable (TemporaryFolder) throws -> Void
+
+        var testDescription: String { name }
+
+        /// A file with other content, which goes again.
+        static func replaced(
+            _ file: String, by content: Data?, _ name: String, _ status: Status, _ words: String
+        ) -> Cause {
+            Cause(
+                name: name, status: status, words: words,
+                bring: { folder in
+                    try FileManager.default.moveItem(
+                        atPath: folder.path + "/" + file,
+                        toPath: folder.path + "/../aside-"
+                            + URL(filePath: folder.path).lastPathComponent)
+                    if let content { try folder.put(content, file) }
+                },
+                take: { folder in
+                    try? FileManager.default.removeItem(atPath: folder.path + "/" + file)
+                    try FileManager.default.moveItem(
+                        atPath: folder.path + "/../aside-"
+                            + URL(filePath: folder.path).lastPathComponent,
+                        toPath: folder.path + "/" + file)
+                })
+        }
+
+        static func mode(_ file: String, _ mode: Int, _ usual: Int, _ words: String) -> Cause {
+            Cause(
+                name: "\(file.isEmpty ? "folder" : file) with mode \(String(mode, radix: 8))",
+                status: .notAvailable, words: words,
+                bring: { folder in
+                    try FileManager.default.setAttributes(
+                        [.posixPermissions: mode], ofItemAtPath: folder.path + "/" + file)
+                },
+                take: { folder in
+                    try FileManager.default.setAttributes(
+                        [.posixPermissions: usual], ofItemAtPath: folder.path + "/" + file)
+                })
+        }
+
+        static let all: [Cause] = [
+            mode("", 0o755, 0o700, "chmod 700"),
+            mode("device.key", 0o644, 0o600, "chmod 600"),
+            mode("keychain.db", 0o640, 0o600, "chmod 600"),
+            replaced(
+                "keychain.db", by: Data("Dear diary".utf8), "text in place of the database",
+                .notAvailable, "keychainctl recover"),
+            replaced(
+                "keychain.db", by: Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }),
+                "garbage in place of the database", .notAvailable, "keychainctl recover"),
+            replaced(
+                "keychain.db", by: Data(), "an empty file in place of the database", .notAvailable,
+                "keychainctl recover"),
+            replaced(
+                "keychain.db", by: nil, "no database", .notAvailable, "keychain.db is missing"),
+            replaced(
+                "device.key", by: nil, "no device key", .invalidKeychain, "restore it from a backup"
+            ),
+            replaced(
+                "device.key", by: Data(count: 144), "zeros in place of the device key",
+                .invalidKeychain, "from a backup"),
+        ]
+    }
+
+    @Test(arguments: Cause.all)
+    func `a keychain in a bad place gives a clear error and stays as it is`(cause: Cause) throws {
+        let folder = try keychain()
+        try cause.bring(folder)
+        let before = try folder.contents()
+        for _ in 0..<2 {
+            let failure = try #require(failure { try open(folder).close() })
+            #expect(failure.status == cause.status)
+            #expect(failure.reason.contains(cause.words), "\(failure.reason)")
+        }
+        #expect(try folder.contents() == before)
+        try cause.take(folder)
+        let engine = try open(folder)
+        #expect(try engine.load("kept") == Data("value".utf8))
+        engine.close()
+    }
+
+    @Test func `a newer format is refused and left alone`() throws {
+        let folder = try keychain()
+        let original = try #require(try folder.contents()["keychain.db"])
+        var content = original
+        // user_version stands big-endian at offset 60; the page's checksum is made anew.
+        content[63] = 2
+        try folder.put(PageSeal.seal(content), "keychain.db")
+        let before = try folder.contents()
+        let refusal = try #require(failure { try open(folder).close() })
+        #expect(refusal.status == .wrongVersion)
+        #expect(refusal.reason.contains("Update swift-keychain"))
+        #expect(try folder.contents() == before)
+    }
+
+    @Test func `a missing keybag file comes back from the database`() throws {
+        let folder = try keychain()
+        let keybag = try #require(try folder.contents()["keybag"])
+        try FileManager.default.removeItem(atPath: folder.path + "/keybag")
+        let engine = try open(folder)
+        #expect(try engine.load("kept") == Data("value".utf8))
+        engine.close()
+        #expect(try folder.contents()["keybag"] == keybag)
+    }
+
+    @Test func `the device key of another keychain opens nothing and changes nothing`() throws {
+        let folder = try keychain()
+        let other = try keychain()
+        try folder.put(try #require(try other.contents()["device.key"]), "device.key")
+        let before = try folder.contents()
+        #expect(failure { try open(folder).close() }?.status == .invalidKeychain)
+        #expect(try folder.contents() == before)
+    }
+
+    @Test func `a full disk gives an error and keeps what was acknowledged`() throws {
+        let folder = try TemporaryFolder()
+        let child = try Child("fill", folder.path, "\(600_000)")
+        let all = child.lines()
+        let last = try #require(all.last)
+        let lines = all.dropLast()
+        #expect(child.endedWell)
+        let status = Status(rawValue: try #require(Int32(last.split(separator: " ").last ?? "")))
+        #expect([.diskFull, .ioError].contains(status), "\(last)")
+        #expect(lines.count > 10)
+        let engine = try open(folder)
+        for account in lines {
+            #expect(try engine.load(account) == Data(repeating: 7, count: 3000))
+        }
+        #expect(try engine.check().isSound)
+        // There is room again.
+        try engine.save("afterwards", Data([1]))
+        engine.close()
+        print("disk full: \(lines.count) acknowledged writes, 0 lost, status \(status.rawValue)")
+    }
+
+    @Test(arguments: [
+        Data(), Data((0...255).map { UInt8($0) }), Data("a\nb\0c\r\n\n".utf8),
+        Data(repeating: 0x5A, count: 20 << 20),
+    ])
+    func `bytes in are bytes out`(value: Data) throws {
+        let folder = try keychain()
+        let engine = try open(folder)
+        try engine.save("value", value)
+        engine.close()
+        let again = try open(folder)
+        #expect(try again.load("value") == value)
+        again.close()
+    }
+}

@@ -1,0 +1,219 @@
+// FuzzTests: every parser of bytes from outside, given inputs near valid ones.
+//   (1) The inputs follow from a fixed seed, so a failure can be repeated.
+//   (2) No input may trap; what is taken must encode again to the same bytes.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainServices
+import KeychainStore
+import Testing
+
+/// splitmix64: repeatable, and good enough to choose where to change an input.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+/// A parser with valid inputs to start from.
+struct FuzzTarget: CustomTestStringConvertible, Sendable {
+    let name: String
+    let rounds: Int
+    let corpus: @Sendable () throws -> [[UInt8]]
+    /// Gives what the input encodes to again, if it is taken and there is one encoding.
+    let parse: @Sendable ([UInt8]) -> [UInt8]?
+
+    var testDescription: String { name }
+
+    private static let key = SecretBytes(copying: (0..<32).map { UInt8($0) })
+    private static let authenticator = StoreAuthenticator(key: key)
+
+    private static var records: [[UInt8]] {
+        [
+            ItemRecord(
+                itemClass: .genericPassword,
+                attributes: [
+                    .service: .string("s"), .account: .data(Data([1, 2])), .type: .number(7),
+                    .creationDate: .date(1),
+                ], accessGroup: "g", isSynchronizable: true, isTombstone: false,
+                secretTag: [UInt8](repeating: 9, count: 16)),
+            ItemRecord(
+                itemClass: .internetPassword, attributes: [.port: .number(443)],
+                accessGroup: "", isSynchronizable: false, isTombstone: true),
+        ].map { $0.encoded() }
+    }
+
+    static let all: [FuzzTarget] = [
+        FuzzTarget(
+            name: "keybag", rounds: 30_000,
+            corpus: {
+                let bare = KeyHierarchy.create(deviceKey: key)
+                let guarded = try bare.settingPasscode(
+                    key, cost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1))
+                return [bare.encoded, guarded.encoded]
+            },
+            parse: { bytes in
+                guard let keybag = try? Keybag.parse(bytes) else { return nil }
+                // The tag is not part of the body; it is taken over as it is.
+                return keybag.encoded(with: authenticator).dropLast(32) + bytes.suffix(32)
+            }),
+        FuzzTarget(
+            name: "device key", rounds: 5_000,
+            corpus: { [DeviceKeyFile.encode(key).plainBytes] },
+            parse: { bytes in
+                _ = try? DeviceKeyFile.decode(SecretBytes(copying: bytes))
+                return nil
+            }),
+        FuzzTarget(
+            name: "header", rounds: 30_000,
+            corpus: {
+                [
+                    StoreHeader(keychainID: [UInt8](repeating: 3, count: 16), keybagGeneration: 1)
+                        .encoded(with: authenticator)
+                ]
+            },
+            parse: { bytes in
+                StoreHeader(bytes, authenticator: authenticator)?.encoded(with: authenticator)
+            }),
+        FuzzTarget(
+            name: "item record", rounds: 60_000, corpus: { records },
+            parse: { ItemRecord(decoding: $0)?.encoded() }),
+        FuzzTarget(
+            name: "entitlements", rounds: 3_000,
+            corpus: {
+                [
+                    Array(
+                        """
+                        <?xml version="1.0" encoding="UTF-8"?>
+                        <plist version="1.0"><dict>
+                        <key>application-identifier</key><string>$(AppIdentifierPrefix)app</string>
+                        <key>keychain-access-groups</key><array><string>a</string></array>
+                        </dict></plist>
+                        """.utf8)
+                ]
+            },
+            parse: { bytes in
+                _ = try? Entitlements(propertyList: Data(bytes), name: "fuzz")
+                return nil
+            }),
+        FuzzTarget(
+            name: "damaged database", rounds: 60,
+            corpus: {
+                let folder = try TemporaryFolder()
+                let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+                for number in 0..<20 {
+                    try engine.save("item \(number)", Data(count: number * 400))
+                }
+                defer { engine.close() }
+                return try ["keychain.db", "keychain.db-wal"].compactMap {
+                    try folder.contents()[$0].map { [UInt8]($0) }
+                }
+            },
+            parse: { bytes in
+                for salvage in [
+                    RowSalvage(database: MemorySource(bytes), wal: nil),
+                    RowSalvage(database: MemorySource([]), wal: MemorySource(bytes)),
+                ] {
+                    salvage.forEachRow { _ in }
+                    _ = salvage.keybags()
+                }
+                _ = HeaderScan.headers(in: [MemorySource(bytes)], authenticator: authenticator)
+                return nil
+            }),
+        FuzzTarget(
+            name: "SecItem dictionaries", rounds: 20_000,
+            corpus: { [Array("svceacctr_Datam_Limit".utf8)] },
+            parse: { bytes in
+                // Keys and values are pieces of the input; whatever comes of it is a status.
+                var query: [String: Any] = ["class": bytes.count % 3 == 0 ? "inet" : "genp"]
+                for start in stride(from: 0, to: bytes.count, by: 5) {
+                    let piece = bytes[start..<min(start + 4 + Int(bytes[start]) % 3, bytes.count)]
+                    let name = String(decoding: piece, as: UTF8.self)
+                    let values: [Any] = [
+                        name, Data(piece), Int(piece.first ?? 0), true, Date(), NSNull(), [name],
+                    ]
+                    query[name] = values[Int(piece.last ?? 0) % values.count]
+                }
+                let nothing = KeychainConnection(service: NoKeychain(), caller: caller)
+                KeychainServicesContext.$connection.withValue(nothing) {
+                    _ = SecItemUpdate(query as CFDictionary, query as CFDictionary)
+                    _ = SecItemCopyMatching(query as CFDictionary, nil)
+                    _ = SecItemAdd(query as CFDictionary, nil)
+                    _ = SecItemDelete(query as CFDictionary)
+                }
+                return nil
+            }),
+    ]
+}
+
+/// A keychain that holds nothing and takes nothing: only the reading of requests is of interest.
+private struct NoKeychain: KeychainService {
+    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
+        throw .duplicateItem
+    }
+
+    func find(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        throw .itemNotFound
+    }
+
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw .itemNotFound
+    }
+
+    func delete(
+        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw .itemNotFound
+    }
+}
+
+@Suite struct FuzzTests {
+    @Test(arguments: FuzzTarget.all)
+    func `no input traps, and what is taken has one encoding`(target: FuzzTarget) throws {
+        let corpus = try target.corpus()
+        try #require(!corpus.isEmpty)
+        var random = SeededGenerator(seed: 20_260_101)
+        var taken = 0
+        for seed in corpus {
+            if let again = target.parse(seed) { #expect(again == seed) }
+        }
+        for _ in 0..<target.rounds {
+            let input = Self.mutated(corpus.randomElement(using: &random) ?? [], &random)
+            guard let again = target.parse(input) else { continue }
+            taken += 1
+            #expect(again == input)
+        }
+        print("fuzz \(target.name): \(target.rounds) inputs, \(taken) taken, 0 traps")
+    }
+
+    private static func mutated(_ input: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+        var bytes = input
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            guard !bytes.isEmpty else { return [UInt8.random(in: 0...255, using: &random)] }
+            let place = Int.random(in: bytes.indices, using: &random)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: bytes[place] ^= 1 << UInt8.random(in: 0...7, using: &random)
+            case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
+            case 2: bytes[place] = [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &random) ?? 0
+            case 3: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+            case 4: bytes.remove(at: place)
+            default: bytes.removeLast(Int.random(in: 0...min(bytes.count, 9), using: &random))
+            }
+        }
+        return bytes
+    }
+}
