@@ -100,7 +100,9 @@ import Testing
             if !missing.isEmpty { #expect(!report.isComplete, "\(file) \(offset)") }
             lostItems += missing.count
             for number in itemCount..<itemCount + 20 {
-                #expect(try rebuilt.load("item \(number)") == nil, "a deleted item came back")
+                let loaded = try rebuilt.load("item \(number)")
+                // Only a report that says so may be about items that were deleted.
+                #expect(loaded == nil || !report.isVerified, "a deleted item came back")
             }
             #expect(try rebuilt.check().isSound)
             rebuilt.close()
