@@ -75,7 +75,7 @@ struct RootCommand: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     StatusCommand.self, PasscodeCommand.self, CheckCommand.self,
-                    RecoverCommand.self, DoctorCommand.self,
+                    RecoverCommand.self, DoctorCommand.self, RestoreCommand.self,
                 ]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])

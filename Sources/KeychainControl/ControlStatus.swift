@@ -1,9 +1,7 @@
 // ControlStatus: what the process ends with, and what each failure of a keychain becomes.
 // The numbers are documented in Documentation/keychainctl.md; none is ever given another meaning.
 
-import KeychainEngine
 package import KeychainModel
-import KeychainStore
 
 package enum ControlStatus: Int32, CaseIterable, Sendable {
     case success = 0
@@ -82,36 +80,12 @@ extension ControlFailure {
                     + "moves it out of the way; saving it anew replaces it.")
         case .decode, .invalidKeychain:
             self.init(.damaged, failure.reason)
-        case .notAvailable where failure.isOfDamagedStore:
+        case .notAvailable where failure.cause == .damage:
             self.init(.damaged, failure.reason)
-        case .notAvailable where Self.isDenied(failure):
+        case .notAvailable where failure.cause == .permission:
             self.init(.denied, failure.reason)
         default:
             self.init(.failure, failure.reason)
         }
-    }
-
-    /// One status stands for a folder that is closed to us and for one that is busy. The
-    /// folder itself tells which.
-    private static func isDenied(_ failure: KeychainFailure) -> Bool {
-        guard let folder = try? KeychainFolder.location() else { return false }
-        do {
-            let folder = StoreFolder(path: folder.directory)
-            try folder.checkFolder()
-            for file in StoreFolder.File.allCases { try folder.check(file) }
-            return false
-        } catch {
-            return error.status == .notAvailable
-        }
-    }
-}
-
-extension KeychainFailure {
-    /// Whether this is what ``damagedStore(_:)`` makes.
-    var isOfDamagedStore: Bool {
-        let mark = "\u{0}"
-        let frame = KeychainFailure.damagedStore(mark).reason.split(separator: mark)
-        guard status == .notAvailable, frame.count == 2 else { return false }
-        return reason.hasPrefix(frame[0]) && reason.hasSuffix(frame[1])
     }
 }

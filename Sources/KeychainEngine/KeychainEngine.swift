@@ -110,8 +110,7 @@ package final class KeychainEngine: KeychainService {
             case .staleKeybag: try reloadKeybag()
             }
         }
-        throw KeychainFailure(
-            .notAvailable, "Another process keeps changing the passcode. Try again.")
+        throw .busy("Another process keeps changing the passcode. Try again.")
     }
 
     func reloadKeybag() throws(KeychainFailure) {

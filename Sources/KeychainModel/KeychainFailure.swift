@@ -8,12 +8,28 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package let status: Status
     /// What happened and what to do next, in a sentence or two.
     package let reason: String
+    /// Tells apart what one status stands for.
+    package let cause: Cause
     /// The persistent reference of the item the failure is about, where there is one.
     package let item: ItemReference?
 
-    package init(_ status: Status, _ reason: String, item: ItemReference? = nil) {
+    package enum Cause: Hashable, Sendable {
+        /// Bytes are not what was written, or they are missing.
+        case damage
+        /// Files belong to somebody else, or are open to others.
+        case permission
+        /// Another process uses the keychain; a later attempt can succeed.
+        case contention
+        /// What the status says.
+        case other
+    }
+
+    package init(
+        _ status: Status, _ reason: String, cause: Cause = .other, item: ItemReference? = nil
+    ) {
         self.status = status
         self.reason = reason
+        self.cause = cause
         self.item = item
     }
 
@@ -48,7 +64,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             .decode,
             "The item \(item) is damaged. Nothing was deleted. "
                 + "Run `keychainctl check` to set it aside.",
-            item: item)
+            cause: .damage, item: item)
     }
 
     /// The structure of the store can't be trusted, so that an absent item can't be told
@@ -58,6 +74,24 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             .notAvailable,
             "The keychain is damaged: \(what). Nothing was changed. Run `keychainctl recover`: "
                 + "it rebuilds the keychain from every item that is whole and keeps the "
-                + "damaged file.")
+                + "damaged file.", cause: .damage)
+    }
+
+    /// There is nothing that could be recovered.
+    package static func missingDatabase(in folder: String) -> KeychainFailure {
+        KeychainFailure(
+            .notAvailable,
+            "keychain.db is missing from \(folder). Restore it from a backup, or move the folder "
+                + "away to begin anew. Nothing was changed.", cause: .damage)
+    }
+
+    /// The file or folder is not this user's alone.
+    package static func notPermitted(_ reason: String) -> KeychainFailure {
+        KeychainFailure(.notAvailable, reason, cause: .permission)
+    }
+
+    /// Another process is in the way.
+    package static func busy(_ reason: String) -> KeychainFailure {
+        KeychainFailure(.notAvailable, reason, cause: .contention)
     }
 }

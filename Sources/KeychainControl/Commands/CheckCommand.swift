@@ -51,7 +51,8 @@ struct CheckCommand: ParsableCommand {
         let count = counted(report.damagedItems.count, "damaged item")
         if report.setAsideCount == report.damagedItems.count {
             return ControlFailure(
-                .damaged, "\(count) set aside. `keychainctl doctor` lists what is kept.")
+                .damaged, "\(count) set aside. `keychainctl doctor` lists them, `keychainctl restore` tries to "
+                    + "mend them.")
         }
         return ControlFailure(
             .damaged,

@@ -12,7 +12,8 @@ struct RecoverCommand: ParsableCommand {
         abstract: "Rebuilds a damaged keychain from every item that is whole.",
         discussion: """
             The former files are kept in a folder beside the new ones; none is deleted or \
-            written over. No other program may use the keychain meanwhile. Where a passcode is \
+            written over. Items that are not whole are set aside in the new keychain, as \
+            `keychainctl doctor` lists them. No other program may use the keychain meanwhile. Where a passcode is \
             set it is needed, since a locked item can't be told from a damaged one.
             """)
 
@@ -32,7 +33,8 @@ struct RecoverCommand: ParsableCommand {
         guard report.isComplete else {
             throw ControlFailure(
                 .damaged,
-                "Not every item came back. The damaged files are kept; a backup may hold the rest.")
+                "Not every item came back. `keychainctl restore` tries to mend what was set aside; "
+                    + "a backup may hold the rest. The damaged files are kept.")
         }
     }
 
@@ -66,7 +68,8 @@ struct RecoverCommand: ParsableCommand {
             report.expectedCount.map { "\(report.itemCount) of \(counted($0, "item"))" }
             ?? counted(report.itemCount, "item")
         var lines = ["Recovered \(recovered)."]
-        lines += report.damagedItems.map { "Not whole: \($0)" }
+        lines += report.damagedItems.map { "Set aside, not whole: \($0)" }
+        lines += report.doubtfulItems.map { "Set aside, perhaps deleted earlier: \($0)" }
         lines.append("The former files are in \(printable(report.damagedDirectory)).")
         return lines.joined(separator: "\n")
     }
@@ -77,6 +80,7 @@ struct RecoverCommand: ParsableCommand {
             ("items", .count(report.itemCount)),
             ("expectedItems", report.expectedCount.map { .count($0) } ?? .null),
             ("notWhole", .array(report.damagedItems.map { .string($0.description) })),
+            ("doubtful", .array(report.doubtfulItems.map { .string($0.description) })),
             ("damagedDirectory", .string(report.damagedDirectory)),
         ])
     }

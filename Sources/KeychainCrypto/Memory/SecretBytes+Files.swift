@@ -8,14 +8,16 @@ package struct ReadFailure: Error {}
 extension SecretBytes {
     /// Reads to the end of the file, `limit` bytes at the most.
     ///
-    /// - Throws: ``ReadFailure`` also when there is more.
+    /// - Throws: ``ReadFailure`` also when there is more, or a file grew meanwhile.
     package convenience init(
         readingFrom descriptor: Int32, atMost limit: Int
     ) throws(ReadFailure) {
+        // A small file needs no buffer of the limit's size: locking memory takes time.
+        let expected = Self.byteCount(ofFile: descriptor).map { min($0, limit) } ?? limit
         // SAFETY: nothing is written here; the block is zero.
-        let buffer = unsafe SecretBytes(byteCount: limit + 1) { _ in }
+        let buffer = unsafe SecretBytes(byteCount: expected + 1) { _ in }
         let count = try buffer.fill(from: descriptor)
-        guard count <= limit else {
+        guard count <= expected else {
             errno = EFBIG
             throw ReadFailure()
         }
@@ -25,6 +27,16 @@ extension SecretBytes {
                 unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
             }
         }
+    }
+
+    /// nil for what has no size, such as a pipe.
+    private static func byteCount(ofFile descriptor: Int32) -> Int? {
+        var status = stat()
+        // SAFETY: the structure is filled within the call.
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return Int(status.st_size)
     }
 
     /// Only for a buffer that nobody else has seen.

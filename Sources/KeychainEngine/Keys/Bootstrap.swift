@@ -17,7 +17,7 @@ enum Bootstrap {
             return
         }
         guard !hasKeybag else {
-            throw .damagedStore("keychain.db is missing from \(folder.path)")
+            throw .missingDatabase(in: folder.path)
         }
         let deviceKey: SecretBytes
         if let existing = try folder.read(.deviceKey) {

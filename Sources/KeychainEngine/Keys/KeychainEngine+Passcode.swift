@@ -79,8 +79,7 @@ extension KeychainEngine {
             return count
         }
         guard case .done(let count) = outcome else {
-            throw KeychainFailure(
-                .notAvailable, "Another process changed the passcode meanwhile. Try again.")
+            throw .busy("Another process changed the passcode meanwhile. Try again.")
         }
         try? store.folder.write(SecretBytes(copying: bytes), to: .keybag)
         store.emptyLog()

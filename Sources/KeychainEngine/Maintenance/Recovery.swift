@@ -4,8 +4,10 @@
 //   (2) The new database is complete and synchronized before the old one is moved. An
 //       interrupted recovery leaves the old files, or a finished new database that the next
 //       recovery puts in place.
-//   (3) Only rows of the last commit whose tags verify come back; an older state of an item is
+//   (3) Only rows of the last commit whose tags verify become items; an older state of an item is
 //       never taken for the present one.
+//   (4) A row that is damaged, or that may have been deleted, is set aside in the new database: a
+//       search for it is answered with damage, not with "not found", and it can be restored.
 
 import Foundation
 package import KeychainCrypto
@@ -18,10 +20,12 @@ package struct RecoveryReport: Hashable, Sendable {
     package var itemCount = 0
     /// How many there should be, by the newest header found; nil where there is none.
     package var expectedCount: Int?
-    /// Rows that were found and whose bytes are not whole, by reference where it could be read.
+    /// Rows that are set aside because their bytes are not whole.
     package var damagedItems: [ItemReference] = []
-    /// Whether the items that came back, with the damaged ones, are exactly those that a header
-    /// vouches for. Otherwise some can be missing, and some that were deleted can be among them.
+    /// Rows that are set aside because no header tells whether they are items or were deleted.
+    package var doubtfulItems: [ItemReference] = []
+    /// Whether the items that came back, with a damaged one, are exactly those that a header
+    /// vouches for. Otherwise some can be missing.
     package var isVerified = false
     /// The folder with the damaged files.
     package var damagedDirectory = ""

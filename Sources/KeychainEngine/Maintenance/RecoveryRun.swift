@@ -24,7 +24,7 @@ struct Recovery {
         deviceKey: SecretBytes, passcode: SecretBytes?, _ progress: (Int) -> Void
     ) throws(KeychainFailure) {
         guard folder.exists(.database) || folder.exists(.writeAheadLog) else {
-            throw .damagedStore("there is no database in \(folder.path) to recover from")
+            throw .missingDatabase(in: folder.path)
         }
         let sources = try openFiles()
         let salvage = RowSalvage(database: sources.database, wal: sources.log)
@@ -48,12 +48,11 @@ struct Recovery {
         defer { file.close() }
         let store = try Store(
             file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
-        let copied = try copyRows(of: salvage, to: store, ring, progress)
-        try settle(
-            copied,
-            HeaderScan.headers(
-                in: [sources.database] + (sources.log.map { [$0] } ?? []),
-                authenticator: authenticator), in: store, ring.keybagGeneration)
+        var findings = try copyRows(of: salvage, to: store, ring, progress)
+        let headers = HeaderScan.headers(
+            in: [sources.database] + (sources.log.map { [$0] } ?? []),
+            authenticator: authenticator)
+        try place(&findings, headers, in: store, ring.keybagGeneration)
         store.emptyLog()
         keybag = hierarchy.encoded
     }
@@ -91,121 +90,113 @@ struct Recovery {
         }
     }
 
-    /// What was found, as far as the digest needs it.
-    private struct CopiedRows {
+    /// What the damaged files hold beside the rows that are copied at once.
+    private struct Findings {
+        /// What the copied rows add to the digest.
         var digest = StoreDigest.zero
         /// Whole rows that no cell leads to: each is an item, or the remains of a deleted one.
-        var doubtful: [(reference: ItemReference, contribution: StoreDigest)] = []
-        /// What damaged rows add to the digest, if the damage is elsewhere than in their tags.
-        var damaged: [StoreDigest] = []
+        var doubtful: [SealedRow] = []
+        /// Rows whose tags don't verify, the first of each reference.
+        var damaged: [SealedRow] = []
+        /// Rows that were set aside before.
+        var setAside: [SealedRow] = []
     }
 
     private mutating func copyRows(
         of salvage: RowSalvage, to store: Store, _ ring: KeyRing, _ progress: (Int) -> Void
-    ) throws(KeychainFailure) -> CopiedRows {
-        var copied = CopiedRows()
-        var whole: Set<ItemReference> = []
-        var broken: [ItemReference: StoreDigest] = [:]
+    ) throws(KeychainFailure) -> Findings {
+        var findings = Findings()
+        var copied: Set<ItemReference> = []
+        var doubtful: Set<ItemReference> = []
+        var damaged: [ItemReference: SealedRow] = [:]
         var batch: [SealedRow] = []
         let keybagGeneration = ring.keybagGeneration
         func flush() throws(KeychainFailure) {
             guard !batch.isEmpty else { return }
-            // Rows come by page; within a batch the order of addition is put back.
-            batch.sort { $0.id < $1.id }
-            _ = try store.write(keybagGeneration: keybagGeneration) {
-                transaction throws(KeychainFailure) in
-                for row in batch where try transaction.row(under: row.labels) == nil {
-                    try transaction.insert(row, keepingID: true)
-                }
-            }
+            try Self.insert(batch, in: store, keybagGeneration)
             batch = []
-            progress(whole.count)
+            progress(copied.count)
         }
         var failure: KeychainFailure?
         salvage.forEachRow { candidate in
-            guard failure == nil, candidate.isCurrent, candidate.leadingColumnCount != 3,
-                let row = SealedRow(candidate), !whole.contains(row.reference)
-            else { return }
-            guard Self.isWhole(row, store, ring) else {
-                broken[row.reference] = row.contribution(store.authenticator)
+            guard failure == nil, candidate.isCurrent, let row = SealedRow(candidate) else {
                 return
             }
-            whole.insert(row.reference)
-            batch.append(row)
-            let contribution = row.contribution(store.authenticator)
-            copied.digest = copied.digest + contribution
-            if candidate.evidence != .cell {
-                copied.doubtful.append((row.reference, contribution))
+            guard candidate.leadingColumnCount != 3 else {
+                if candidate.evidence == .cell { findings.setAside.append(row) }
+                return
             }
+            guard !copied.contains(row.reference) else { return }
+            guard Self.isWhole(row, store, ring) else {
+                if damaged[row.reference] == nil { damaged[row.reference] = row }
+                return
+            }
+            guard candidate.evidence == .cell else {
+                if doubtful.insert(row.reference).inserted { findings.doubtful.append(row) }
+                return
+            }
+            copied.insert(row.reference)
+            batch.append(row)
+            findings.digest = findings.digest + row.contribution(store.authenticator)
             guard batch.count >= 1000 else { return }
             do throws(KeychainFailure) { try flush() } catch { failure = error }
         }
         if let failure { throw failure }
         try flush()
-        report.itemCount = whole.count
-        for reference in whole { broken[reference] = nil }
-        report.damagedItems = broken.keys.sorted { $0.description < $1.description }
-        copied.damaged = Array(broken.values)
-        return copied
+        report.itemCount = copied.count
+        findings.doubtful.removeAll { copied.contains($0.reference) }
+        doubtful.subtract(copied)
+        findings.damaged = damaged.values.filter {
+            !copied.contains($0.reference) && !doubtful.contains($0.reference)
+        }
+        return findings
     }
 
-    // MARK: Holding the rows against a header
-
-    /// Finds the header that the rows make up, and takes out again those that it doesn't know.
-    ///
-    /// A page whose structure is damaged can give remains of deleted items too. The digest of a
-    /// header tells them apart: without them, and with what damaged rows added, it comes out.
-    private mutating func settle(
-        _ copied: CopiedRows, _ headers: [StoreHeader], in store: Store, _ keybagGeneration: UInt64
+    private static func insert(
+        _ rows: [SealedRow], in store: Store, _ keybagGeneration: UInt64
     ) throws(KeychainFailure) {
-        report.expectedCount = headers.first.map { Int(clamping: $0.itemCount) }
-        // One of a transaction that did not end may be ahead of the last commit.
-        for header in headers.prefix(3) {
-            guard let remains = Self.remains(in: copied, beyond: header.digest) else { continue }
-            report.isVerified = true
-            report.expectedCount = Int(clamping: header.itemCount)
-            guard !remains.isEmpty else { return }
-            _ = try store.write(keybagGeneration: keybagGeneration) {
-                transaction throws(KeychainFailure) in
-                for reference in remains {
-                    let search = RowSearch(
-                        ItemQuery(itemClass: .genericPassword, reference: reference),
-                        visibleTo: AccessGroups([AccessGroups.wildcard]), index: store.index)
-                    for case .row(let row) in try transaction.rows(search, includesSecret: false) {
-                        try transaction.delete(row)
-                    }
-                }
+        _ = try store.write(keybagGeneration: keybagGeneration) {
+            transaction throws(KeychainFailure) in
+            // Rows come by page; within a batch the order of addition is put back.
+            for row in rows.sorted(by: { $0.id < $1.id })
+            where try transaction.row(under: row.labels) == nil {
+                try transaction.insert(row, keepingID: true)
             }
-            report.itemCount -= remains.count
-            return
         }
     }
 
-    /// The doubtful rows, four at the most, without which the digest comes out; nil if it doesn't.
-    private static func remains(
-        in copied: CopiedRows, beyond digest: StoreDigest
-    ) -> [ItemReference]? {
-        let doubtful = Array(copied.doubtful.prefix(200))
-        // Sums of none, one or two; two of those make up to four.
-        var sums: [StoreDigest: [ItemReference]] = [.zero: []]
-        for (index, first) in doubtful.enumerated() {
-            sums[first.contribution] = [first.reference]
-            for second in doubtful.dropFirst(index + 1) {
-                sums[first.contribution + second.contribution] = [
-                    first.reference, second.reference,
-                ]
+    // MARK: Deciding what is an item
+
+    /// Gives each row that was not copied its place: among the items, or set aside.
+    private mutating func place(
+        _ findings: inout Findings, _ headers: [StoreHeader], in store: Store,
+        _ keybagGeneration: UInt64
+    ) throws(KeychainFailure) {
+        let settlement = Settlement(
+            headers: headers, copied: (report.itemCount, findings.digest),
+            doubtful: findings.doubtful.map { $0.contribution(store.authenticator) },
+            damaged: findings.damaged.map { $0.contribution(store.authenticator) })
+        report.isVerified = settlement.isVerified
+        report.expectedCount = settlement.expectedCount
+        let items = settlement.items.map { findings.doubtful[$0] }
+        try Self.insert(items, in: store, keybagGeneration)
+        report.itemCount += items.count
+        let damaged = settlement.damaged.map { findings.damaged[$0] }
+        let doubtful = settlement.undecided.map { findings.doubtful[$0] }
+        report.damagedItems = damaged.map(\.reference).sorted { $0.description < $1.description }
+        report.doubtfulItems = doubtful.map(\.reference).sorted { $0.description < $1.description }
+        let aside =
+            findings.setAside.map { ($0, "set aside before a recovery") }
+            + damaged.map { ($0, "found damaged by a recovery") }
+            + doubtful.map { ($0, "found whole by a recovery; it may have been deleted") }
+        guard !aside.isEmpty else { return }
+        let moment = options.now()
+        _ = try store.write(keybagGeneration: keybagGeneration) {
+            transaction throws(KeychainFailure) in
+            for (row, reason) in aside {
+                try transaction.addSetAside(row, reason: reason, at: moment)
             }
         }
-        for damaged in [StoreDigest.zero] + copied.damaged.prefix(16) {
-            let surplus = copied.digest + damaged - digest
-            for (sum, references) in sums {
-                guard let others = sums[surplus - sum],
-                    Set(others).isDisjoint(with: references)
-                else { continue }
-                return references + others
-            }
-        }
-        return nil
     }
 
     private static func isWhole(_ row: SealedRow, _ store: Store, _ ring: KeyRing) -> Bool {

@@ -35,13 +35,11 @@ enum StoreFailure {
             KeychainFailure(.ioError, "Reading or writing the keychain failed (\(detail)).")
         case SQLITE_NOMEM: KeychainFailure(.allocate, "Out of memory.")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
-            KeychainFailure(
-                .notAvailable,
+            .notPermitted(
                 "The keychain can't be opened. Check who owns its folder and may write there "
                     + "(\(detail)).")
         case SQLITE_BUSY, SQLITE_LOCKED:
-            KeychainFailure(
-                .notAvailable,
+            .busy(
                 "Another process kept the keychain busy for too long. Nothing was changed. "
                     + "Try again.")
         case SQLITE_TOOBIG:

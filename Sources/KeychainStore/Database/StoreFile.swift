@@ -18,7 +18,7 @@ package struct StoreFile: Sendable {
             try folder.check(file)
         }
         guard folder.exists(.database) else {
-            throw .damagedStore("keychain.db is missing from \(folder.path)")
+            throw .missingDatabase(in: folder.path)
         }
         guard folder.byteCount(of: .database) > 0 else {
             throw .damagedStore("keychain.db is empty")

@@ -56,6 +56,22 @@ package struct StoreTransaction {
         return found
     }
 
+    /// The row of a reference.
+    package func row(withReference reference: ItemReference) throws(KeychainFailure) -> Store.Found?
+    {
+        var found: Store.Found?
+        try run {
+            try Store.visit(
+                database, "SELECT id, \(StoreSchema.rowColumns) FROM items WHERE uuid = ?",
+                [reference.value], includesSecret: false
+            ) { row in
+                found = row
+                return false
+            }
+        }
+        return found
+    }
+
     // MARK: Changing
 
     /// Adds a row, whose primary key is free; with `keepingID` under its own `id`, where that is
@@ -124,6 +140,20 @@ package struct StoreTransaction {
         header.setAsideCount += 1
         // What the row contributed can't be told from its damaged bytes.
         try recomputeDigest()
+    }
+
+    /// Keeps a row that was found elsewhere among those that are set aside.
+    package mutating func addSetAside(
+        _ row: SealedRow, reason: String, at moment: Double
+    ) throws(KeychainFailure) {
+        try run {
+            try execute(
+                "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
+                    + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [moment, reason] + row.columnValues)
+        }
+        header.setAsideCount += 1
+        isChanged = true
     }
 
     private mutating func recomputeDigest() throws(KeychainFailure) {

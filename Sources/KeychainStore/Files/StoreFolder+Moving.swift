@@ -35,8 +35,7 @@ extension StoreFolder {
         }
         guard flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 else {
             close(descriptor)
-            throw KeychainFailure(
-                .notAvailable,
+            throw .busy(
                 exclusive
                     ? "Other processes use this keychain. End them and try again."
                     : "This keychain is being recovered. Try again when that has ended.")

@@ -51,16 +51,14 @@ package struct StoreFolder: Hashable, Sendable {
             throw Self.failure("open the folder \(path)")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw KeychainFailure(.notAvailable, "\(path) is not a folder.")
+            throw .notPermitted("\(path) is not a folder.")
         }
         guard status.st_uid == geteuid() else {
-            throw KeychainFailure(
-                .notAvailable,
+            throw .notPermitted(
                 "The keychain folder \(path) belongs to another user (uid \(status.st_uid)).")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw KeychainFailure(
-                .notAvailable,
+            throw .notPermitted(
                 "The keychain folder \(path) is open to other users. Run `chmod 700 \(path)` "
                     + "after making sure that nobody changed it.")
         }
@@ -77,11 +75,10 @@ package struct StoreFolder: Hashable, Sendable {
         let path = path(of: file)
         guard let status = Self.status(of: path) else { return }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
-            throw KeychainFailure(.notAvailable, "\(path) is not a file of this user.")
+            throw .notPermitted("\(path) is not a file of this user.")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw KeychainFailure(
-                .notAvailable,
+            throw .notPermitted(
                 "\(path) is open to other users. Run `chmod 600 \(path)`; if somebody may have "
                     + "read it, its secrets are no longer secret.")
         }
@@ -163,7 +160,7 @@ package struct StoreFolder: Hashable, Sendable {
             KeychainFailure(.diskFull, reason + " Free some space and try again.")
         case EROFS: KeychainFailure(.readOnly, reason)
         case EACCES, EPERM:
-            KeychainFailure(.notAvailable, reason + " Check who owns the folder.")
+            .notPermitted(reason + " Check who owns the folder.")
         default: KeychainFailure(.ioError, reason)
         }
     }
