@@ -132,7 +132,7 @@ let package = Package(
             name: "FaultTests",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
-                "KeychainServices", "fault-writer",
+                "KeychainServices", "fault-writer", grdb,
             ], swiftSettings: settings),
     ]
 )

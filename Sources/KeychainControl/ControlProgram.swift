@@ -8,6 +8,9 @@ import Glibc
 import KeychainModel
 
 package enum ControlProgram {
+    /// What the change log calls this version.
+    static let version = "unreleased"
+
     /// Carries out the command that the process was started with, and ends the process.
     package static func main() -> Never {
         ProcessProtection.apply()
@@ -64,6 +67,7 @@ struct RootCommand: ParsableCommand {
 
             \(ControlStatus.table)
             """,
+        version: ControlProgram.version,
         groupedSubcommands: [
             CommandGroup(
                 name: "Items",

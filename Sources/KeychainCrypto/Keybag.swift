@@ -118,7 +118,8 @@ package struct Keybag: Hashable, Sendable {
     }
 
     private static let notAKeybag = KeychainFailure(
-        .invalidKeychain, "The keybag is damaged or not a keybag.")
+        .invalidKeychain,
+        "The keybag is damaged or not a keybag. Restore the keychain's folder from a backup.")
 }
 
 /// One way to open the passcode tier of a keybag, as LUKS has key slots.

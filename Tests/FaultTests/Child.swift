@@ -18,6 +18,19 @@ final class Child {
         try process.run()
     }
 
+    /// Runs a shell script with file systems of its own. `$writer` is the fault-writer.
+    init(mounting script: String, _ environment: [String: String]) throws {
+        let writer = try #require(Self.path)
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        // Who isn't root is root in a user namespace of its own.
+        let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
+        process.arguments = ["unshare", "--mount"] + user + ["sh", "-ec", script]
+        process.environment = ProcessInfo.processInfo.environment
+            .merging(environment.merging(["writer": writer]) { $1 }) { $1 }
+        process.standardOutput = pipe
+        try process.run()
+    }
+
     /// Beside the tests in the build folder.
     private static var path: String? {
         let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -84,6 +97,18 @@ final class TemporaryFolder {
                 atPath: file, contents: content, attributes: [.posixPermissions: 0o600]))
     }
 
+    /// Takes a file out of the way, and puts it back in the place of whatever is there.
+    func aside(_ file: String) throws {
+        try FileManager.default.moveItem(
+            atPath: path + "/" + file, toPath: path + "/aside-" + file)
+    }
+
+    func back(_ file: String) throws {
+        try? FileManager.default.removeItem(atPath: path + "/" + file)
+        try FileManager.default.moveItem(
+            atPath: path + "/aside-" + file, toPath: path + "/" + file)
+    }
+
     /// All files with their bytes, without those that locks are held on and shared memory.
     func contents() throws -> [String: Data] {
         var all: [String: Data] = [:]
@@ -91,6 +116,8 @@ final class TemporaryFolder {
         where !["in-use", "lock", "keychain.db-shm"].contains(name) {
             all[name] = FileManager.default.contents(atPath: path + "/" + name)
         }
+        // A log without content is none: that of a damaged database stays when it is closed.
+        if all["keychain.db-wal"]?.isEmpty == true { all["keychain.db-wal"] = nil }
         return all
     }
 }

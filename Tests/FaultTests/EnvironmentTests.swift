@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import KeychainEngine
 import KeychainModel
 import Testing
@@ -34,19 +35,28 @@ import Testing
             Cause(
                 name: name, status: status, words: words,
                 bring: { folder in
-                    try FileManager.default.moveItem(
-                        atPath: folder.path + "/" + file,
-                        toPath: folder.path + "/../aside-"
-                            + URL(filePath: folder.path).lastPathComponent)
+                    try folder.aside(file)
                     if let content { try folder.put(content, file) }
                 },
-                take: { folder in
-                    try? FileManager.default.removeItem(atPath: folder.path + "/" + file)
-                    try FileManager.default.moveItem(
-                        atPath: folder.path + "/../aside-"
-                            + URL(filePath: folder.path).lastPathComponent,
-                        toPath: folder.path + "/" + file)
-                })
+                take: { folder in try folder.back(file) })
+        }
+
+        /// A sound SQLite database with a table of its own.
+        private static func otherDatabase() throws -> Data {
+            let folder = try TemporaryFolder()
+            let connection = try DatabaseQueue(path: folder.path + "/other.db")
+            try connection.write { try $0.execute(sql: "CREATE TABLE diary(entry TEXT)") }
+            try connection.close()
+            return try #require(try folder.contents()["other.db"])
+        }
+
+        /// The database with its keybag's magic overwritten, wherever it stands.
+        private static func withoutKeybag(_ database: Data) throws -> Data {
+            var database = database
+            while let place = database.firstRange(of: Data("KCKB".utf8)) {
+                database.replaceSubrange(place, with: Data(count: 4))
+            }
+            return database
         }
 
         static func mode(_ file: String, _ mode: Int, _ usual: Int, _ words: String) -> Cause {
@@ -76,6 +86,30 @@ import Testing
             replaced(
                 "keychain.db", by: Data(), "an empty file in place of the database", .notAvailable,
                 "keychainctl recover"),
+            Cause(
+                name: "another program's database in place of the keychain",
+                status: .notAvailable, words: "another program",
+                bring: { folder in
+                    try folder.aside("keychain.db")
+                    try folder.put(try Self.otherDatabase(), "keychain.db")
+                },
+                take: { folder in try folder.back("keychain.db") }),
+            Cause(
+                name: "no keybag, and the database's own copy damaged",
+                status: .invalidKeychain, words: "from a backup",
+                bring: { folder in
+                    try folder.aside("keybag")
+                    try folder.aside("keychain.db")
+                    try folder.put(Data("not a keybag".utf8), "keybag")
+                    try folder.put(
+                        try Self.withoutKeybag(
+                            try #require(folder.contents()["aside-keychain.db"])),
+                        "keychain.db")
+                },
+                take: { folder in
+                    try folder.back("keybag")
+                    try folder.back("keychain.db")
+                }),
             replaced(
                 "keychain.db", by: nil, "no database", .notAvailable, "keychain.db is missing"),
             replaced(
@@ -97,7 +131,9 @@ import Testing
             #expect(failure.status == cause.status)
             #expect(failure.reason.contains(cause.words), "\(failure.reason)")
         }
-        #expect(try folder.contents() == before)
+        let after = try folder.contents()
+        let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
+        #expect(changed.isEmpty)
         try cause.take(folder)
         let engine = try open(folder)
         #expect(try engine.load("kept") == Data("value".utf8))

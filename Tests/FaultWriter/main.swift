@@ -15,6 +15,12 @@ do {
             master: arguments[2], work: arguments[3], file: arguments[4],
             range: (Int(arguments[5]) ?? 0)..<(Int(arguments[6]) ?? 0)
         ).run()
+    case "make": try Probe(directory: arguments[2]).prepare()
+    case "probe": Probe(directory: arguments[2]).run()
+    case "probe-as-nobody":
+        try becomeNobody()
+        Probe(directory: arguments[2]).run()
+    case "full-disk": try FullDisk(directory: arguments[2]).run()
     case "leave-log": try LeftLog(directory: arguments[2]).run()
     default: exit(64)
     }

@@ -173,7 +173,8 @@ struct Recovery {
         _ keybagGeneration: UInt64
     ) throws(KeychainFailure) {
         let settlement = Settlement(
-            headers: headers, copied: (report.itemCount, findings.digest),
+            headers: headers, last: Anchor.last(in: folder, store.authenticator),
+            copied: (report.itemCount, findings.digest),
             doubtful: findings.doubtful.map { $0.contribution(store.authenticator) },
             damaged: findings.damaged.map { $0.contribution(store.authenticator) })
         report.isVerified = settlement.isVerified
@@ -231,6 +232,7 @@ struct Recovery {
         try rebuilt.move(.database, to: folder)
         damaged.synchronize()
         folder.synchronize()
+        PageDamage.registry(forPath: folder.path(of: .database)).reset()
         rebuilt.removeAll()
         if !keybag.isEmpty { try folder.write(SecretBytes(copying: keybag), to: .keybag) }
         report.damagedDirectory = damaged.path

@@ -28,11 +28,14 @@ struct Settlement {
     ///   - copied: How many rows are items beyond doubt, and the sum of their contributions.
     ///   - doubtful: The contributions of whole rows that may be items.
     ///   - damaged: The contributions of damaged rows, as far as their bytes still tell.
+    ///   - last: The generation of the last acknowledged commit, where it is known.
     init(
-        headers: [StoreHeader], copied: (count: Int, digest: StoreDigest),
+        headers: [StoreHeader], last: UInt64?, copied: (count: Int, digest: StoreDigest),
         doubtful: [StoreDigest], damaged: [StoreDigest]
     ) {
         let sums = Sums(of: doubtful, first: Self.longestSearch.doubtful)
+        // An older header vouches for items that were changed or deleted since.
+        let headers = headers.filter { $0.generation >= last ?? 0 }
         for header in headers.prefix(Self.examinedHeaderCount) {
             let missing = header.digest - copied.digest
             for lost in [nil] + damaged.indices.prefix(Self.longestSearch.damaged).map({ $0 }) {

@@ -95,6 +95,8 @@ final class Connections: Sendable {
         configuration.prepareDatabase { database in
             // SAFETY: the connection is open and stays so for the call.
             try unsafe PageChecksumVFS.reserveChecksumBytes(of: database.sqliteConnection)
+            // Before anything else: the first of the settings would change a foreign database.
+            try Self.checkOwner(of: database)
             try database.execute(
                 sql: """
                     PRAGMA journal_mode = WAL;
@@ -111,6 +113,15 @@ final class Connections: Sendable {
                 path: PageChecksumVFS.uri(forPath: path), configuration: configuration)
         } catch {
             throw StoreFailure.failure(from: error)
+        }
+    }
+
+    /// Only a file of ours, or one that holds nothing yet, is opened any further.
+    private static func checkOwner(of database: Database) throws {
+        let application = try Int64.fetchOne(database, sql: "PRAGMA application_id")
+        guard application != StoreSchema.applicationID else { return }
+        guard try Int64.fetchOne(database, sql: "PRAGMA page_count") == 0 else {
+            throw KeychainFailure.damagedStore("keychain.db is a database of another program")
         }
     }
 

@@ -47,6 +47,9 @@ package final class Store: Sendable {
             break
         case .generation(let last):
             guard header.generation >= last else {
+                // Closing would fold the log into the database and delete it, with the damaged
+                // commits that recovery can still read.
+                damage.recordLostCommits()
                 throw .damagedStore(
                     "commits after number \(header.generation) of \(last) are missing. Its "
                         + "log was damaged, or an older copy was put back")

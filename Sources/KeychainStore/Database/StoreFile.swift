@@ -25,19 +25,17 @@ package struct StoreFile: Sendable {
         }
         let store = StoreFile(
             folder: folder, connections: Connections(path: folder.path(of: .database)))
-        try store.checkIdentity()
+        do {
+            try store.checkIdentity()
+        } catch {
+            throw folder.explaining(error)
+        }
         return store
     }
 
     private func checkIdentity() throws(KeychainFailure) {
-        let (application, version) = try connections.read { database in
-            (
-                try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0,
-                try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-            )
-        }
-        guard application == StoreSchema.applicationID else {
-            throw .damagedStore("keychain.db is a database of another program")
+        let version = try connections.read { database in
+            try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         }
         // A page whose checksum is wrong may hold any version.
         guard PageDamage.registry(forPath: folder.path(of: .database)).isEmpty else {

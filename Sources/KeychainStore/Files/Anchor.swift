@@ -47,6 +47,17 @@ package final class Anchor: Sendable {
         return records.max().map { .generation($0) } ?? .unreadable
     }
 
+    /// The generation of the last acknowledged commit of the keychain in a folder; nil where the
+    /// anchor doesn't tell.
+    package static func last(
+        in folder: StoreFolder, _ authenticator: StoreAuthenticator
+    ) -> UInt64? {
+        guard
+            case .generation(let last) = Anchor(folder: folder, authenticator: authenticator).read()
+        else { return nil }
+        return last
+    }
+
     /// Notes a commit. A failure costs the notice of a later loss, nothing else, so it is not
     /// an error of the write that was committed.
     package func note(generation: UInt64) {

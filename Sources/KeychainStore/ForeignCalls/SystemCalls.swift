@@ -23,6 +23,12 @@ enum SystemCalls {
         return unsafe lstat(path, &status) == 0 ? status : nil
     }
 
+    /// The corresponding C function is `access`, asked for writing.
+    static func mayWrite(_ path: String) -> Bool {
+        // SAFETY: as above.
+        unsafe access(path, W_OK) == 0
+    }
+
     /// The corresponding C function is `unlink`.
     @discardableResult
     static func unlink(_ path: String) -> Int32 {

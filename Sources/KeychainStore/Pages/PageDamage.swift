@@ -103,6 +103,12 @@ package final class PageDamage: Sendable {
         }
     }
 
+    /// Notes that the database is not what its last acknowledged commit left, though every page
+    /// that was read is whole: the end of its log was damaged. The log is kept from now on.
+    func recordLostCommits() {
+        found.withLock { _ in noteRecordingAssumingLocked() }
+    }
+
     private func noteRecordingAssumingLocked() {
         recordings.wrappingAdd(1, ordering: .releasing)
         hasFound.store(true, ordering: .releasing)

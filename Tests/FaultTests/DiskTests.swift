@@ -1,0 +1,98 @@
+// DiskTests: keychains on disks and in folders that can't be written, made for the test alone.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@Suite(.serialized) struct DiskTests {
+    /// One line of a probe: "open -25291 reason".
+    private struct Answer {
+        let operation: Substring
+        let status: Status
+        let reason: Substring
+
+        init(_ line: String) throws {
+            let parts = line.split(separator: " ", maxSplits: 2)
+            operation = parts[0]
+            status = Status(rawValue: try #require(Int32(parts[1])))
+            reason = parts.count > 2 ? parts[2] : ""
+        }
+    }
+
+    private func isGood(_ answers: [Answer]) -> Bool {
+        answers.map(\.operation) == ["open", "load", "save"]
+            && answers.allSatisfy { $0.status.rawValue == 0 }
+    }
+
+    @Test func `a read-only folder gives a clear error and loses nothing`() throws {
+        let folder = try TemporaryFolder()
+        #expect(try Child("make", folder.path).lines() == ["made"])
+        let before = try folder.contents()
+        // Root may write anywhere, so the keychain is given to a user who may not.
+        let isRoot = geteuid() == 0
+        try folder.give(to: isRoot ? 65_534 : geteuid(), mode: 0o500)
+        let answers = try Child("probe-as-nobody", folder.path).lines().map(Answer.init)
+        let refusal = try #require(answers.last)
+        #expect([.readOnly, .notAvailable].contains(refusal.status), "\(refusal)")
+        #expect(refusal.reason.contains(folder.path) || refusal.reason.contains("read-only"))
+        try folder.give(to: geteuid(), mode: 0o700)
+        let after = try folder.contents()
+        #expect(after == before)
+        #expect(isGood(try Child("probe", folder.path).lines().map(Answer.init)))
+    }
+
+    @Test func `a read-only file system gives a clear error and loses nothing`() throws {
+        let folder = try TemporaryFolder()
+        let child = try Child(
+            mounting: """
+                mount -t tmpfs -o size=4m,mode=700 none "$place"
+                "$writer" make "$place"
+                mount -o remount,ro "$place"
+                "$writer" probe "$place"
+                mount -o remount,rw "$place"
+                echo again
+                "$writer" probe "$place"
+                """, ["place": folder.path])
+        let lines = child.lines()
+        try #require(child.endedWell, "\(lines)")
+        let parts = lines.split(separator: "again").map(Array.init)
+        try #require(parts.count == 2)
+        #expect(parts[0].first == "made")
+        let answers = try parts[0].dropFirst().map(Answer.init)
+        let refusal = try #require(answers.last)
+        #expect([.readOnly, .notAvailable].contains(refusal.status), "\(refusal)")
+        #expect(refusal.reason.contains("read-only"), "\(refusal)")
+        #expect(isGood(try parts[1].map(Answer.init)))
+    }
+
+    @Test func `a disk without space gives an error and keeps what was acknowledged`() throws {
+        let folder = try TemporaryFolder()
+        let child = try Child(
+            mounting: """
+                mount -t tmpfs -o size=2m,mode=700 none "$place"
+                "$writer" full-disk "$place"
+                """, ["place": folder.path])
+        let lines = child.lines()
+        try #require(child.endedWell, "\(lines)")
+        let words = try #require(lines.last).split(separator: " ")
+        let count = try #require(Int(words[0]))
+        #expect(count > 10)
+        #expect(Status(rawValue: try #require(Int32(words[1]))) == .diskFull)
+        #expect(words[2] == "sound")
+        print("no space left: \(count) acknowledged writes, 0 lost")
+    }
+}
+
+extension TemporaryFolder {
+    /// Changes the owner of the folder and its files, and the folder's permissions.
+    func give(to user: uid_t, mode: mode_t) throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: path)
+            .map { path + "/" + $0 }
+        // SAFETY: the paths are copied within the calls.
+        let isChanged =
+            unsafe files.allSatisfy { unsafe chown($0, user, gid_t.max) == 0 }
+            && chmod(path, mode) == 0 && chown(path, user, gid_t.max) == 0
+        try #require(isChanged)
+    }
+}

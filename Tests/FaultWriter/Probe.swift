@@ -1,0 +1,99 @@
+// Probe: what a keychain in a bad place answers, a line for each operation.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+
+struct Probe {
+    let directory: String
+
+    /// Makes a closed keychain with one item.
+    func prepare() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        _ = try engine.add(item("kept", Data("value".utf8)), as: caller)
+        engine.close()
+        acknowledge("made")
+    }
+
+    /// Opens, loads and saves; each line is an operation, its status and what it says.
+    func run() {
+        guard
+            let engine = attempt(
+                "open",
+                { () throws(KeychainFailure) in
+                    try KeychainEngine.open(directory: directory, options: .testing)
+                })
+        else { return }
+        defer { engine.close() }
+        let loaded = attempt("load") { () throws(KeychainFailure) in
+            try engine.find(query("kept"), Retrieval(includesData: true), as: caller).first?.data
+        }
+        if let loaded, loaded != Data("value".utf8) { acknowledge("wrong data") }
+        _ = attempt("save") { () throws(KeychainFailure) in
+            try engine.update(query("kept"), ItemChanges(data: Data("value".utf8)), as: caller)
+        }
+    }
+
+    private func attempt<Result>(
+        _ operation: String, _ body: () throws(KeychainFailure) -> Result
+    ) -> Result? {
+        do {
+            let result = try body()
+            acknowledge("\(operation) 0")
+            return result
+        } catch {
+            acknowledge("\(operation) \(error.status.rawValue) \(error.reason)")
+            return nil
+        }
+    }
+}
+
+/// Gives up the rights of root, which no permission stops, for those of a user without files.
+func becomeNobody() throws {
+    guard geteuid() == 0 else { return }
+    guard setgid(65_534) == 0, setuid(65_534) == 0 else {
+        throw KeychainFailure(.internalError, "can't become nobody")
+    }
+}
+
+/// A disk that is full: what was acknowledged stays, and with some room again all goes on.
+struct FullDisk {
+    let directory: String
+
+    func run() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        let ballast = directory + "/ballast"
+        guard
+            FileManager.default.createFile(atPath: ballast, contents: Data(count: 256 << 10))
+        else { throw KeychainFailure(.ioError, "no ballast") }
+        var accounts: [String] = []
+        var status: Status?
+        while status == nil, accounts.count < 10_000 {
+            let account = "fill \(accounts.count)"
+            do {
+                _ = try engine.add(item(account, Data(repeating: 7, count: 3000)), as: caller)
+                accounts.append(account)
+            } catch {
+                status = error.status
+            }
+        }
+        try verify(accounts, engine)
+        try FileManager.default.removeItem(atPath: ballast)
+        _ = try engine.add(item("afterwards", Data([1])), as: caller)
+        engine.close()
+        let again = try KeychainEngine.open(directory: directory, options: .testing)
+        try verify(accounts, again)
+        let isSound = try again.check().isSound
+        again.close()
+        acknowledge("\(accounts.count) \(status?.rawValue ?? 0) \(isSound ? "sound" : "damaged")")
+    }
+
+    private func verify(_ accounts: [String], _ engine: KeychainEngine) throws {
+        for account in accounts {
+            let found = try engine.find(query(account), Retrieval(includesData: true), as: caller)
+            guard found.first?.data == Data(repeating: 7, count: 3000) else {
+                throw KeychainFailure(.internalError, "\(account) is lost")
+            }
+        }
+    }
+}
