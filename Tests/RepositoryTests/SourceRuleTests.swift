@@ -18,10 +18,11 @@ import Testing
     static let unsafeFiles: [String: String] = [
         "Sources/KeychainStore/Database/Connections.swift":
             "hands SQLite's connection to the page checksums",
-        "Sources/Keychain/KeychainValue+Crypto.swift":
+        "Sources/Keychain/Values/KeychainValue+Crypto.swift":
             "takes the bytes of the crypto library's keys",
         "Sources/KeychainStore/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
-        "Sources/Keychain/SecItemBackend.swift": "passes a result pointer to SecItemCopyMatching",
+        "Sources/Keychain/Backends/SecItemBackend.swift":
+            "passes a result pointer to SecItemCopyMatching",
     ]
 
     @Test func `there are sources`() throws {
