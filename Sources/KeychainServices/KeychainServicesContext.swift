@@ -1,14 +1,19 @@
-// KeychainServicesContext: which keychain the functions of this module speak to.
+// KeychainServicesContext: which keychain the functions of this module speak to, and who learns
+// why a call failed.
 
 #if !canImport(Darwin)
 
 package import KeychainModel
 internal import KeychainEngine
+internal import Synchronization
 
 /// The keychain of the current task.
 package enum KeychainServicesContext {
     /// A keychain that takes the place of this process's own for the duration of a task.
     @TaskLocal package static var connection: KeychainConnection?
+
+    /// Learns why a call failed, which a status alone doesn't say.
+    @TaskLocal package static var recorder: FailureRecorder?
 
     /// The keychain that a call made now goes to.
     ///
@@ -25,6 +30,20 @@ package enum KeychainServicesContext {
             throw .missingEntitlement("The caller has no access group.")
         }
         return current
+    }
+}
+
+/// Takes the failures of the calls that are made while it is the recorder of the task.
+package final class FailureRecorder: Sendable {
+    private let last = Mutex<KeychainFailure?>(nil)
+
+    package init() {}
+
+    /// The failure of the last call that failed.
+    package var failure: KeychainFailure? { last.withLock { $0 } }
+
+    func record(_ failure: KeychainFailure) {
+        last.withLock { $0 = failure }
     }
 }
 

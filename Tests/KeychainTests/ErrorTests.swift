@@ -10,8 +10,9 @@ import Testing
 /// Fails every request with one status.
 struct FailingService: KeychainService {
     var status: Status
+    var cause = KeychainFailure.Cause.other
 
-    private var failure: KeychainFailure { KeychainFailure(status, "A reason.") }
+    private var failure: KeychainFailure { KeychainFailure(status, "A reason.", cause: cause) }
 
     func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
         throw failure
@@ -30,6 +31,21 @@ struct FailingService: KeychainService {
         _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
         throw failure
+    }
+}
+
+extension KeychainKey where Value == SymmetricKey {
+    static var sized: Self { Self("x", size: .bits256) }
+}
+
+extension KeychainKey where Value == DeviceState {
+    /// With coders of its own.
+    static var secondsSince1970: Self {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .secondsSince1970
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        return Self("x", encoder: encoder, decoder: decoder)
     }
 }
 
@@ -122,6 +138,41 @@ struct FailingService: KeychainService {
                 .invalidData
             ),
             (
+                failure { _ = try keychain.load(P256.KeyAgreement.PrivateKey.self, for: "x") },
+                .invalidData
+            ),
+            (
+                failure { _ = try keychain.load(P384.Signing.PrivateKey.self, for: "x") },
+                .invalidData
+            ),
+            (
+                failure { _ = try keychain.load(P384.KeyAgreement.PrivateKey.self, for: "x") },
+                .invalidData
+            ),
+            (
+                failure { _ = try keychain.load(P521.Signing.PrivateKey.self, for: "x") },
+                .invalidData
+            ),
+            (
+                failure { _ = try keychain.load(P521.KeyAgreement.PrivateKey.self, for: "x") },
+                .invalidData
+            ),
+            (
+                failure { _ = try keychain.load(Curve25519.Signing.PrivateKey.self, for: "x") },
+                .invalidData
+            ),
+            (
+                failure {
+                    _ = try keychain.load(Curve25519.KeyAgreement.PrivateKey.self, for: "x")
+                }, .invalidData
+            ),
+            (failure { _ = try keychain.load(.sized) }, .invalidData),
+            (failure { _ = try keychain.load(.secondsSince1970) }, .decodingFailed),
+            (
+                failure { _ = try keychain.load(KeychainKey<UUID>("x"), orAdd: { UUID() }) },
+                .invalidData
+            ),
+            (
                 failure {
                     try keychain.update(KeychainKey<String>("x")) { $0 = "replaced" }
                 }, .dataConversionFailed
@@ -155,6 +206,64 @@ struct FailingService: KeychainService {
         #expect(saving?.underlyingError is PairingCode.BadLength)
         #expect(saving?.storedData == nil)
         #expect(try keychain.load(for: "code") == "12345")
+    }
+
+    static let causes: [(KeychainFailure.Cause, KeychainError.Cause)] = [
+        (.damage, .damage), (.permission, .permission), (.contention, .contention),
+        (.other, .other),
+    ]
+
+    @Test(arguments: Way.allCases, causes)
+    func `what one status stands for can be told apart`(
+        way: Way, row: (reported: KeychainFailure.Cause, cause: KeychainError.Cause)
+    ) throws {
+        let service = FailingService(status: .notAvailable, cause: row.reported)
+        let keychain = Keychain(service: "s", in: way.database(service))
+        let errors = [
+            failure { _ = try keychain.load(.token) },
+            failure { try keychain.save("x", for: .token) },
+            failure { try keychain.delete(.token) },
+            failure { try keychain.update(.token) { $0 = "x" } },
+            failure { _ = try keychain.item(.token) },
+            failure { _ = try keychain.items() },
+            failure { try keychain.removeAll() },
+        ]
+        for error in errors {
+            #expect(error?.code == .notAvailable)
+            #expect(error?.cause == row.cause)
+            #expect(error?.failureReason == "A reason.")
+        }
+        let suggestions = Set(errors.map { $0?.recoverySuggestion })
+        #expect(suggestions.count == 1)
+        #expect(suggestions.first??.isEmpty == false)
+    }
+
+    @Test(
+        arguments: [
+            (KeychainError.Code.decode, KeychainError.Cause.damage), (.invalidKeychain, .damage),
+            (.missingEntitlement, .permission), (.notAvailable, .other),
+            (.interactionNotAllowed, .other),
+        ])
+    func `where nothing more is known the cause follows from the code`(
+        code: KeychainError.Code, cause: KeychainError.Cause
+    ) {
+        #expect(KeychainError(code).cause == cause)
+        var error = KeychainError(code)
+        error.cause = .contention
+        #expect(error.cause == .contention)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a symmetric key of another size is not saved`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let key = SymmetricKey(size: .bits256)
+        try keychain.save(key, for: .sized)
+        let error = failure { try keychain.save(SymmetricKey(size: .bits128), for: .sized) }
+        #expect(error?.code == .invalidKey)
+        #expect(error?.operation == .save)
+        #expect(error?.account == "x")
+        #expect(error?.storedData == nil)
+        #expect(try keychain.load(.sized) == key)
     }
 
     @Test

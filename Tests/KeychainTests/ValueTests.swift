@@ -136,6 +136,22 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
+    func `a key may bring its own coders`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let state = DeviceState(
+            deviceID: "d", level: .unverified, registeredAt: Date(timeIntervalSince1970: 0.5))
+        try keychain.save(state, for: .secondsSince1970)
+        #expect(try keychain.load(.secondsSince1970) == state)
+        let stored = try #require(try keychain.load(String.self, for: "x"))
+        #expect(stored.contains(#""registeredAt":0.5"#))
+        // They go before the form that the type has by itself.
+        let text = KeychainKey<String>("y", encoder: JSONEncoder(), decoder: JSONDecoder())
+        try keychain.save("quoted", for: text)
+        #expect(try keychain.load(text) == "quoted")
+        #expect(try keychain.load(String.self, for: "y") == #""quoted""#)
+    }
+
+    @Test(arguments: Way.allCases)
     func `a symmetric key opens what it sealed before it was saved`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let key = SymmetricKey(size: .bits256)

@@ -39,6 +39,8 @@ struct BackendFailure: Error, Hashable, Sendable {
     var status: Int32
     /// A sentence for people that holds no attribute's value and no secret, where there is one.
     var reason: String?
+    /// What is known of the cause. nil: no more than the status says.
+    var cause: KeychainError.Cause?
 }
 
 /// Keeps the items.

@@ -1,9 +1,15 @@
 // SecItemBackend: requests as dictionaries through the SecItem functions.
 //   (1) The only backend on Apple platforms. It is the same code everywhere, so that what runs
 //       there is tested on Linux too.
+//   (2) A status is all that Apple's functions give. On Linux, this package's own tell why
+//       beside it; on Apple platforms the cause is what follows from the status.
 
 import Foundation
 import KeychainServices
+
+#if !canImport(Darwin)
+import KeychainModel
+#endif
 
 /// Keeps the items behind the SecItem functions.
 struct SecItemBackend: Backend {
@@ -51,21 +57,21 @@ struct SecItemBackend: Backend {
 
     func add(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
         let addition = SecItemQuery.addition(item, contents) as CFDictionary
-        let status = scope { SecItemAdd(addition, nil) }
-        return try Self.answer(status, no: errSecDuplicateItem)
+        let result = call { SecItemAdd(addition, nil) }
+        return try Self.answer(result, no: errSecDuplicateItem)
     }
 
     func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
         let query = SecItemQuery.item(item) as CFDictionary
         let changes = SecItemQuery.changes(contents) as CFDictionary
-        let status = scope { SecItemUpdate(query, changes) }
-        return try Self.answer(status, no: errSecItemNotFound)
+        let result = call { SecItemUpdate(query, changes) }
+        return try Self.answer(result, no: errSecItemNotFound)
     }
 
     func delete(_ item: ItemSelector) throws(BackendFailure) -> Bool {
         let query = SecItemQuery.item(item) as CFDictionary
-        let status = scope { SecItemDelete(query) }
-        return try Self.answer(status, no: errSecItemNotFound)
+        let result = call { SecItemDelete(query) }
+        return try Self.answer(result, no: errSecItemNotFound)
     }
 
     func deleteAll(_ namespace: Namespace) throws(BackendFailure) -> Int {
@@ -73,9 +79,39 @@ struct SecItemBackend: Backend {
         // them one by one would count exactly and could stop half-way.
         let count = try list(namespace).count
         let query = SecItemQuery.all(namespace) as CFDictionary
-        let status = scope { SecItemDelete(query) }
-        return try Self.answer(status, no: errSecItemNotFound) ? count : 0
+        let result = call { SecItemDelete(query) }
+        return try Self.answer(result, no: errSecItemNotFound) ? count : 0
     }
+
+    // MARK: Calls
+
+    /// The status of a call and, where it can be learned, why it failed.
+    private struct CallResult {
+        var status: OSStatus
+        var reason: String?
+        var cause: KeychainError.Cause?
+    }
+
+    #if canImport(Darwin)
+
+    private func call(_ function: () -> OSStatus) -> CallResult {
+        CallResult(status: scope(function))
+    }
+
+    #else
+
+    private func call(_ function: () -> OSStatus) -> CallResult {
+        let recorder = FailureRecorder()
+        let status = KeychainServicesContext.$recorder.withValue(recorder) { scope(function) }
+        // A reason belongs to its own status only.
+        guard status != errSecSuccess, let failure = recorder.failure,
+            failure.status.rawValue == status
+        else { return CallResult(status: status) }
+        return CallResult(
+            status: status, reason: failure.reason, cause: KeychainError.Cause(failure.cause))
+    }
+
+    #endif
 
     // MARK: Answers
 
@@ -88,19 +124,21 @@ struct SecItemBackend: Backend {
     private func search(_ query: SecItemQuery.Dictionary) throws(BackendFailure) -> Found? {
         let query = query as CFDictionary
         var object: CFTypeRef?
-        let status = scope {
+        let result = call {
             // SAFETY: the pointer is used during the call only, and what is written through it
             // is owned by the variable.
             unsafe SecItemCopyMatching(query, &object)
         }
-        return try Self.answer(status, no: errSecItemNotFound) ? Found(object: object) : nil
+        return try Self.answer(result, no: errSecItemNotFound) ? Found(object: object) : nil
     }
 
-    private static func answer(_ status: OSStatus, no: OSStatus) throws(BackendFailure) -> Bool {
-        switch status {
+    private static func answer(_ result: CallResult, no: OSStatus) throws(BackendFailure) -> Bool {
+        switch result.status {
         case errSecSuccess: true
         case no: false
-        default: throw BackendFailure(status: status, reason: nil)
+        default:
+            throw BackendFailure(
+                status: result.status, reason: result.reason, cause: result.cause)
         }
     }
 

@@ -161,7 +161,21 @@ struct TypedBackend: Backend {
 
 extension BackendFailure {
     init(_ failure: KeychainFailure) {
-        self.init(status: failure.status.rawValue, reason: failure.reason)
+        self.init(
+            status: failure.status.rawValue, reason: failure.reason,
+            cause: KeychainError.Cause(failure.cause))
+    }
+}
+
+extension KeychainError.Cause {
+    /// - Returns: nil where the status says it all.
+    init?(_ cause: KeychainFailure.Cause) {
+        switch cause {
+        case .damage: self = .damage
+        case .permission: self = .permission
+        case .contention: self = .contention
+        case .other: return nil
+        }
     }
 }
 

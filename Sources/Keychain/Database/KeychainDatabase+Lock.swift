@@ -122,6 +122,7 @@ extension KeychainDatabase {
             var result = KeychainError(
                 KeychainError.Code(rawValue: error.status.rawValue), operation: .administer)
             result.detail = error.reason
+            result.reportedCause = KeychainError.Cause(error.cause)
             throw result
         }
     }

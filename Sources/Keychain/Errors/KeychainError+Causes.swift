@@ -11,6 +11,7 @@ extension KeychainError {
             Code(rawValue: failure.status), operation: operation, service: service,
             account: account)
         detail = failure.reason
+        reportedCause = failure.cause
     }
 
     /// What a key's `encode` threw.

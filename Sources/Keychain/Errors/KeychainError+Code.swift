@@ -68,8 +68,8 @@ extension KeychainError {
 
         // MARK: Found by this package
 
-        /// The stored bytes are not of the form that the type asks for, such as a key of the
-        /// wrong size. They are in ``KeychainError/storedData``.
+        /// Bytes are not of the form that is asked for, such as a key of the wrong size. If they
+        /// were found in the keychain, they are in ``KeychainError/storedData``.
         public static let invalidData = Code(rawValue: 1)
         /// A value could not be turned into bytes. Nothing was stored.
         public static let encodingFailed = Code(rawValue: 2)
@@ -81,6 +81,11 @@ extension KeychainError {
         public static let dataConversionFailed = Code(rawValue: 4)
         /// There is no Secure Enclave, or this program may not use it.
         public static let secureEnclaveUnavailable = Code(rawValue: 5)
+        /// Encrypted data could not be decrypted: they were altered or cut off, or key or
+        /// associated data are not those of the encryption. Which of these can't be told.
+        public static let decryptionFailed = Code(rawValue: 6)
+        /// A key has a size that the operation can't use. A fault of the program.
+        public static let invalidKey = Code(rawValue: 7)
 
         /// Whether this is a status that has no name here: an unexpected one.
         public var isUnexpected: Bool {
@@ -125,5 +130,7 @@ extension KeychainError.Code: CustomStringConvertible {
         .decodingFailed: "decodingFailed",
         .dataConversionFailed: "dataConversionFailed",
         .secureEnclaveUnavailable: "secureEnclaveUnavailable",
+        .decryptionFailed: "decryptionFailed",
+        .invalidKey: "invalidKey",
     ]
 }

@@ -17,10 +17,12 @@ extension KeychainError: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension KeychainError: CustomReflectable {
-    /// A mirror of operation, code and the type of the underlying error, and of nothing else.
+    /// A mirror of operation, code, cause and the type of the underlying error, and of nothing
+    /// else.
     public var customMirror: Mirror {
         var children: [Mirror.Child] = [("code", code.description)]
         if let operation { children.append(("operation", operation.rawValue)) }
+        if cause != .other { children.append(("cause", cause.rawValue)) }
         if let underlyingError {
             children.append(("underlyingErrorType", "\(type(of: underlyingError))"))
         }
@@ -39,9 +41,12 @@ extension KeychainError: LocalizedError {
             case .list: "The secrets could not be listed"
             case .update: "The secret could not be changed"
             case .administer: "The keychain could not do this"
+            case .migrate: "The secret could not be moved"
+            case .encrypt: "The data could not be encrypted"
+            case .decrypt: "The data could not be decrypted"
             default: "The keychain could not do this"
             }
-        return "\(aim): \(cause) (\(code.rawValue))."
+        return "\(aim): \(explanation) (\(code.rawValue))."
     }
 
     /// What happened, where more is known than ``errorDescription`` says.
@@ -59,19 +64,25 @@ extension KeychainError: LocalizedError {
         case .readOnly, .ioError:
             "Check that the keychain's folder can be written and try again."
         case .decode: "Check the keychain and set damaged items aside. Nothing was deleted."
+        case .notAvailable where cause == .contention:
+            "Try again when other programs have finished."
+        case .notAvailable where cause == .permission:
+            "Check who owns the keychain's folder and may use it."
         case .notAvailable, .invalidKeychain: "Check the keychain. Nothing was deleted."
         case .wrongVersion: "Update this program."
         case .duplicateItem: "Save over the item, or use another name."
         case .invalidData, .decodingFailed, .dataConversionFailed:
             "Load the secret as what it was saved as. It is still in the keychain."
         case .secureEnclaveUnavailable: "Use a device with a Secure Enclave."
+        case .decryptionFailed: "Use the key and the associated data of the encryption."
+        case .invalidKey: "Use a key of the size that is asked for."
         case .param, .noSuchAttribute, .noSuchClass, .unimplemented, .encodingFailed:
             "Correct the program."
         default: nil
         }
     }
 
-    private var cause: String {
+    private var explanation: String {
         switch code {
         case .unimplemented: "this is not implemented here"
         case .diskFull: "the disk is full"
@@ -92,11 +103,13 @@ extension KeychainError: LocalizedError {
         case .decode: "the item is damaged"
         case .internalError: "the keychain is at fault"
         case .missingEntitlement: "the program may not use this access group"
-        case .invalidData: "the stored bytes have the wrong form"
+        case .invalidData: "the bytes have the wrong form"
         case .encodingFailed: "the value could not be turned into bytes"
         case .decodingFailed: "the stored bytes are no value of this type"
         case .dataConversionFailed: "the stored bytes are no text"
         case .secureEnclaveUnavailable: "there is no Secure Enclave that can be used"
+        case .decryptionFailed: "the data were altered, or the key is another one"
+        case .invalidKey: "the key has the wrong size"
         default: "the keychain reported an unexpected status"
         }
     }

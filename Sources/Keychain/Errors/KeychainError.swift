@@ -50,6 +50,9 @@ public struct KeychainError: Error, Sendable {
     /// the code says.
     var detail: String?
 
+    /// What the keychain said of the cause. nil: no more than the code says.
+    var reportedCause: Cause?
+
     /// An error.
     ///
     /// Throw one from ``KeychainValue/init(keychainData:)`` to choose the code that the caller
@@ -96,6 +99,12 @@ extension KeychainError {
         public static let update = Operation(rawValue: "update")
         /// Opening, locking, unlocking or checking a database, or changing its passcode.
         public static let administer = Operation(rawValue: "administer")
+        /// Moving a value into a keychain.
+        public static let migrate = Operation(rawValue: "migrate")
+        /// Encrypting data.
+        public static let encrypt = Operation(rawValue: "encrypt")
+        /// Decrypting data.
+        public static let decrypt = Operation(rawValue: "decrypt")
 
         /// The raw value.
         public var description: String { rawValue }

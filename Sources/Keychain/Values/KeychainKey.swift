@@ -115,6 +115,30 @@ extension KeychainKey where Value: Codable {
     }
 }
 
+extension KeychainKey where Value: Codable {
+    /// A key whose values are stored by coders of your own.
+    ///
+    /// They are used whatever forms the type has besides. For coders other than JSON's, give
+    /// `encode` and `decode`.
+    ///
+    /// - Parameters:
+    ///   - account: The account of the item.
+    ///   - label: A name for people.
+    ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - encoder: Turns a value into JSON. Don't change it afterwards: it is used from any
+    ///     thread.
+    ///   - decoder: Turns JSON into a value. Don't change it afterwards.
+    public init(
+        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        encoder: JSONEncoder, decoder: JSONDecoder
+    ) {
+        self.init(
+            account, label: label, accessibility: accessibility,
+            encode: { try encoder.encode($0) },
+            decode: { try decoder.decode(Value.self, from: $0) })
+    }
+}
+
 extension KeychainKey where Value: KeychainValue & Codable {
     /// A key whose values are stored in their ``KeychainValue`` form.
     ///

@@ -20,6 +20,36 @@ extension SymmetricKey: KeychainValue {
     }
 }
 
+extension KeychainKey where Value == SymmetricKey {
+    /// A key whose values are symmetric keys of one size.
+    ///
+    /// Stored bytes of another size are ``KeychainError/Code/invalidData`` when they are loaded,
+    /// and stay; saving a key of another size is ``KeychainError/Code/invalidKey``, and stores
+    /// nothing.
+    ///
+    /// - Parameters:
+    ///   - account: The account of the item.
+    ///   - label: A name for people.
+    ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - size: The size of each key, a multiple of 8 bits.
+    public init(
+        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        size: SymmetricKeySize
+    ) {
+        let bitCount = size.bitCount
+        self.init(
+            account, label: label, accessibility: accessibility,
+            encode: { key in
+                guard key.bitCount == bitCount else { throw KeychainError(.invalidKey) }
+                return key.keychainData
+            },
+            decode: { data in
+                guard data.count * 8 == bitCount else { throw KeychainError(.invalidData) }
+                return SymmetricKey(data: data)
+            })
+    }
+}
+
 /// A private key that is its raw bytes.
 ///
 /// CryptoKit's keys have these two members, and no protocol that says so.

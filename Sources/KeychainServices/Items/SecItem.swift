@@ -169,6 +169,7 @@ private func status(_ call: () throws(KeychainFailure) -> Void) -> OSStatus {
         try call()
         return 0
     } catch {
+        KeychainServicesContext.recorder?.record(error)
         return error.status.rawValue
     }
 }

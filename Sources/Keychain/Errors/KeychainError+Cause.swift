@@ -1,0 +1,48 @@
+// KeychainError.Cause: tells apart what one code stands for.
+
+extension KeychainError {
+    /// Why the keychain could not do something, coarsely: who has to act next.
+    ///
+    /// One code can stand for several causes: ``Code/notAvailable`` for a damaged database as
+    /// well as for one that another process keeps busy. More causes can be added.
+    public struct Cause: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The cause in a word, such as "damage".
+        public let rawValue: String
+
+        /// A cause of that name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// Stored bytes are not what was written, or they are missing. A person has to look.
+        public static let damage = Cause(rawValue: "damage")
+        /// The program or its user may not: files belong to somebody else or are open to others,
+        /// or an entitlement is missing. A person has to correct that.
+        public static let permission = Cause(rawValue: "permission")
+        /// Another process uses the keychain. A later attempt can succeed.
+        public static let contention = Cause(rawValue: "contention")
+        /// What the code says.
+        public static let other = Cause(rawValue: "other")
+
+        /// The raw value.
+        public var description: String { rawValue }
+
+        /// The cause that a code stands for where nothing more is known.
+        init(_ code: Code) {
+            switch code {
+            case .decode, .invalidKeychain: self = .damage
+            case .missingEntitlement: self = .permission
+            default: self = .other
+            }
+        }
+    }
+
+    /// Why, where one code stands for several causes.
+    ///
+    /// Apple's functions give a status and nothing else: on Apple platforms this is what follows
+    /// from the code, and ``Cause/other`` for most codes.
+    public var cause: Cause {
+        get { reportedCause ?? Cause(code) }
+        set { reportedCause = newValue }
+    }
+}
