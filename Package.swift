@@ -106,11 +106,15 @@ let package = Package(
             name: "KeychainEngineTests",
             dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine"],
             swiftSettings: settings),
+        // One of many processes that race for one identifier.
+        .executableTarget(
+            name: "identity-racer", dependencies: ["Keychain"], path: "Tests/IdentityRacer",
+            swiftSettings: settings),
         .testTarget(
             name: "KeychainTests",
             dependencies: [
                 "Keychain", "KeychainModel", "KeychainCrypto", "KeychainEngine",
-                "KeychainServices", crypto,
+                "KeychainServices", "identity-racer", crypto,
             ],
             swiftSettings: settings),
         .testTarget(

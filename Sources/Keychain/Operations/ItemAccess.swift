@@ -21,14 +21,17 @@ struct ItemAccess: Sendable {
     }
 
     func add(_ contents: ItemContents) throws(KeychainError) -> Bool {
+        defer { LocalChanges.note() }
         do { return try backend.add(item, contents) } catch { throw failed(error) }
     }
 
     func update(_ contents: ItemContents) throws(KeychainError) -> Bool {
+        defer { LocalChanges.note() }
         do { return try backend.update(item, contents) } catch { throw failed(error) }
     }
 
     func delete() throws(KeychainError) -> Bool {
+        defer { LocalChanges.note() }
         do { return try backend.delete(item) } catch { throw failed(error) }
     }
 
@@ -50,6 +53,15 @@ struct ItemAccess: Sendable {
             if old.data == new.data { return true }
             return try version(old).update(new)
         }
+    }
+
+    /// Changes the version that was found, also if its secret stays the same.
+    ///
+    /// - Returns: Whether that version was still the present one.
+    func change(
+        _ present: VersionedData, _ contents: ItemContents
+    ) throws(KeychainError) -> Bool {
+        try version(present).update(contents)
     }
 
     private func version(_ found: VersionedData) -> ItemAccess {

@@ -48,6 +48,7 @@ extension Keychain {
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
     public func removeAll() throws -> Int {
+        defer { LocalChanges.note() }
         do {
             return try database.backend.deleteAll(namespace)
         } catch {

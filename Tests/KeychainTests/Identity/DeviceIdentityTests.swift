@@ -1,0 +1,249 @@
+// DeviceIdentity: made once, the same for all, forgotten when asked to, never replaced unasked.
+
+import Foundation
+import Testing
+
+@testable import Keychain
+
+@Suite struct DeviceIdentityTests {
+    private func identity(_ test: TestDatabase, _ service: String = "com.example.app")
+        -> DeviceIdentity
+    {
+        DeviceIdentity(service: service, in: test.database)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `an identifier is made once and stays`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let first = identity(test)
+        #expect(try first.existing() == nil)
+        #expect(try !first.exists())
+        #expect(try first.export() == nil)
+        let identifier = try first.identifier()
+        #expect(UUID(uuidString: identifier)?.uuidString == identifier)
+        #expect(try first.identifier() == identifier)
+        #expect(try first.exists())
+        #expect(try first.existing() == identifier)
+        #expect(try first.export() == identifier)
+        #expect(try identity(test).identifier() == identifier)
+        #expect(try first.identifier(as: UUID.self).uuidString == identifier)
+        #expect(try first.existing(as: UUID.self)?.uuidString == identifier)
+        #expect(try identity(test, "com.example.other").identifier() != identifier)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `the identifier is an item of this device under a reverse-domain name`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let identifier = try identity(test).identifier()
+        let item = try #require(
+            try test.keychain().item("com.example.app.device.identifier"))
+        #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
+        #expect(!item.isSynchronizable)
+        #expect(try test.keychain().load(String.self, for: item.account) == identifier)
+        let named = DeviceIdentity(
+            service: "app.rial.keychain", account: "rial.device.id", in: test.database)
+        _ = try named.identifier()
+        #expect(try test.keychain("app.rial.keychain").exists("rial.device.id"))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `after a reset another identifier is made, also where the old one was known`(
+        way: Way
+    ) throws {
+        let test = try TestDatabase(way)
+        let first = identity(test)
+        let second = identity(test)
+        let copy = first
+        let old = try first.identifier()
+        for known in [first, second, copy] {
+            // Twice: the first call after a change reads, the next one remembers.
+            #expect(try known.identifier() == old)
+            #expect(try known.identifier() == old)
+        }
+        #expect(try second.reset())
+        #expect(try !second.reset())
+        let new = try first.identifier()
+        #expect(new != old)
+        #expect(try second.identifier() == new)
+        #expect(try copy.identifier() == new)
+        // What a keychain deletes by other ways is forgotten as well.
+        #expect(try test.keychain().removeAll() == 1)
+        let third = try copy.identifier()
+        #expect(third != new)
+        try test.keychain().save(old, for: first.account)
+        #expect(try copy.identifier() == old)
+    }
+
+    @Test func `an identifier that is known is given without the keychain`() throws {
+        let test = try TestDatabase(.typed)
+        let known = identity(test)
+        let identifier = try known.identifier()
+        // Other tests change keychains at the same time, which makes this one forget. Each
+        // attempt changes the item behind its back, and puts it back.
+        let item = ItemSelector(
+            namespace: known.keychain.namespace, account: known.account)
+        var hasRemembered = false
+        for _ in 0..<1000 where !hasRemembered {
+            _ = try known.identifier()
+            #expect(try test.database.backend.delete(item))
+            hasRemembered = known.memory.identifier == identifier
+            #expect(
+                try test.database.backend.add(
+                    item,
+                    ItemContents(
+                        data: Data(identifier.utf8), label: nil,
+                        accessibility: .afterFirstUnlockThisDeviceOnly)))
+        }
+        #expect(hasRemembered)
+        #expect(try known.identifier() == identifier)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a known identifier can be imported where there is none`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let target = identity(test)
+        let text = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+        try target.import(text)
+        #expect(try target.identifier() == text)
+        #expect(try target.identifier(as: UUID.self).uuidString == text.uppercased())
+        // The same one in other letters changes nothing.
+        try target.import(text.uppercased())
+        #expect(try target.identifier() == text)
+        let other = UUID()
+        let error = failure { try target.import(other) }
+        #expect(error?.code == .duplicateItem)
+        #expect(error?.account == target.account)
+        #expect(try target.existing() == text)
+        try target.import(other, replacing: true)
+        #expect(try target.identifier() == other.uuidString)
+        #expect(try target.export() == other.uuidString)
+    }
+
+    @Test(
+        arguments: Way.allCases,
+        [
+            "", "device 1", "3f2504e0-4f89-41d3-9a0c-0305e82c330",
+            "3f2504e04f8941d39a0c0305e82c3301",
+            "00000000-0000-0000-0000-000000000000", "3f2504e0-4f89-41d3-9a0c-0305e82c3301\n",
+        ])
+    func `what is no identifier is neither imported nor given`(way: Way, text: String) throws {
+        let test = try TestDatabase(way)
+        let target = identity(test)
+        for isReplacing in [false, true] {
+            #expect(
+                failure { try target.import(text, replacing: isReplacing) }?.code == .invalidData)
+        }
+        #expect(try target.existing() == nil)
+        try test.keychain().save(text, for: target.account)
+        for error in [
+            failure { _ = try target.identifier() }, failure { _ = try target.existing() },
+            failure { try target.import(UUID()) },
+        ] {
+            #expect(error?.code == .invalidData)
+            #expect(error?.storedData == Data(text.utf8))
+        }
+        #expect(try test.keychain().load(String.self, for: target.account) == text)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `of many tasks that ask at once all get the same identifier`(way: Way) async throws {
+        let test = try TestDatabase(way)
+        let identifiers = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 {
+                group.addTask { try await identity(test).identifier() }
+            }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(identifiers.count == 1)
+        #expect(try await identity(test).existing() == identifiers.first)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `the asynchronous forms do what the synchronous ones do`(way: Way) async throws {
+        let test = try TestDatabase(way)
+        let target = identity(test)
+        #expect(try await target.existing() == nil)
+        #expect(try await target.existing(as: UUID.self) == nil)
+        let identifier = try await target.identifier()
+        #expect(try await target.identifier(as: UUID.self).uuidString == identifier)
+        #expect(try await target.exists())
+        #expect(try await target.export() == identifier)
+        #expect(try await target.reset())
+        try await target.import(identifier)
+        let other = UUID()
+        try await target.import(other, replacing: true)
+        #expect(try await target.existing() == other.uuidString)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `of 32 processes that ask at once all get the same identifier`() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "keychain-api-test-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let racers = try (0..<32).map { _ in
+            try Racer(directory: folder, service: "com.example.app")
+        }
+        for racer in racers { #expect(racer.line() == "ready") }
+        for racer in racers { racer.go() }
+        let answers = racers.map { $0.line() ?? "nothing" }
+        #expect(answers.count == 32)
+        #expect(Set(answers).count == 1)
+        #expect(UUID(uuidString: answers[0]) != nil, "\(answers[0])")
+        #expect(racers.allSatisfy { $0.endedWell })
+        let identity = DeviceIdentity(
+            service: "com.example.app",
+            in: KeychainDatabase(directory: folder, accessGroups: ["racers"]))
+        #expect(try identity.existing() == answers[0])
+    }
+}
+
+/// A running identity-racer.
+private final class Racer {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var rest = Data()
+
+    init(directory: URL, service: String) throws {
+        process.executableURL = URL(filePath: try #require(Self.path))
+        process.arguments = [directory.path, service]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    /// Beside the tests in the build folder.
+    private static var path: String? {
+        let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        return [
+            tests, Bundle.main.bundleURL,
+            URL(filePath: FileManager.default.currentDirectoryPath)
+                .appending(path: ".build/debug"),
+        ]
+        .map { $0.appending(path: "identity-racer").path }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    func go() {
+        input.fileHandleForWriting.write(Data("go\n".utf8))
+    }
+
+    /// The next line; nil at the end of the output.
+    func line() -> String? {
+        while true {
+            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
+                rest = Data(rest[(end + 1)...])
+                return line
+            }
+            let more = output.fileHandleForReading.availableData
+            if more.isEmpty { return nil }
+            rest += more
+        }
+    }
+
+    var endedWell: Bool {
+        process.waitUntilExit()
+        return process.terminationReason == .exit && process.terminationStatus == 0
+    }
+}
