@@ -1,0 +1,219 @@
+// Migration from one place of a keychain to another: accessibility, service, access group,
+// synchronizable, account, database.
+//   (1) Bytes are moved as they are stored. They are not decoded.
+//   (2) Whether source and destination are one item is decided by its persistent reference,
+//       before anything is written: such an item is changed in place and never removed.
+//   (3) The source's value is removed only in the version that was read.
+
+import Foundation
+
+extension Keychain {
+    /// Moves a value from another keychain into this one.
+    ///
+    /// The value is added, read back, compared and only then removed from the source. If the
+    /// program ends half-way, nothing is lost, and the next call does the rest. A value of this
+    /// keychain is never replaced unless the rule says so. The moved item is a new one; it gets
+    /// the accessibility of the key or of this keychain, and keeps its label unless the key has
+    /// one.
+    ///
+    /// If the two keychains differ in accessibility alone, the item is changed in place: it keeps
+    /// its persistent reference and creation date. That is so too if this keychain names no access
+    /// group and the item is in one of the program's: it is here already.
+    ///
+    /// - Parameters:
+    ///   - key: The name of the value here.
+    ///   - source: The keychain that has it.
+    ///   - account: The account there. nil: that of the key.
+    ///   - rule: What happens if this keychain has another value already.
+    /// - Returns: What was done; never ``Migration/Outcome/failed``.
+    /// - Throws: ``KeychainError`` if it failed. The source has the value still, and running it
+    ///   again after the cause has gone does what is left.
+    ///
+    /// The corresponding calls are `SecItemCopyMatching`, `SecItemAdd`, `SecItemCopyMatching` and
+    /// `SecItemDelete`, or for a change in place `SecItemUpdate`.
+    @discardableResult
+    public func migrate<Value: Sendable>(
+        _ key: KeychainKey<Value>, from source: Keychain, account: String? = nil,
+        onConflict rule: Migration.ConflictRule = .report
+    ) throws -> Migration.Outcome {
+        try migrate(
+            StoredForm(key), from: source, account: account ?? key.account, onConflict: rule
+        ) { _ in }
+    }
+
+    /// Moves a value from another keychain into this one, without blocking the caller.
+    ///
+    /// Otherwise the same as the synchronous form.
+    ///
+    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    @discardableResult
+    public func migrate<Value: Sendable>(
+        _ key: KeychainKey<Value>, from source: Keychain, account: String? = nil,
+        onConflict rule: Migration.ConflictRule = .report
+    ) async throws -> Migration.Outcome {
+        try await BlockingPool.shared.run {
+            try migrate(key, from: source, account: account, onConflict: rule)
+        }
+    }
+
+    /// Moves all values of another keychain into this one, under their accounts.
+    ///
+    /// Each is moved as by `migrate(_:from:account:onConflict:)`. One that fails doesn't keep the
+    /// others from being moved.
+    ///
+    /// ```swift
+    /// let old = Keychain(service: "com.example.app")
+    /// let new = Keychain(service: "com.example.app", accessibility: .whenUnlocked)
+    /// let report = try new.migrateAll(from: old)  // in place
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - source: The keychain that has them.
+    ///   - rule: What happens if this keychain has another value of an account already.
+    /// - Returns: What was done about each item of the source.
+    /// - Throws: ``KeychainError`` if the source can't be listed. Nothing was changed.
+    public func migrateAll(
+        from source: Keychain, onConflict rule: Migration.ConflictRule = .report
+    ) throws -> Migration.Report {
+        let found = try source.items()
+        return Migration.Report(
+            items: found.map { item in
+                let account = item.account
+                let place = Keychain(
+                    service: source.service, accessGroup: item.accessGroup,
+                    accessibility: source.accessibility,
+                    synchronizable: source.isSynchronizable, in: source.database)
+                do {
+                    let outcome = try migrate(
+                        StoredForm(account: account, label: nil, accessibility: nil),
+                        from: place, account: account, onConflict: rule
+                    ) { _ in }
+                    return Migration.ReportItem(
+                        source: account, account: account, outcome: outcome)
+                } catch {
+                    // Nobody but a hook throws anything else.
+                    let error = error as? KeychainError ?? KeychainError(.internalError)
+                    return Migration.ReportItem(source: account, account: account, error: error)
+                }
+            })
+    }
+
+    /// Moves all values of another keychain into this one, without blocking the caller.
+    ///
+    /// Otherwise the same as the synchronous form.
+    ///
+    /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
+    public func migrateAll(
+        from source: Keychain, onConflict rule: Migration.ConflictRule = .report
+    ) async throws -> Migration.Report {
+        try await BlockingPool.shared.run { try migrateAll(from: source, onConflict: rule) }
+    }
+
+    /// Moves one value, with a hook after each step.
+    ///
+    /// - Throws: `KeychainError`, or what the hook throws.
+    package func migrate<Value: Sendable>(
+        _ key: KeychainKey<Value>, from source: Keychain, account: String,
+        onConflict rule: Migration.ConflictRule, hook: @escaping MigrationHook
+    ) throws -> Migration.Outcome {
+        try migrate(
+            StoredForm(key), from: source, account: account, onConflict: rule, hook: hook)
+    }
+
+    private func migrate(
+        _ form: StoredForm, from source: Keychain, account: String,
+        onConflict rule: Migration.ConflictRule, hook: @escaping MigrationHook
+    ) throws -> Migration.Outcome {
+        let reading = source.access(.migrate, account)
+        for _ in 0..<ItemAccess.attemptLimit {
+            guard let item = try reading.attributes() else { return .nothingToMigrate }
+            // From here on the one item in its group, also where the source means all groups.
+            var place = reading.item
+            place.namespace.accessGroup = item.accessGroup
+            let access = ItemAccess(operation: .migrate, item: place, backend: reading.backend)
+            if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
+            // An item that was deleted and added again between the two looks has two references
+            // and is one place still. A reference never comes back: if it is the same before and
+            // after, the places are two, and stay two.
+            let again = try access.attributes()
+            guard again?.persistentReference == item.persistentReference else { continue }
+            let labelled = form.label == nil ? form.labelled(item.label) : form
+            return try MigrationRun(
+                destination: self, form: labelled, rule: rule, hook: hook
+            ).run(KeychainSource(access: access))
+        }
+        throw reading.unsettled
+    }
+
+    /// Whether an item is one of this keychain's under an account.
+    private func isHere(_ item: Item, as account: String) throws(KeychainError) -> Bool {
+        guard item.isSynchronizable == isSynchronizable, item.account == account else {
+            return false
+        }
+        var selector = access(.migrate, account).item
+        if let group = accessGroup {
+            guard group == item.accessGroup else { return false }
+        }
+        selector.namespace.accessGroup = item.accessGroup
+        let access = ItemAccess(
+            operation: .migrate, item: selector, backend: database.backend)
+        do {
+            return try access.attributes()?.persistentReference == item.persistentReference
+        } catch {
+            // In another database this program may not have that group, so it isn't here.
+            guard accessGroup == nil, error.code == .missingEntitlement else { throw error }
+            return false
+        }
+    }
+
+    /// Brings an item to the label and accessibility that it is to have.
+    private func changeInPlace(
+        _ form: StoredForm, _ access: ItemAccess, _ hook: MigrationHook
+    ) throws -> Migration.Outcome {
+        let wanted = form.accessibility ?? accessibility
+        for _ in 0..<ItemAccess.attemptLimit {
+            guard let present = try access.loadVersion() else { return .nothingToMigrate }
+            try hook(.read)
+            guard let now = try access.attributes() else { continue }
+            if now.accessibility == wanted && (form.label == nil || form.label == now.label) {
+                return .alreadyThere
+            }
+            let contents = try access.contents(form, present.data, in: self)
+            guard try access.change(present, contents) else { continue }
+            try hook(.copied)
+            return .changedInPlace
+        }
+        throw access.unsettled
+    }
+}
+
+extension StoredForm {
+    /// The same form with another label.
+    fileprivate func labelled(_ label: String?) -> StoredForm {
+        var form = self
+        form.label = label
+        return form
+    }
+}
+
+/// A value of a keychain.
+private struct KeychainSource: MigrationSource {
+    let access: ItemAccess
+    private var found: VersionedData?
+
+    init(access: ItemAccess) {
+        self.access = access
+    }
+
+    mutating func read() throws(KeychainError) -> Data? {
+        found = try access.loadVersion()
+        return found?.data
+    }
+
+    mutating func remove() throws(KeychainError) -> Removal {
+        guard let found else { return .removed }
+        if try access.replace(found, nil) { return .removed }
+        // Changed, or removed by somebody who does the same.
+        return try access.loadVersion() == nil ? .removed : .changed
+    }
+}

@@ -1,0 +1,302 @@
+// Migration out of UserDefaults: moved once, verified, never at the cost of a value.
+
+import Foundation
+import Testing
+
+@testable import Keychain
+
+/// Defaults of a suite that goes with the test.
+final class TemporaryDefaults {
+    let suiteName = "keychain-api-test-\(UUID().uuidString)"
+    let defaults: UserDefaults
+
+    init() throws {
+        defaults = try #require(UserDefaults(suiteName: suiteName))
+    }
+
+    deinit {
+        defaults.removePersistentDomain(forName: suiteName)
+        defaults.synchronize()
+        // What is left is a file without a value.
+        let home = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? ""
+        let folder = home.hasPrefix("/") ? home : NSHomeDirectory() + "/.config"
+        try? FileManager.default.removeItem(atPath: "\(folder)/\(suiteName).plist")
+    }
+
+    /// What another program would read.
+    func object(_ key: String) -> Any? {
+        UserDefaults(suiteName: suiteName)?.object(forKey: key)
+    }
+}
+
+/// What a hook throws that stops a migration, as the end of its process would.
+struct Interruption: Error {}
+
+@Suite struct DefaultsMigrationTests {
+    static let tokenEntry = Keychain.Migration.Entry("token", to: .token)
+
+    private func migrate(
+        _ entries: [Keychain.Migration.Entry], _ old: TemporaryDefaults, _ keychain: Keychain,
+        _ rule: Keychain.Migration.ConflictRule = .report
+    ) -> [Keychain.Migration.Outcome] {
+        keychain.migrate(entries, from: old.defaults, onConflict: rule).items.map(\.outcome)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `values of every kind are moved and gone from the defaults`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        let state = DeviceState(
+            deviceID: "d", level: .enclave, registeredAt: Date(timeIntervalSince1970: 60))
+        let identifier = UUID()
+        old.defaults.set("s3cr3t", forKey: "token")
+        old.defaults.set(Data([0, 1, 255]), forKey: "blob")
+        old.defaults.set(7, forKey: "counter")
+        old.defaults.set(try JSONForm.encoder.encode(state), forKey: "state")
+        old.defaults.set(identifier.uuidString, forKey: "id")
+        old.defaults.set(["a", "b"], forKey: "list")
+        old.defaults.set("kept", forKey: "other")
+        let entries: [Keychain.Migration.Entry] = [
+            .init("token", to: .token), .init("blob", to: .blob), .init("counter", to: .counter),
+            .init("state", to: .deviceState), .init("id", to: KeychainKey<UUID>("id")),
+            .init("list", to: KeychainKey<[String]>("list")),
+            .init("absent", to: KeychainKey<String>("absent")),
+        ]
+        let report = keychain.migrate(entries, from: old.defaults)
+        #expect(
+            report.items.map(\.outcome)
+                == Array(repeating: .migrated, count: 6) + [.nothingToMigrate])
+        #expect(report.isComplete)
+        #expect(report.items[4].source == "id")
+        #expect(report.items[4].account == "id")
+        #expect(try keychain.load(.token) == "s3cr3t")
+        #expect(try keychain.load(.blob) == Data([0, 1, 255]))
+        #expect(try keychain.load(.counter) == 7)
+        #expect(try keychain.load(.deviceState) == state)
+        #expect(try keychain.load(UUID.self, for: "id") == identifier)
+        #expect(try keychain.load([String].self, for: "list") == ["a", "b"])
+        #expect(try !keychain.exists("absent"))
+        for entry in entries { #expect(old.object(entry.defaultsKey) == nil) }
+        #expect(old.object("other") as? String == "kept")
+        // Once more: nothing is left to do.
+        #expect(
+            migrate(entries, old, keychain) == Array(repeating: .nothingToMigrate, count: 7))
+        #expect(try keychain.load(.token) == "s3cr3t")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `what the keychain has already is only cleaned up`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        try keychain.save("s3cr3t", for: .token)
+        let before = try keychain.item(.token)
+        old.defaults.set("s3cr3t", forKey: "token")
+        #expect(migrate([Self.tokenEntry], old, keychain) == [.alreadyThere])
+        #expect(try keychain.item(.token) == before)
+        #expect(old.object("token") == nil)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `another value in the keychain is a conflict and nothing changes`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        try keychain.save("new", for: .token)
+        let before = try keychain.item(.token)
+        old.defaults.set("old", forKey: "token")
+        for _ in 0..<2 {
+            #expect(migrate([Self.tokenEntry], old, keychain) == [.conflict])
+            #expect(!Keychain.Migration.Outcome.conflict.isComplete)
+            #expect(try keychain.item(.token) == before)
+            #expect(try keychain.load(.token) == "new")
+            #expect(old.object("token") as? String == "old")
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func `the caller may choose which of two values wins`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        try keychain.save("new", for: .token)
+        let before = try keychain.item(.token)
+        old.defaults.set("old", forKey: "token")
+        #expect(migrate([Self.tokenEntry], old, keychain, .keepDestination) == [.destinationKept])
+        #expect(try keychain.load(.token) == "new")
+        #expect(old.object("token") == nil)
+        old.defaults.set("old", forKey: "token")
+        #expect(migrate([Self.tokenEntry], old, keychain, .keepSource) == [.destinationReplaced])
+        #expect(try keychain.load(.token) == "old")
+        #expect(old.object("token") == nil)
+        #expect(
+            try keychain.item(.token)?.persistentReference == before?.persistentReference)
+    }
+
+    @Test(arguments: Way.allCases, MigrationStep.allCases)
+    func `stopped after any step it loses nothing and can be done again`(
+        way: Way, step: MigrationStep
+    ) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        old.defaults.set("s3cr3t", forKey: "token")
+        #expect(throws: Interruption.self) {
+            try keychain.migrate(Self.tokenEntry, from: old.defaults, onConflict: .report) {
+                if $0 == step { throw Interruption() }
+            }
+        }
+        #expect(
+            try old.object("token") as? String == "s3cr3t" || keychain.load(.token) == "s3cr3t")
+        if step != .removed { #expect(old.object("token") as? String == "s3cr3t") }
+        if step != .read { #expect(try keychain.load(.token) == "s3cr3t") }
+        let expected: [MigrationStep: Keychain.Migration.Outcome] = [
+            .read: .migrated, .copied: .alreadyThere, .compared: .alreadyThere,
+            .removed: .nothingToMigrate,
+        ]
+        #expect(migrate([Self.tokenEntry], old, keychain) == [try #require(expected[step])])
+        #expect(try keychain.load(.token) == "s3cr3t")
+        #expect(old.object("token") == nil)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a value that changes meanwhile is not removed unread`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        old.defaults.set("first", forKey: "token")
+        let suiteName = old.suiteName
+        let item = try keychain.migrate(
+            Self.tokenEntry, from: old.defaults, onConflict: .report
+        ) { step in
+            if step == .compared {
+                UserDefaults(suiteName: suiteName)?.set("second", forKey: "token")
+            }
+        }
+        #expect(item.outcome == .conflict)
+        #expect(try keychain.load(.token) == "first")
+        #expect(old.object("token") as? String == "second")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a copy that is deleted meanwhile is made again`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        old.defaults.set("s3cr3t", forKey: "token")
+        let copies = Shared(0)
+        let item = try keychain.migrate(
+            Self.tokenEntry, from: old.defaults, onConflict: .report
+        ) { step in
+            guard step == .copied else { return }
+            if copies.withLock({ count in
+                count += 1
+                return count
+            }) == 1 {
+                try keychain.delete(.token)
+            }
+        }
+        #expect(item.outcome == .migrated)
+        #expect(copies.withLock { $0 } == 2)
+        #expect(try keychain.load(.token) == "s3cr3t")
+        #expect(old.object("token") == nil)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `what is no value of the type stays where it is and doesn't stop the rest`(
+        way: Way
+    ) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        old.defaults.set("SECRET-7", forKey: "id")
+        old.defaults.set(["SECRET-7"], forKey: "state")
+        old.defaults.set("s3cr3t", forKey: "token")
+        let report = keychain.migrate(
+            [
+                .init("id", to: KeychainKey<UUID>("id")), .init("state", to: .deviceState),
+                Self.tokenEntry,
+            ], from: old.defaults)
+        #expect(report.items.map(\.outcome) == [.failed, .failed, .migrated])
+        #expect(!report.isComplete)
+        #expect(report.items(.failed).map(\.source) == ["id", "state"])
+        #expect(report.items[0].error?.code == .invalidData)
+        #expect(report.items[0].error?.operation == .migrate)
+        #expect(report.items[0].error?.account == "id")
+        #expect(old.object("id") as? String == "SECRET-7")
+        #expect(try keychain.items().map(\.account) == ["token"])
+        var dumped = ""
+        dump(report, to: &dumped)
+        #expect(!dumped.contains("SECRET-7"))
+        #expect(!dumped.contains("s3cr3t"))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a value in a form of its own is turned into one of the type`(way: Way) throws {
+        struct Unknown: Error {}
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        old.defaults.set("1-2-3", forKey: "code")
+        let code = KeychainKey<PairingCode>("code")
+        let entry = Keychain.Migration.Entry("code", to: code) { object in
+            guard let text = object as? String else { throw Unknown() }
+            return PairingCode(digits: text.split(separator: "-").compactMap { UInt8($0) })
+        }
+        // The value has no stored form: nothing happens to the defaults.
+        #expect(migrate([entry], old, keychain) == [.failed])
+        #expect(old.object("code") as? String == "1-2-3")
+        old.defaults.set(5, forKey: "code")
+        #expect(migrate([entry], old, keychain) == [.failed])
+        old.defaults.set("1-2-3-4-5-6", forKey: "code")
+        #expect(migrate([entry], old, keychain) == [.migrated])
+        #expect(try keychain.load(code) == PairingCode(digits: [1, 2, 3, 4, 5, 6]))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `equal values in different bytes are no conflict`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        let key = KeychainKey<Set<String>>("set")
+        try keychain.save(#"["b", "a"]"#, for: "set")
+        old.defaults.set(#"["a","b"]"#, forKey: "set")
+        #expect(migrate([.init("set", to: key)], old, keychain) == [.alreadyThere])
+        #expect(try keychain.load(key) == ["a", "b"])
+        #expect(try keychain.load(String.self, for: "set") == #"["b", "a"]"#)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a value that shines through from elsewhere is reported`(way: Way) throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        let name = "keychain-test-\(UUID().uuidString)"
+        old.defaults.register(defaults: [name: "registered"])
+        let entry = Keychain.Migration.Entry(name, to: .token)
+        for _ in 0..<2 {
+            #expect(migrate([entry], old, keychain) == [.sourceRemains])
+            #expect(try keychain.load(.token) == "registered")
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a locked keychain takes nothing and the defaults keep it`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let keychain = test.keychain()
+        let old = try TemporaryDefaults()
+        old.defaults.set("1234", forKey: "pin")
+        try test.lock()
+        let report = keychain.migrate([.init("pin", to: .pin)], from: old.defaults)
+        #expect(report.items[0].outcome == .failed)
+        #expect(report.items[0].error?.code == .interactionNotAllowed)
+        #expect(old.object("pin") as? String == "1234")
+        try test.unlock()
+        #expect(migrate([.init("pin", to: .pin)], old, keychain) == [.migrated])
+        #expect(try keychain.load(.pin) == "1234")
+        #expect(try keychain.item(.pin)?.label == "PIN")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `the asynchronous form names the suite`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        let old = try TemporaryDefaults()
+        old.defaults.set("s3cr3t", forKey: "token")
+        old.defaults.synchronize()
+        let report = try await keychain.migrate(
+            [Self.tokenEntry], fromDefaultsOf: old.suiteName)
+        #expect(report.items.map(\.outcome) == [.migrated])
+        #expect(try await keychain.load(.token) == "s3cr3t")
+        #expect(old.object("token") == nil)
+    }
+}

@@ -1,0 +1,305 @@
+// Migration from one place of a keychain to another.
+
+import Foundation
+import Testing
+
+@testable import Keychain
+
+@Suite struct KeychainMigrationTests {
+    /// A place to move to from service "com.example.app" in group "group.main".
+    enum Place: String, CaseIterable, CustomTestStringConvertible {
+        case service, group, synchronizable, account, database
+
+        var testDescription: String { rawValue }
+
+        var key: KeychainKey<String> { self == .account ? KeychainKey("token.2") : .token }
+
+        func keychain(_ test: TestDatabase, _ other: TestDatabase) -> Keychain {
+            switch self {
+            case .service: test.keychain("com.example.new")
+            case .group: test.keychain(group: "group.shared")
+            case .synchronizable: test.keychain(synchronizable: true)
+            case .account: test.keychain()
+            case .database: other.keychain()
+            }
+        }
+    }
+
+    private func source(_ test: TestDatabase) -> Keychain {
+        test.keychain(group: "group.main")
+    }
+
+    @Test(arguments: Way.allCases, Place.allCases)
+    func `a value is moved to another place and gone from the old one`(
+        way: Way, place: Place
+    ) throws {
+        let test = try TestDatabase(way)
+        let other = try TestDatabase(way)
+        let old = source(test)
+        let new = place.keychain(test, other)
+        #expect(try new.migrate(place.key, from: old, account: "token") == .nothingToMigrate)
+        try old.save("s3cr3t", for: KeychainKey<String>("token", label: "Token"))
+        try old.save("kept", for: "other")
+        #expect(try new.migrate(place.key, from: old, account: "token") == .migrated)
+        #expect(try new.load(place.key) == "s3cr3t")
+        let item = try #require(try new.item(place.key))
+        #expect(item.label == "Token")
+        #expect(item.accessibility == new.accessibility)
+        #expect(try !old.exists("token"))
+        #expect(try old.load(String.self, for: "other") == "kept")
+        #expect(try new.migrate(place.key, from: old, account: "token") == .nothingToMigrate)
+        #expect(try new.load(place.key) == "s3cr3t")
+    }
+
+    @Test(arguments: Way.allCases, MigrationStep.allCases)
+    func `stopped after any step it loses nothing and can be done again`(
+        way: Way, step: MigrationStep
+    ) throws {
+        for place in Place.allCases {
+            let test = try TestDatabase(way)
+            let other = try TestDatabase(way)
+            let old = source(test)
+            let new = place.keychain(test, other)
+            try old.save("s3cr3t", for: .token)
+            #expect(throws: Interruption.self) {
+                try new.migrate(place.key, from: old, account: "token", onConflict: .report) {
+                    if $0 == step { throw Interruption() }
+                }
+            }
+            if step != .removed { #expect(try old.load(.token) == "s3cr3t") }
+            if step != .read { #expect(try new.load(place.key) == "s3cr3t") }
+            let expected: [MigrationStep: Keychain.Migration.Outcome] = [
+                .read: .migrated, .copied: .alreadyThere, .compared: .alreadyThere,
+                .removed: .nothingToMigrate,
+            ]
+            #expect(
+                try new.migrate(place.key, from: old, account: "token")
+                    == (try #require(expected[step])))
+            #expect(try new.load(place.key) == "s3cr3t")
+            #expect(try !old.exists("token"))
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a change of accessibility alone keeps the item`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = test.keychain()
+        try old.save("s3cr3t", for: KeychainKey<String>("token", label: "Token"))
+        let before = try #require(try old.item(.token))
+        // The destination may name the group, or mean all groups, and so may the source.
+        let places = [
+            (test.keychain(accessibility: .whenUnlocked), old),
+            (test.keychain(group: "group.main", accessibility: .afterFirstUnlock), old),
+            (test.keychain(accessibility: .whenUnlocked), source(test)),
+            (test.keychain(group: "group.main", accessibility: .afterFirstUnlock), source(test)),
+        ]
+        for (new, from) in places {
+            #expect(try new.migrate(.token, from: from) == .changedInPlace)
+            let after = try #require(try new.item(.token))
+            #expect(after.accessibility == new.accessibility)
+            #expect(after.persistentReference == before.persistentReference)
+            #expect(after.creationDate == before.creationDate)
+            #expect(after.label == "Token")
+            #expect(try new.load(.token) == "s3cr3t")
+            // Again, and from a keychain to itself: nothing is written, nothing is removed.
+            #expect(try new.migrate(.token, from: from) == .alreadyThere)
+            #expect(try new.migrate(.token, from: new) == .alreadyThere)
+            #expect(try new.item(.token) == after)
+            #expect(try new.items().count == 1)
+        }
+        let labelled = KeychainKey<String>(
+            "token", label: "New", accessibility: .whenUnlockedThisDeviceOnly)
+        #expect(try old.migrate(labelled, from: old) == .changedInPlace)
+        let item = try #require(try old.item(.token))
+        #expect(item.label == "New")
+        #expect(item.accessibility == .whenUnlockedThisDeviceOnly)
+        #expect(item.persistentReference == before.persistentReference)
+    }
+
+    @Test(arguments: Way.allCases, [MigrationStep.read, .copied])
+    func `a change in place can be stopped and done again`(way: Way, step: MigrationStep) throws {
+        let test = try TestDatabase(way)
+        let old = test.keychain()
+        let new = test.keychain(accessibility: .whenUnlocked)
+        try old.save("s3cr3t", for: .token)
+        #expect(throws: Interruption.self) {
+            try new.migrate(.token, from: old, account: "token", onConflict: .report) {
+                if $0 == step { throw Interruption() }
+            }
+        }
+        #expect(try new.load(.token) == "s3cr3t")
+        #expect(
+            try new.migrate(.token, from: old)
+                == (step == .read ? .changedInPlace : .alreadyThere))
+        #expect(try new.load(.token) == "s3cr3t")
+        #expect(try new.item(.token)?.accessibility == .whenUnlocked)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a value that somebody saves during a change in place stays`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = test.keychain()
+        let new = test.keychain(accessibility: .whenUnlocked)
+        try old.save("first", for: .token)
+        let isFirst = Shared(true)
+        let outcome = try new.migrate(
+            .token, from: old, account: "token", onConflict: .report
+        ) { step in
+            let isNow = isFirst.withLock { first in
+                defer { first = false }
+                return first
+            }
+            if isNow, step == .read { try old.save("second", for: .token) }
+        }
+        #expect(outcome == .changedInPlace)
+        #expect(try new.load(.token) == "second")
+        #expect(try new.item(.token)?.accessibility == .whenUnlocked)
+    }
+
+    @Test(arguments: Way.allCases, Place.allCases)
+    func `another value at the destination is a conflict and nothing changes`(
+        way: Way, place: Place
+    ) throws {
+        let test = try TestDatabase(way)
+        let other = try TestDatabase(way)
+        let old = source(test)
+        let new = place.keychain(test, other)
+        try old.save("old", for: .token)
+        try new.save("new", for: place.key)
+        let before = try new.item(place.key)
+        #expect(try new.migrate(place.key, from: old, account: "token") == .conflict)
+        #expect(try new.item(place.key) == before)
+        #expect(try new.load(place.key) == "new")
+        #expect(try old.load(.token) == "old")
+        #expect(
+            try new.migrate(
+                place.key, from: old, account: "token", onConflict: .keepDestination)
+                == .destinationKept)
+        #expect(try new.load(place.key) == "new")
+        #expect(try !old.exists("token"))
+        try old.save("old", for: .token)
+        #expect(
+            try new.migrate(place.key, from: old, account: "token", onConflict: .keepSource)
+                == .destinationReplaced)
+        #expect(try new.load(place.key) == "old")
+        #expect(try !old.exists("token"))
+        #expect(
+            try new.item(place.key)?.persistentReference == before?.persistentReference)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a value that changes before its removal is not removed`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = source(test)
+        let new = test.keychain("com.example.new")
+        try old.save("first", for: .token)
+        let outcome = try new.migrate(
+            .token, from: old, account: "token", onConflict: .report
+        ) { step in
+            if step == .compared { try old.save("second", for: .token) }
+        }
+        #expect(outcome == .conflict)
+        #expect(try new.load(.token) == "first")
+        #expect(try old.load(.token) == "second")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a moved value is one that its type can't read too`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = source(test)
+        let new = test.keychain("com.example.new")
+        try old.save(Data([0xFF]), for: "token")
+        #expect(try new.migrate(.token, from: old) == .migrated)
+        #expect(try new.load(Data.self, for: "token") == Data([0xFF]))
+    }
+
+    @Test(arguments: Way.allCases)
+    func `all values are moved and the report names them`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = source(test)
+        let new = test.keychain("com.example.new")
+        for number in 0..<5 { try old.save("SECRET-\(number)", for: "account \(number)") }
+        try new.save("SECRET-1", for: "account 1")
+        try new.save("SECRET-9", for: "account 2")
+        let report = try new.migrateAll(from: old)
+        #expect(!report.isComplete)
+        #expect(
+            Dictionary(uniqueKeysWithValues: report.items.map { ($0.account, $0.outcome) })
+                == [
+                    "account 0": .migrated, "account 1": .alreadyThere, "account 2": .conflict,
+                    "account 3": .migrated, "account 4": .migrated,
+                ])
+        #expect(try old.items().map(\.account) == ["account 2"])
+        var dumped = ""
+        dump(report, to: &dumped)
+        #expect(!dumped.contains("SECRET"))
+        let rest = try new.migrateAll(from: old, onConflict: .keepDestination)
+        #expect(rest.isComplete)
+        #expect(rest.items.map(\.outcome) == [.destinationKept])
+        #expect(try old.items().isEmpty)
+        #expect(try new.migrateAll(from: old).items.isEmpty)
+        #expect(try new.items().count == 5)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `all values change their accessibility in place`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = test.keychain()
+        for number in 0..<3 { try old.save(number, for: "account \(number)") }
+        let before = try old.items()
+        let new = test.keychain(accessibility: .whenUnlockedThisDeviceOnly)
+        let report = try new.migrateAll(from: old)
+        #expect(report.items.map(\.outcome) == Array(repeating: .changedInPlace, count: 3))
+        let after = try new.items()
+        #expect(
+            Set(after.map(\.persistentReference)) == Set(before.map(\.persistentReference)))
+        #expect(after.allSatisfy { $0.accessibility == .whenUnlockedThisDeviceOnly })
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a group of someone else fails and the value stays`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = source(test)
+        let new = test.keychain(group: "group.foreign")
+        try old.save("s3cr3t", for: .token)
+        #expect(failure { try new.migrate(.token, from: old) }?.code == .missingEntitlement)
+        let report = try new.migrateAll(from: old)
+        #expect(report.items.map(\.outcome) == [.failed])
+        #expect(report.items[0].error?.code == .missingEntitlement)
+        #expect(report.items[0].error?.cause == .permission)
+        #expect(try old.load(.token) == "s3cr3t")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a locked value fails and stays`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let old = source(test)
+        let new = test.keychain("com.example.new")
+        try old.save("1234", for: .pin)
+        try test.lock()
+        #expect(failure { try new.migrate(.pin, from: old) }?.code == .interactionNotAllowed)
+        try test.unlock()
+        #expect(try new.migrate(.pin, from: old) == .migrated)
+        #expect(try new.load(.pin) == "1234")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `of many that migrate at once each succeeds and nothing is lost`(way: Way) async throws {
+        let test = try TestDatabase(way)
+        let old = source(test)
+        let new = test.keychain("com.example.new")
+        for number in 0..<5 { try await old.save(number, for: "account \(number)") }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask { try await new.migrateAll(from: old).isComplete }
+            }
+            for try await isComplete in group { #expect(isComplete) }
+        }
+        #expect(try await old.items().isEmpty)
+        for number in 0..<5 {
+            #expect(try await new.load(Int.self, for: "account \(number)") == number)
+        }
+        try await old.save("x", for: .token)
+        #expect(try await new.migrate(.token, from: old) == .migrated)
+    }
+}
