@@ -19,6 +19,7 @@ extension KeychainDatabase {
     public func unlock(passcode: some Collection<UInt8>) throws {
         let passcode = SecretBytes(copying: passcode)
         try administer { engine throws(KeychainFailure) in try engine.unlock(passcode: passcode) }
+        AvailabilitySignal.shared.send()
     }
 
     /// Makes every item readable in this process until `lock()` or its end.
@@ -94,9 +95,11 @@ extension KeychainDatabase {
     @discardableResult
     public func removePasscode(_ passcode: some Collection<UInt8>) throws -> Int {
         let passcode = SecretBytes(copying: passcode)
-        return try administer { engine throws(KeychainFailure) in
+        let count = try administer { engine throws(KeychainFailure) in
             try engine.removePasscode(passcode)
         }
+        AvailabilitySignal.shared.send()
+        return count
     }
 
     /// Removes the passcode, and with it, for good, all items with accessibility
