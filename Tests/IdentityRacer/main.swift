@@ -1,5 +1,5 @@
 // identity-racer: one of many processes that ask for the identifier of one installation at once.
-// It says "ready", waits for a line, asks, and says what it got.
+// It opens the keychain, says "ready", waits for the end of its input, asks, and says what it got.
 
 import Foundation
 import Keychain
@@ -17,9 +17,11 @@ func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-say("ready")
-_ = readLine()
 do {
+    // So that the race is for the identifier, and not for who opens the keychain first.
+    guard try !identity.exists() else { exit(2) }
+    say("ready")
+    while readLine() != nil {}
     say(try identity.identifier())
 } catch {
     say("failed: \(error) \((error as? KeychainError)?.failureReason ?? "")")

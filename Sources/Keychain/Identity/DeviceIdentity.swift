@@ -52,8 +52,14 @@ public struct DeviceIdentity: Sendable {
         service + ".device.identifier"
     }
 
-    /// The key of the item. What is stored must be an identifier.
-    var key: KeychainKey<String> {
+    /// The key of the identifier in ``keychain``, for a migration of an old one:
+    ///
+    /// ```swift
+    /// identity.keychain.migrate([.init("deviceId", to: identity.key)], from: .standard)
+    /// ```
+    ///
+    /// Loading or saving anything but an identifier is ``KeychainError/Code/invalidData``.
+    public var key: KeychainKey<String> {
         KeychainKey(
             account, label: "Device identifier",
             encode: { Data(try Self.validated($0).utf8) },

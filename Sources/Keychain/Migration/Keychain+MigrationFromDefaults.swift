@@ -115,12 +115,15 @@ private struct DefaultsSource: MigrationSource {
         guard let found else { return .removed }
         guard let now = try present() else { return .removed }
         guard entry.form.isSame(now, found) else { return .changed }
+        let object = defaults.object(forKey: entry.defaultsKey)
         defaults.removeObject(forKey: entry.defaultsKey)
-        // The removal is in memory only until this succeeds.
-        guard defaults.synchronize(), defaults.object(forKey: entry.defaultsKey) == nil else {
+        guard defaults.synchronize() else {
+            // Gone from memory and still in the file. Memory must not say otherwise, or the next
+            // migration of this process would find nothing to do.
+            defaults.set(object, forKey: entry.defaultsKey)
             return .remains
         }
-        return .removed
+        return defaults.object(forKey: entry.defaultsKey) == nil ? .removed : .remains
     }
 
     private func present() throws(KeychainError) -> Data? {

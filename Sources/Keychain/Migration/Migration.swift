@@ -46,8 +46,9 @@ extension Keychain {
             public static let destinationKept = Outcome(rawValue: "destination kept")
             /// The destination had another value, which the source's has replaced.
             public static let destinationReplaced = Outcome(rawValue: "destination replaced")
-            /// The destination has the value, and the source still shows it after its removal: a
-            /// registered default, or a domain that this program can't change.
+            /// The destination has the value, and the source has it still: its file can't be
+            /// written, or it is a registered default or of a domain that this program can't
+            /// change.
             public static let sourceRemains = Outcome(rawValue: "source remains")
             /// It failed. The source has the value still. ``ReportItem/error`` says why.
             public static let failed = Outcome(rawValue: "failed")

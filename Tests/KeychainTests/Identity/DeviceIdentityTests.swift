@@ -1,6 +1,8 @@
 // DeviceIdentity: made once, the same for all, forgotten when asked to, never replaced unasked.
 
 import Foundation
+import KeychainEngine
+import KeychainModel
 import Testing
 
 @testable import Keychain
@@ -119,6 +121,30 @@ import Testing
         #expect(try target.export() == other.uuidString)
     }
 
+    @Test(arguments: Way.allCases)
+    func `an identifier of the defaults is migrated once and then only cleaned up`(
+        way: Way
+    ) throws {
+        let test = try TestDatabase(way)
+        let target = identity(test)
+        let old = try TemporaryDefaults()
+        let text = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+        for outcome in [Keychain.Migration.Outcome.migrated, .alreadyThere] {
+            old.defaults.set(text, forKey: "deviceId")
+            let report = target.keychain.migrate(
+                [.init("deviceId", to: target.key)], from: old.defaults)
+            #expect(report.items.map(\.outcome) == [outcome])
+            #expect(try target.identifier() == text)
+            #expect(old.object("deviceId") == nil)
+        }
+        old.defaults.set("no identifier", forKey: "deviceId")
+        let report = target.keychain.migrate(
+            [.init("deviceId", to: target.key)], from: old.defaults, onConflict: .keepSource)
+        #expect(report.items.map(\.outcome) == [.failed])
+        #expect(report.items[0].error?.code == .invalidData)
+        #expect(try target.identifier() == text)
+    }
+
     @Test(
         arguments: Way.allCases,
         [
@@ -143,6 +169,24 @@ import Testing
             #expect(error?.storedData == Data(text.utf8))
         }
         #expect(try test.keychain().load(String.self, for: target.account) == text)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `of eight that have all found nothing one wins and all get its identifier`(
+        way: Way
+    ) async throws {
+        let temporary = try TemporaryEngine()
+        let database = way.database(Rendezvous(temporary.engine, of: 8))
+        let identifiers = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try await DeviceIdentity(service: "s", in: database).identifier()
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(identifiers.count == 8)
+        #expect(Set(identifiers).count == 1)
     }
 
     @Test(arguments: Way.allCases)
@@ -180,11 +224,12 @@ import Testing
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "keychain-api-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
+        let start = Pipe()
         let racers = try (0..<32).map { _ in
-            try Racer(directory: folder, service: "com.example.app")
+            try Racer(directory: folder, service: "com.example.app", start: start)
         }
         for racer in racers { #expect(racer.line() == "ready") }
-        for racer in racers { racer.go() }
+        try start.fileHandleForWriting.close()
         let answers = racers.map { $0.line() ?? "nothing" }
         #expect(answers.count == 32)
         #expect(Set(answers).count == 1)
@@ -197,17 +242,68 @@ import Testing
     }
 }
 
+/// Answers "nothing found" to nobody before a number of searches have found nothing.
+private final class Rendezvous: KeychainService {
+    private let engine: KeychainEngine
+    private let count: Int
+    private let gate = NSCondition()
+    // Guarded by `gate`.
+    nonisolated(unsafe) private var arrived = 0
+
+    init(_ engine: KeychainEngine, of count: Int) {
+        self.engine = engine
+        self.count = count
+    }
+
+    func find(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        do {
+            return try engine.find(query, retrieval, as: caller)
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            meet()
+            throw error
+        }
+    }
+
+    private func meet() {
+        gate.lock()
+        defer { gate.unlock() }
+        // SAFETY: the condition is locked.
+        unsafe arrived += 1
+        gate.broadcast()
+        while unsafe arrived < count { gate.wait() }
+    }
+
+    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
+        try engine.add(item, as: caller)
+    }
+
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try engine.update(query, changes, as: caller)
+    }
+
+    func delete(
+        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try engine.delete(query, tombstones: tombstones, as: caller)
+    }
+}
+
 /// A running identity-racer.
 private final class Racer {
     private let process = Process()
-    private let input = Pipe()
     private let output = Pipe()
     private var rest = Data()
 
-    init(directory: URL, service: String) throws {
+    /// - Parameter start: Its end is the signal to begin, for all racers at once.
+    init(directory: URL, service: String, start: Pipe) throws {
         process.executableURL = URL(filePath: try #require(Self.path))
         process.arguments = [directory.path, service]
-        process.standardInput = input
+        process.standardInput = start.fileHandleForReading
         process.standardOutput = output
         try process.run()
     }
@@ -222,10 +318,6 @@ private final class Racer {
         ]
         .map { $0.appending(path: "identity-racer").path }
         .first { FileManager.default.isExecutableFile(atPath: $0) }
-    }
-
-    func go() {
-        input.fileHandleForWriting.write(Data("go\n".utf8))
     }
 
     /// The next line; nil at the end of the output.

@@ -14,13 +14,18 @@ final class TemporaryDefaults {
         defaults = try #require(UserDefaults(suiteName: suiteName))
     }
 
+    /// The file that Foundation keeps the suite in on Linux.
+    var path: String {
+        let home = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? ""
+        let folder = home.hasPrefix("/") ? home : NSHomeDirectory() + "/.config"
+        return "\(folder)/\(suiteName).plist"
+    }
+
     deinit {
         defaults.removePersistentDomain(forName: suiteName)
         defaults.synchronize()
         // What is left is a file without a value.
-        let home = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? ""
-        let folder = home.hasPrefix("/") ? home : NSHomeDirectory() + "/.config"
-        try? FileManager.default.removeItem(atPath: "\(folder)/\(suiteName).plist")
+        try? FileManager.default.removeItem(atPath: path)
     }
 
     /// What another program would read.
