@@ -1,0 +1,169 @@
+// The examples of the documentation, so that they compile and do what the articles say.
+
+import Crypto
+import Foundation
+import Testing
+
+@testable import Keychain
+
+extension KeychainKey where Value == SymmetricKey {
+    fileprivate static var files: Self { Self("files.key", size: .bits256) }
+}
+
+extension KeychainKey where Value == DeviceState {
+    fileprivate static var legacyState: Self {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .secondsSince1970
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        return Self("legacy.state", encoder: encoder, decoder: decoder)
+    }
+}
+
+extension KeychainKey where Value == UUID {
+    fileprivate static var installation: Self { Self("installation") }
+}
+
+@Suite struct ArticleTests {
+    /// What the examples leave to the program.
+    final class Screen: Sendable {
+        let notes = Shared<[String]>([])
+
+        func show(_ note: String) { notes.withLock { $0.append(note) } }
+    }
+
+    @Test func `encryption`() throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        let photo = Data("photo".utf8)
+        let name = "photo.jpg"
+
+        let crypto = CryptoService()
+        let key = try keychain.load(.files, orAdd: { crypto.generateKey() })
+        let sealed = try crypto.encrypt(photo, using: key, authenticating: Data(name.utf8))
+        let opened = try crypto.decrypt(sealed, using: key, authenticating: Data(name.utf8))
+
+        #expect(opened == photo)
+        func open(_ sealed: Data) -> String {
+            do {
+                _ = try crypto.decrypt(sealed, using: key, authenticating: Data(name.utf8))
+                return "opened"
+            } catch KeychainError.Code.decryptionFailed {
+                return "altered, or another key"
+            } catch KeychainError.Code.invalidData {
+                return "too short"
+            } catch {
+                return "other"
+            }
+        }
+        #expect(open(sealed) == "opened")
+        #expect(open(sealed.dropLast()) == "altered, or another key")
+        #expect(open(Data([1])) == "too short")
+    }
+
+    @Test func `device identity`() async throws {
+        let database = try TestDatabase(.typed).database
+
+        let identity = DeviceIdentity(service: "com.example.app", in: database)
+        let identifier = try await identity.identifier()
+        let sameAsUUID = try await identity.identifier(as: UUID.self)
+
+        #expect(sameAsUUID.uuidString == identifier)
+        let old = try #require(UUID(uuidString: "3F2504E0-4F89-41D3-9A0C-0305E82C3301"))
+        do {
+            try await identity.import(old)
+        } catch KeychainError.Code.duplicateItem {
+            try await identity.import(old, replacing: true)
+        }
+        #expect(try await identity.export() == old.uuidString)
+        try await identity.reset()
+        #expect(try await !identity.exists())
+    }
+
+    @Test func `migration`() throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain()
+        let old = try TemporaryDefaults()
+        let defaults = old.defaults
+        let screen = Screen()
+        let identifier = UUID()
+        defaults.set(identifier.uuidString, forKey: "deviceId")
+        defaults.set("old", forKey: "token")
+        try keychain.save("new", for: .token)
+
+        let report = keychain.migrate(
+            [.init("deviceId", to: .installation), .init("token", to: .token)], from: defaults)
+        for item in report.items where !item.outcome.isComplete {
+            screen.show("\(item.source): \(item.outcome)")
+        }
+
+        #expect(screen.notes.withLock { $0 } == ["token: conflict"])
+        #expect(try keychain.load(.installation) == identifier)
+
+        let named = Keychain.Migration.Entry("code", to: KeychainKey<PairingCode>("code")) {
+            guard let text = $0 as? String else { throw KeychainError(.invalidData) }
+            return PairingCode(digits: Array(text.utf8))
+        }
+        defaults.set("123456", forKey: "code")
+        #expect(keychain.migrate([named], from: defaults).isComplete)
+
+        let stricter = Keychain(
+            service: keychain.service, accessibility: .whenUnlocked, in: test.database)
+        #expect(try stricter.migrateAll(from: keychain).isComplete)
+        #expect(try keychain.item(.token)?.accessibility == .whenUnlocked)
+
+        let shared = Keychain(
+            service: keychain.service, accessGroup: "group.shared", in: test.database)
+        let own = Keychain(
+            service: keychain.service, accessGroup: "group.main", in: test.database)
+        #expect(try shared.migrate(.token, from: own) == .migrated)
+        #expect(try shared.load(.token) == "new")
+    }
+
+    @Test func `availability`() async throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain()
+        try await keychain.save("1234", for: .pin)
+        try test.lock()
+
+        func note() async throws -> String {
+            switch try await keychain.availability(of: .pin).state {
+            case .available: "sign in"
+            case .absent: "ask for a PIN"
+            case .locked, .busy: "wait"
+            default: "show the error"
+            }
+        }
+
+        #expect(try await note() == "wait")
+        do {
+            try await keychain.waitUntilAvailable(.pin, timeout: .milliseconds(1))
+            Issue.record("it was locked")
+        } catch KeychainError.Code.interactionNotAllowed {
+        }
+        try test.unlock()
+        #expect(try await note() == "sign in")
+        #expect(try await keychain.waitUntilAvailable(.pin, timeout: .seconds(30)))
+    }
+
+    @Test func `coders of one's own`() throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        let state = DeviceState(
+            deviceID: "d", level: .unverified, registeredAt: Date(timeIntervalSince1970: 0.25))
+        try keychain.save(state, for: .legacyState)
+        #expect(try keychain.load(.legacyState) == state)
+    }
+
+    @Test func `causes`() {
+        func advice(_ error: KeychainError) -> String {
+            switch error.cause {
+            case .contention: "try again"
+            case .permission: "correct the rights"
+            case .damage: "run keychainctl check"
+            default: "see the code"
+            }
+        }
+        #expect(advice(KeychainError(.decode)) == "run keychainctl check")
+        #expect(advice(KeychainError(.missingEntitlement)) == "correct the rights")
+        #expect(advice(KeychainError(.diskFull)) == "see the code")
+    }
+}
