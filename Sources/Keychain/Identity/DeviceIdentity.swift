@@ -83,7 +83,7 @@ public struct DeviceIdentity: Sendable {
     /// When several threads or processes make one at once, one wins and all of them get it. Once
     /// known, the identifier is given from memory, also while the keychain is locked. It is read
     /// anew after any change that this process makes through a ``Keychain/Keychain``. If
-    /// *another* process resets or replaces it, ``existing()`` sees that at once and this after
+    /// *another* process resets or replaces it, `existing()` sees that at once and this after
     /// it.
     ///
     /// - Returns: The text as it is stored: 36 characters.
@@ -105,7 +105,7 @@ public struct DeviceIdentity: Sendable {
     /// The identifier if there is one. None is made. It is always read from the keychain.
     ///
     /// - Returns: The text as it is stored; nil if there is none.
-    /// - Throws: ``KeychainError`` as for ``identifier()``, so that nil always means that there
+    /// - Throws: ``KeychainError`` as for `identifier()`, so that nil always means that there
     ///   is none.
     public func existing() throws -> String? {
         let changes = LocalChanges.count
@@ -124,7 +124,7 @@ public struct DeviceIdentity: Sendable {
 
     // MARK: Changing
 
-    /// Forgets the identifier for good. The next ``identifier()`` is another one.
+    /// Forgets the identifier for good. The next `identifier()` is another one.
     ///
     /// - Returns: Whether there was one.
     /// - Throws: ``KeychainError`` with a status of the keychain. The identifier is as it was.
@@ -170,8 +170,8 @@ public struct DeviceIdentity: Sendable {
 
     /// The identifier to take elsewhere, as `import(_:replacing:)` accepts it.
     ///
-    /// - Returns: The same as ``existing()``: the text as it is stored; nil if there is none.
-    /// - Throws: ``KeychainError`` as for ``identifier()``.
+    /// - Returns: The same as `existing()`: the text as it is stored; nil if there is none.
+    /// - Throws: ``KeychainError`` as for `identifier()`.
     public func export() throws -> String? {
         try existing()
     }
@@ -198,14 +198,14 @@ public struct DeviceIdentity: Sendable {
 extension DeviceIdentity {
     /// The identifier as a `UUID`. Where there is none, one is made and saved.
     ///
-    /// Otherwise the same as ``identifier()``.
+    /// Otherwise the same as `identifier()`.
     public func identifier(as type: UUID.Type) throws -> UUID {
         try Self.uuid(try identifier())
     }
 
     /// The identifier as a `UUID` if there is one. None is made.
     ///
-    /// Otherwise the same as ``existing()``.
+    /// Otherwise the same as `existing()`.
     public func existing(as type: UUID.Type) throws -> UUID? {
         try existing().map(Self.uuid)
     }

@@ -299,7 +299,7 @@ private final class Racer {
     private let output = Pipe()
     private var rest = Data()
 
-    /// - Parameter start: Its end is the signal to begin, for all racers at once.
+    // The end of `start` is the signal to begin, for all racers at once.
     init(directory: URL, service: String, start: Pipe) throws {
         process.executableURL = URL(filePath: try #require(Self.path))
         process.arguments = [directory.path, service]
