@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "Keychain", targets: ["Keychain"]),
         .library(
             name: "KeychainServices", targets: ["KeychainServices", "KeychainServicesAnchor"]),
+        .library(name: "KeychainTesting", targets: ["KeychainTesting"]),
         .executable(name: "keychainctl", targets: ["keychainctl"]),
     ],
     dependencies: [
@@ -63,6 +64,13 @@ let package = Package(
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", crypto,
             ],
             swiftSettings: settings),
+        // A keychain in memory for the tests of those who use the package.
+        .target(
+            name: "KeychainTesting",
+            dependencies: [
+                "KeychainModel", "KeychainStore", "KeychainEngine", "KeychainServices", "Keychain",
+            ],
+            swiftSettings: settings),
         // The tool for people.
         .target(
             name: "KeychainControl",
@@ -93,7 +101,7 @@ let package = Package(
             name: "KeychainServicesTests",
             dependencies: [
                 "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainStore",
-                "KeychainEngine",
+                "KeychainEngine", "KeychainTesting",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -114,7 +122,14 @@ let package = Package(
             name: "KeychainTests",
             dependencies: [
                 "Keychain", "KeychainModel", "KeychainCrypto", "KeychainEngine",
-                "KeychainServices", "identity-racer", crypto,
+                "KeychainServices", "KeychainTesting", "identity-racer", crypto,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainTestingTests",
+            dependencies: [
+                "KeychainTesting", "Keychain", "KeychainModel", "KeychainEngine",
+                "KeychainServices",
             ],
             swiftSettings: settings),
         .testTarget(

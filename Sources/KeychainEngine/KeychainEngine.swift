@@ -14,7 +14,8 @@ package final class KeychainEngine: KeychainService {
     let options: EngineOptions
     let ring: Mutex<KeyRing>
     let deviceKey: SecretBytes
-    private let lease: StoreFolder.Lease
+    /// nil: a keychain in memory is this process's own.
+    private let lease: StoreFolder.Lease?
     /// What happened, and which attributes a query named; never their values.
     let log = Logger(label: "keychain")
     /// Secrets opened since the engine was opened; tests hold it against what was asked for.
@@ -24,7 +25,7 @@ package final class KeychainEngine: KeychainService {
 
     private init(
         store: Store, ring: consuming KeyRing, deviceKey: SecretBytes, options: EngineOptions,
-        lease: StoreFolder.Lease
+        lease: StoreFolder.Lease?
     ) {
         self.store = store
         self.ring = Mutex(ring)
@@ -62,7 +63,28 @@ package final class KeychainEngine: KeychainService {
             try folder.withLock { () throws(KeychainFailure) in try Bootstrap.createIfNew(folder) }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder)
-        let file = try StoreFile.open(folder)
+        return try open(try StoreFile.open(folder), deviceKey, options, lease)
+    }
+
+    /// Opens a keychain in memory as after a start of the device: unlocked where it has no
+    /// passcode, with the keys of its always-available classes otherwise.
+    ///
+    /// - Parameters:
+    ///   - memory: Where it is. Engines on one place see the same items, each with a lock state
+    ///     of its own.
+    ///   - options: The clock, and the cost of new passcodes.
+    /// - Returns: The keychain.
+    /// - Throws: `allocate` when there is not enough memory.
+    package static func open(
+        _ memory: MemoryPlace, options: EngineOptions
+    ) throws(KeychainFailure) -> KeychainEngine {
+        try open(memory.file, memory.deviceKey, options, nil)
+    }
+
+    private static func open(
+        _ file: StoreFile, _ deviceKey: SecretBytes, _ options: EngineOptions,
+        _ lease: StoreFolder.Lease?
+    ) throws(KeychainFailure) -> KeychainEngine {
         do throws(KeychainFailure) {
             var hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
             let deviceKeys = try hierarchy.openDeviceKeys()
@@ -85,10 +107,10 @@ package final class KeychainEngine: KeychainService {
         }
     }
 
-    /// Closes the files. The engine is not used afterwards.
+    /// Closes the files, if there are any. The engine is not used afterwards.
     package func close() {
         store.close()
-        lease.end()
+        lease?.end()
     }
 
     package var lockState: LockState { ring.withLock { $0.lockState } }

@@ -5,6 +5,7 @@ import KeychainCrypto
 import KeychainEngine
 import KeychainModel
 import KeychainStore
+import KeychainTesting
 import Testing
 
 /// A keychain under test, with what a person or the system does to it.
@@ -24,6 +25,7 @@ protocol KeychainUnderTest: AnyObject {
 enum Backend: CaseIterable, CustomTestStringConvertible {
     case model
     case embeddedEngine
+    case testKeychain
 
     var testDescription: String { "\(self)" }
 
@@ -32,6 +34,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
         switch self {
         case .model: ModelUnderTest()
         case .embeddedEngine: try EngineUnderTest()
+        case .testKeychain: try TestKeychainUnderTest()
         }
     }
 }
@@ -47,6 +50,21 @@ private final class ModelUnderTest: KeychainUnderTest {
     func restart() { keychain.set(.beforeFirstUnlock) }
     func setPasscode() { keychain.setPasscode(true) }
     func removePasscode() { keychain.setPasscode(false) }
+}
+
+/// The keychain for tests of our users, in memory.
+private final class TestKeychainUnderTest: KeychainUnderTest {
+    private let keychain = TestKeychain()
+
+    init() throws { try setPasscode() }
+
+    var service: any KeychainService { keychain.connection.service }
+
+    func lock() throws { try keychain.lock() }
+    func unlock() throws { try keychain.unlock() }
+    func restart() throws { try keychain.restart() }
+    func setPasscode() throws { try keychain.setPasscode("passcode") }
+    func removePasscode() throws { try keychain.removePasscode() }
 }
 
 /// The engine on a folder of its own that goes with the test.

@@ -1,17 +1,24 @@
-// TestDatabase: a keychain for one test, in a folder that goes with it, behind either backend.
+// TestDatabase: a keychain for one test, in a folder that goes with it or in memory, behind either
+// backend.
 
 import Foundation
 import KeychainEngine
 import KeychainModel
 import KeychainServices
+import KeychainTesting
 import Testing
 
 @testable import Keychain
 
-/// The two ways from the API to a keychain service. Every conformance test runs over both.
+/// The two ways from the API to a keychain service, each to a keychain on the disk and to one in
+/// memory. Every conformance test runs over all of them.
 enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case typed
     case secItem
+    case typedInMemory
+    case secItemInMemory
+
+    var isInMemory: Bool { self == .typedInMemory || self == .secItemInMemory }
 
     var testDescription: String { rawValue }
 
@@ -19,9 +26,9 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
         _ connection: @escaping @Sendable () -> KeychainConnection
     ) -> any Backend {
         switch self {
-        case .typed:
+        case .typed, .typedInMemory:
             TypedBackend { () throws(KeychainFailure) in connection() }
-        case .secItem:
+        case .secItem, .secItemInMemory:
             SecItemBackend { call in
                 KeychainServicesContext.$connection.withValue(connection()) { call() }
             }
@@ -59,6 +66,14 @@ struct TestDatabase {
     let database: KeychainDatabase
 
     init(_ way: Way) throws {
+        if way.isInMemory {
+            let test = TestKeychain()
+            test.accessGroups = Self.groups
+            database = KeychainDatabase(backend: way.backend { test.connection }) {
+                () throws(KeychainFailure) in try test.engine
+            }
+            return
+        }
         let temporary = try TemporaryEngine()
         let backend = way.backend {
             KeychainConnection(

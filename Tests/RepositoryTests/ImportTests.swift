@@ -34,6 +34,12 @@ struct ImportRow: CustomStringConvertible {
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", "Crypto",
             ]),
         ImportRow(
+            module: "KeychainTesting",
+            imports: [
+                "KeychainModel", "KeychainStore", "KeychainEngine", "KeychainServices",
+                "Keychain",
+            ]),
+        ImportRow(
             module: "KeychainControl",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",

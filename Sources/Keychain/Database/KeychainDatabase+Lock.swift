@@ -5,8 +5,8 @@
 #if !canImport(Darwin)
 
 import KeychainCrypto
-import KeychainEngine
-import KeychainModel
+package import KeychainEngine
+package import KeychainModel
 
 extension KeychainDatabase {
     /// Makes every item readable in this process until `lock()` or its end.
@@ -113,7 +113,7 @@ extension KeychainDatabase {
         try removePasscode(passcode.utf8)
     }
 
-    func administer<Result>(
+    package func administer<Result>(
         _ body: (KeychainEngine) throws(KeychainFailure) -> Result
     ) throws -> Result {
         do throws(KeychainFailure) {
@@ -122,12 +122,17 @@ extension KeychainDatabase {
             }
             return try body(try engine())
         } catch {
-            var result = KeychainError(
-                KeychainError.Code(rawValue: error.status.rawValue), operation: .administer)
-            result.detail = error.reason
-            result.reportedCause = KeychainError.Cause(error.cause)
-            throw result
+            throw KeychainError(administering: error)
         }
+    }
+}
+
+extension KeychainError {
+    /// What came in the way of the administration of a database.
+    package init(administering failure: KeychainFailure) {
+        self.init(Code(rawValue: failure.status.rawValue), operation: .administer)
+        detail = failure.reason
+        reportedCause = Cause(failure.cause)
     }
 }
 

@@ -30,7 +30,7 @@ extension KeychainDatabase {
 
     /// The state of a database.
     public struct Status: Hashable, Sendable {
-        /// The folder.
+        /// The folder. `:memory:`, which is no folder, for one in memory.
         public let directory: URL
         /// What can be read in this process.
         public let lockState: LockState
@@ -40,7 +40,7 @@ extension KeychainDatabase {
         public let itemCount: Int
         /// How many damaged items were set aside.
         public let setAsideCount: Int
-        /// The size of the files in bytes.
+        /// The size of the files in bytes; 0 for a database in memory.
         public let byteCount: Int
         /// Whether all keys of this process are kept out of swap space.
         public let isMemoryLocked: Bool

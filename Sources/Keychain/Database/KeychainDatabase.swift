@@ -13,8 +13,8 @@ public struct KeychainDatabase: Sendable {
 #else
 
 public import Foundation
-import KeychainEngine
-import KeychainModel
+package import KeychainEngine
+package import KeychainModel
 import Synchronization
 
 /// A database of items, with a lock and a passcode of its own.
@@ -36,6 +36,14 @@ public struct KeychainDatabase: Sendable {
     ) {
         self.backend = backend
         self.engine = engine
+    }
+
+    /// A database behind a service, which is asked for at every request.
+    package init(
+        connection: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection,
+        engine: @escaping @Sendable () throws(KeychainFailure) -> KeychainEngine
+    ) {
+        self.init(backend: TypedBackend(connection: connection), engine: engine)
     }
 
     /// The keychain of the user who runs this program.

@@ -67,13 +67,13 @@ enum Bootstrap {
         _ file: StoreFile, deviceKey: SecretBytes
     ) throws(KeychainFailure) -> KeyHierarchy {
         let row = try file.keybagBytes()
-        let copy = try file.folder.read(.keybag)?.plainBytes
+        let copy = try file.folder?.read(.keybag)?.plainBytes
         let failure: KeychainFailure
         do {
             let hierarchy = try hierarchy(row, deviceKey)
             if row != copy, let row {
                 // The copy is behind after an interrupted change of the passcode.
-                try? file.folder.write(SecretBytes(copying: row), to: .keybag)
+                try? file.folder?.write(SecretBytes(copying: row), to: .keybag)
             }
             return hierarchy
         } catch {

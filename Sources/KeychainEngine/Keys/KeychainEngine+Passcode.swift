@@ -81,7 +81,7 @@ extension KeychainEngine {
         guard case .done(let count) = outcome else {
             throw .busy("Another process changed the passcode meanwhile. Try again.")
         }
-        try? store.folder.write(SecretBytes(copying: bytes), to: .keybag)
+        try? store.folder?.write(SecretBytes(copying: bytes), to: .keybag)
         store.emptyLog()
         let deviceKeys = try new.openDeviceKeys()
         var ring = KeyRing(new, deviceKeys: deviceKeys)

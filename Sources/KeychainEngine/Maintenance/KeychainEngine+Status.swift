@@ -6,6 +6,7 @@ package import KeychainStore
 import Synchronization
 
 package struct EngineStatus: Hashable, Sendable {
+    /// ":memory:" for a keychain in memory.
     package let directory: String
     package let formatVersion: Int
     /// How many commits there were.
@@ -16,8 +17,9 @@ package struct EngineStatus: Hashable, Sendable {
     package let lockState: LockState
     /// Whether all key material of this process is locked in memory.
     package let isMemoryLocked: Bool
-    /// Size of the database with its log, in bytes.
+    /// Size of the database with its log, in bytes; 0 for a keychain in memory.
     package let byteCount: Int
+    /// Empty for a keychain in memory.
     package let deviceKeyPath: String
 }
 
@@ -26,13 +28,14 @@ extension KeychainEngine {
         try reloadKeybag()
         let header = try store.header()
         return EngineStatus(
-            directory: store.folder.path, formatVersion: Store.formatVersion,
+            directory: store.folder?.path ?? ":memory:", formatVersion: Store.formatVersion,
             generation: header.generation, itemCount: header.itemCount,
             setAsideCount: header.setAsideCount, hasPasscode: hasPasscode, lockState: lockState,
             isMemoryLocked: SecretBytes.isMemoryLocked,
-            byteCount: store.folder.byteCount(of: .database)
-                + store.folder.byteCount(of: .writeAheadLog),
-            deviceKeyPath: store.folder.path(of: .deviceKey))
+            byteCount: store.folder.map {
+                $0.byteCount(of: .database) + $0.byteCount(of: .writeAheadLog)
+            } ?? 0,
+            deviceKeyPath: store.folder?.path(of: .deviceKey) ?? "")
     }
 
     /// The damaged rows that were set aside, oldest first.

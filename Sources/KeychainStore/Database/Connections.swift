@@ -3,6 +3,8 @@
 //   (2) One call of this process writes at a time; other processes are waited for, at the most
 //       for `busyTimeout`.
 //   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
+//   (4) A database in memory has one connection, on which every call waits for its turn, and
+//       goes with it. Nothing of it is written to a file, rollback journal included.
 
 import Dispatch
 import GRDB
@@ -14,7 +16,10 @@ final class Connections: Sendable {
     /// How long a writer waits for other processes.
     static let busyTimeout: Duration = .seconds(30)
 
+    /// Unused for a database in memory.
     private let path: String
+    /// The one connection to a database in memory.
+    private let memory: DatabaseQueue?
     private let idle = Mutex<[DatabaseQueue]>([])
     /// Held by the one call that writes. A mutex can't be used: its closure may not give back
     /// results that are not sendable.
@@ -22,6 +27,17 @@ final class Connections: Sendable {
 
     init(path: String) {
         self.path = path
+        memory = nil
+    }
+
+    /// Makes an empty database in memory.
+    init() throws(KeychainFailure) {
+        path = ""
+        do {
+            memory = try DatabaseQueue(configuration: Self.configuration { _ in })
+        } catch {
+            throw StoreFailure.failure(from: error)
+        }
     }
 
     /// Runs `body` on a connection outside a transaction: a single statement sees one commit.
@@ -58,6 +74,7 @@ final class Connections: Sendable {
         try run { connection in try connection.writeWithoutTransaction(body) }
     }
 
+    /// A database in memory stays: it would be gone with its connection.
     func close() {
         for connection in idle.withLock({ connections in
             defer { connections = [] }
@@ -72,12 +89,14 @@ final class Connections: Sendable {
         _ body: (DatabaseQueue) throws -> Result
     ) throws(KeychainFailure) -> Result {
         let connection: DatabaseQueue
-        if let waiting = idle.withLock({ $0.popLast() }) {
+        if let memory {
+            connection = memory
+        } else if let waiting = idle.withLock({ $0.popLast() }) {
             connection = waiting
         } else {
             connection = try open()
         }
-        defer { idle.withLock { $0.append(connection) } }
+        defer { if memory == nil { idle.withLock { $0.append(connection) } } }
         do {
             return try body(connection)
         } catch {
@@ -86,13 +105,7 @@ final class Connections: Sendable {
     }
 
     private func open() throws(KeychainFailure) -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.foreignKeysEnabled = false
-        configuration.acceptsDoubleQuotedStringLiterals = false
-        configuration.busyMode = .callback(Self.waitForOtherProcess)
-        configuration.label = "keychain"
-        configuration.qos = .userInitiated
-        configuration.prepareDatabase { database in
+        let configuration = Self.configuration { database in
             // SAFETY: the connection is open and stays so for the call.
             try unsafe PageChecksumVFS.reserveChecksumBytes(of: database.sqliteConnection)
             // Before anything else: the first of the settings would change a foreign database.
@@ -101,10 +114,6 @@ final class Connections: Sendable {
                 sql: """
                     PRAGMA journal_mode = WAL;
                     PRAGMA synchronous = FULL;
-                    PRAGMA secure_delete = ON;
-                    PRAGMA cell_size_check = ON;
-                    PRAGMA trusted_schema = OFF;
-                    PRAGMA temp_store = MEMORY;
                     """)
         }
         do {
@@ -123,6 +132,29 @@ final class Connections: Sendable {
         guard try Int64.fetchOne(database, sql: "PRAGMA page_count") == 0 else {
             throw KeychainFailure.damagedStore("keychain.db is a database of another program")
         }
+    }
+
+    /// What files and memory have in common; `prepare` comes before the first other statement.
+    private static func configuration(
+        _ prepare: @escaping @Sendable (Database) throws -> Void
+    ) -> Configuration {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        configuration.acceptsDoubleQuotedStringLiterals = false
+        configuration.busyMode = .callback(waitForOtherProcess)
+        configuration.label = "keychain"
+        configuration.qos = .userInitiated
+        configuration.prepareDatabase { database in
+            try prepare(database)
+            try database.execute(
+                sql: """
+                    PRAGMA secure_delete = ON;
+                    PRAGMA cell_size_check = ON;
+                    PRAGMA trusted_schema = OFF;
+                    PRAGMA temp_store = MEMORY;
+                    """)
+        }
+        return configuration
     }
 
     /// Short waits with some randomness, so that waiting writers neither march in step nor

@@ -15,12 +15,13 @@ package final class Store: Sendable {
     package let keychainID: [UInt8]
     package let index: BlindIndex
     package let authenticator: StoreAuthenticator
-    package let anchor: Anchor
+    /// nil: there is no folder to keep it in.
+    package let anchor: Anchor?
     let damage: PageDamage
     /// The registry's count at which the structure was last found whole.
     private let examined = Mutex<UInt64>(0)
 
-    package var folder: StoreFolder { file.folder }
+    package var folder: StoreFolder? { file.folder }
     var connections: Connections { file.connections }
 
     /// - Throws: `notAvailable` when the header is altered or behind the anchor.
@@ -31,10 +32,15 @@ package final class Store: Sendable {
         self.keychainID = keychainID
         index = BlindIndex(key: deviceKeys.indexKey)
         authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
-        anchor = Anchor(folder: file.folder, authenticator: authenticator)
-        damage = PageDamage.registry(forPath: file.folder.path(of: .database))
+        if let folder = file.folder {
+            anchor = Anchor(folder: folder, authenticator: authenticator)
+            damage = PageDamage.registry(forPath: folder.path(of: .database))
+        } else {
+            anchor = nil
+            damage = PageDamage.none
+        }
         // The anchor first: a commit between the two reads makes the header newer, never older.
-        let noted = anchor.read()
+        let noted = anchor?.read() ?? .absent
         let header = try self.header()
         guard header.keychainID == keychainID else {
             throw .damagedStore("the database and the keybag belong to different keychains")
@@ -151,18 +157,24 @@ package final class Store: Sendable {
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> WriteOutcome<Result> {
         try requireSound()
+        let probe = file.folder == nil ? WriteProbe.current : nil
         var committed: UInt64?
         let outcome: WriteOutcome<Result> = try connections.write { database in
             guard let bytes = try StoreFile.body("header", in: database),
                 let header = StoreHeader(bytes, authenticator: authenticator)
             else { throw KeychainFailure.damagedStore("the header was altered or is missing") }
             guard header.keybagGeneration == keybagGeneration else { return .staleKeybag }
-            var transaction = StoreTransaction(database, header: header, authenticator)
+            var transaction = StoreTransaction(database, header: header, authenticator, probe)
+            try probe?.reach(.began)
             let result = try body(&transaction)
             committed = try transaction.finish()
+            if committed != nil { try probe?.reach(.changed) }
             return .done(result)
         }
-        if let committed { anchor.note(generation: committed) }
+        if let committed {
+            anchor?.note(generation: committed)
+            try probe?.reach(.committed)
+        }
         return outcome
     }
 

@@ -8,7 +8,8 @@ package import KeychainCrypto
 package import KeychainModel
 
 package struct StoreFile: Sendable {
-    package let folder: StoreFolder
+    /// nil: the database is in memory, and with it all there is of the keychain.
+    package let folder: StoreFolder?
     let connections: Connections
 
     /// Opens the database of a folder.
@@ -26,14 +27,14 @@ package struct StoreFile: Sendable {
         let store = StoreFile(
             folder: folder, connections: Connections(path: folder.path(of: .database)))
         do {
-            try store.checkIdentity()
+            try store.checkIdentity(in: folder)
         } catch {
             throw folder.explaining(error)
         }
         return store
     }
 
-    private func checkIdentity() throws(KeychainFailure) {
+    private func checkIdentity(in folder: StoreFolder) throws(KeychainFailure) {
         let version = try connections.read { database in
             try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         }
@@ -64,10 +65,28 @@ package struct StoreFile: Sendable {
         try folder.createEmpty(.database)
         let store = StoreFile(
             folder: folder, connections: Connections(path: folder.path(of: .database)))
+        try store.fill(hierarchy, authenticator)
+        folder.synchronize()
+        return store
+    }
+
+    /// Makes a database in memory with its header and keybag. It goes with the last copy of
+    /// what is returned.
+    package static func createInMemory(
+        _ hierarchy: KeyHierarchy, authenticator: StoreAuthenticator
+    ) throws(KeychainFailure) -> StoreFile {
+        let store = StoreFile(folder: nil, connections: try Connections())
+        try store.fill(hierarchy, authenticator)
+        return store
+    }
+
+    private func fill(
+        _ hierarchy: KeyHierarchy, _ authenticator: StoreAuthenticator
+    ) throws(KeychainFailure) {
         let header = StoreHeader(
             keychainID: hierarchy.keybag.keychainID,
             keybagGeneration: hierarchy.keybag.generation)
-        try store.connections.write { database in
+        try connections.write { database in
             try database.execute(sql: StoreSchema.statements)
             try database.execute(
                 sql: "INSERT INTO keybag(id, body) VALUES (1, ?)",
@@ -76,8 +95,6 @@ package struct StoreFile: Sendable {
                 sql: "INSERT INTO header(id, body) VALUES (1, ?)",
                 arguments: [Data(header.encoded(with: authenticator))])
         }
-        folder.synchronize()
-        return store
     }
 
     /// The keybag row's bytes as they stand; nil where there are none.

@@ -10,11 +10,16 @@ package import KeychainModel
 package struct StoreTransaction {
     private let database: Database
     private let authenticator: StoreAuthenticator
+    private let probe: WriteProbe?
     package private(set) var header: StoreHeader
     private var isChanged = false
 
-    init(_ database: Database, header: StoreHeader, _ authenticator: StoreAuthenticator) {
+    init(
+        _ database: Database, header: StoreHeader, _ authenticator: StoreAuthenticator,
+        _ probe: WriteProbe?
+    ) {
         self.database = database
+        self.probe = probe
         self.header = header
         self.authenticator = authenticator
     }
@@ -239,6 +244,7 @@ package struct StoreTransaction {
 
     private func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
         try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
+        try probe?.reach(.tookStep)
     }
 
     private func run<Result>(_ body: () throws -> Result) throws(KeychainFailure) -> Result {

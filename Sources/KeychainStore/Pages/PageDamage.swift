@@ -27,6 +27,9 @@ package final class PageDamage: Sendable {
 
     private static let registries = Mutex<[String: PageDamage]>([:])
 
+    /// That of databases in memory, which have no pages to read: always empty.
+    static let none = PageDamage(path: "")
+
     private init(path: String) {
         self.path = path
     }

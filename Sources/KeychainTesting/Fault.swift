@@ -1,0 +1,148 @@
+// Fault: what can be made to go wrong, and with which operations.
+
+#if !canImport(Darwin)
+
+public import Keychain
+import KeychainModel
+
+extension TestKeychain {
+    /// Something that goes wrong with an operation.
+    public struct Fault: Hashable, Sendable {
+        enum Effect: Hashable, Sendable {
+            case failure(KeychainFailure)
+            case delay(Duration)
+        }
+
+        let effect: Effect
+        let moment: FaultMoment
+        /// The operations it is for unless the test names others.
+        let operations: Operations
+
+        /// The operation fails with `interactionNotAllowed` and does nothing, as on a locked
+        /// device. For all operations but deletions, which a lock doesn't stop.
+        ///
+        /// ``TestKeychain/lock()`` is the real thing, and minds each item's accessibility. This
+        /// is for a device that is locked in the middle of something.
+        public static let locked = Fault(
+            .interactionNotAllowed, "The test has the keychain locked.",
+            operations: [.add, .search, .update])
+
+        /// The operation fails with `authFailed` and does nothing: access was denied.
+        public static let denied = Fault(.authFailed, "The test denies access.")
+
+        /// A write fails with `diskFull` when all of it but the commit is done, and leaves
+        /// nothing behind. For adding, updating and deleting.
+        public static let diskFull = Fault(
+            .diskFull, "The test has the disk full. Nothing was changed.", at: .changed,
+            operations: .writes)
+
+        /// The operation fails with a code of your choice and does nothing.
+        ///
+        /// - Parameter code: Any but `duplicateItem` and `itemNotFound`, which are answers: the
+        ///   operations of `Keychain` act on them and don't fail.
+        /// - Returns: The fault, for all operations.
+        public static func failure(_ code: KeychainError.Code) -> Fault {
+            Fault(Status(rawValue: Int32(clamping: code.rawValue)), "The test lets it fail.")
+        }
+
+        /// The operation takes longer, and is then carried out.
+        ///
+        /// The thread that carries it out sleeps meanwhile, as it does while a disk works.
+        ///
+        /// - Parameter delay: How much longer, 0 and up.
+        /// - Returns: The fault, for all operations.
+        public static func slow(_ delay: Duration) -> Fault {
+            Fault(effect: .delay(delay), moment: .entry, operations: .all)
+        }
+
+        /// The write is stopped in the middle, as by a crash. What is left is what a crash
+        /// leaves: all of it or nothing. The operation fails with `ioError`, from which its
+        /// caller can't tell which of the two.
+        ///
+        /// The keychain goes on working afterwards. Call ``TestKeychain/restart()`` to go on as
+        /// the next process does after a crash.
+        ///
+        /// - Parameter point: Where the write stops.
+        /// - Returns: The fault, for adding, updating and deleting.
+        public static func stop(_ point: StopPoint) -> Fault {
+            Fault(
+                .ioError, "The test stopped the write. It may have been carried out.",
+                at: point.moment, operations: .writes)
+        }
+
+        private init(effect: Effect, moment: FaultMoment, operations: Operations) {
+            self.effect = effect
+            self.moment = moment
+            self.operations = operations
+        }
+
+        private init(
+            _ status: Status, _ reason: String, at moment: FaultMoment = .entry,
+            operations: Operations = .all
+        ) {
+            self.init(
+                effect: .failure(KeychainFailure(status, reason)), moment: moment,
+                operations: operations)
+        }
+    }
+
+    /// Where a write stops.
+    public struct StopPoint: Hashable, Sendable {
+        let moment: FaultMoment
+
+        /// After some of the statements that change the database; nothing of the write is left.
+        ///
+        /// - Parameter count: How many, 0 and up. A write of fewer stops before its commit.
+        /// - Returns: The point.
+        public static func afterStep(_ count: Int) -> StopPoint {
+            StopPoint(moment: .step(max(count, 0)))
+        }
+
+        /// After everything but the commit; nothing of the write is left.
+        public static let beforeCommit = StopPoint(moment: .changed)
+
+        /// After the commit: all of the write is there, and its caller doesn't know.
+        public static let afterCommit = StopPoint(moment: .committed)
+    }
+
+    /// What a keychain is asked for.
+    ///
+    /// `Keychain` asks for one or several of these to do what its functions say. A load is a
+    /// search. A save is an addition and, where the item exists, an update.
+    public struct Operations: OptionSet, Hashable, Sendable {
+        /// One bit for each operation.
+        public let rawValue: Int
+
+        /// The operations of these bits.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// Adding an item (`SecItemAdd`).
+        public static let add = Operations(rawValue: 1)
+        /// Finding items (`SecItemCopyMatching`).
+        public static let search = Operations(rawValue: 2)
+        /// Changing items (`SecItemUpdate`).
+        public static let update = Operations(rawValue: 4)
+        /// Deleting items (`SecItemDelete`).
+        public static let delete = Operations(rawValue: 8)
+        /// Everything that changes the keychain.
+        public static let writes: Operations = [.add, .update, .delete]
+        /// Every operation.
+        public static let all: Operations = [.search, .writes]
+    }
+}
+
+/// When in an operation a fault comes.
+enum FaultMoment: Hashable, Sendable {
+    /// Before anything is done.
+    case entry
+    /// In the transaction, after so many changing statements.
+    case step(Int)
+    /// Before the commit.
+    case changed
+    /// After the commit.
+    case committed
+}
+
+#endif

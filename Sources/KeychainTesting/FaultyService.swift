@@ -1,0 +1,98 @@
+// FaultyService: the engine of a test keychain, and the faults in front of it and within.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Synchronization
+
+struct FaultyService: KeychainService {
+    let keychain: TestKeychain
+
+    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
+        try write(.add) { () throws(KeychainFailure) in
+            try keychain.engine.add(item, as: caller)
+        }
+    }
+
+    func find(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        if let failure = failure(of: .search, where: { $0 == .entry }) { throw failure }
+        return try keychain.engine.find(query, retrieval, as: caller)
+    }
+
+    func update(
+        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try write(.update) { () throws(KeychainFailure) in
+            try keychain.engine.update(query, changes, as: caller)
+        }
+    }
+
+    func delete(
+        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try write(.delete) { () throws(KeychainFailure) in
+            try keychain.engine.delete(query, tombstones: tombstones, as: caller)
+        }
+    }
+
+    /// Carries out a write that meets its faults from within the transaction.
+    private func write<Answer>(
+        _ operation: TestKeychain.Operations, _ body: () throws(KeychainFailure) -> Answer
+    ) throws(KeychainFailure) -> Answer {
+        if let failure = failure(of: operation, where: { $0 == .entry }) { throw failure }
+        let steps = StepCount()
+        let probe = WriteProbe { moment in
+            let count = steps.advance(moment)
+            return failure(of: operation) { planned in
+                switch (moment, planned) {
+                case (.began, .step(0)), (.changed, .changed), (.committed, .committed): true
+                case (.tookStep, .step(let wanted)): wanted == count
+                case (.changed, .step(let wanted)): wanted > count
+                default: false
+                }
+            }
+        }
+        return try WriteProbe.$current.withValue(probe) {
+            Result { () throws(KeychainFailure) in try body() }
+        }.get()
+    }
+
+    /// Sits out the delays of a moment.
+    /// - Returns: What the operation fails with; nil: it goes on.
+    private func failure(
+        of operation: TestKeychain.Operations, where isNow: (FaultMoment) -> Bool
+    ) -> KeychainFailure? {
+        for effect in keychain.faults.take(operation, where: isNow) {
+            switch effect {
+            case .delay(let delay):
+                Thread.sleep(forTimeInterval: delay / .seconds(1))
+            case .failure(let failure):
+                return failure
+            }
+        }
+        return nil
+    }
+
+    /// How many changing statements the present attempt at a write has run.
+    private final class StepCount: Sendable {
+        private let count = Mutex(0)
+
+        func advance(_ moment: WriteProbe.Moment) -> Int {
+            count.withLock { count in
+                switch moment {
+                case .began: count = 0
+                case .tookStep: count += 1
+                case .changed, .committed: break
+                }
+                return count
+            }
+        }
+    }
+}
+
+#endif

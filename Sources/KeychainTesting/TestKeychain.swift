@@ -1,0 +1,169 @@
+// TestKeychain: a keychain in memory, with everything around it in the hands of a test.
+//   (1) It is the engine that programs use, on a database in memory: what it answers is not
+//       imitated.
+//   (2) It reads and writes no file, and no other keychain sees it.
+//   (3) It goes with the last reference to it; a database of it is such a reference.
+
+#if !canImport(Darwin)
+
+public import Foundation
+public import Keychain
+package import KeychainEngine
+package import KeychainModel
+import Synchronization
+
+/// A keychain in memory for tests, whose lock, passcode, clock, access groups and faults the test
+/// decides.
+///
+/// ```swift
+/// let test = TestKeychain()
+/// let keychain = Keychain(service: "com.example.app", in: test.database)
+/// ```
+///
+/// It starts empty and unlocked, without a passcode, and its program has the one access group
+/// `default`. Items, protection classes, errors and result shapes are those of the keychain that
+/// programs use on Linux, because it is that keychain, with its database in memory. Nothing is
+/// written to a disk, so nothing is durable either.
+///
+/// Test keychains don't see each other, and one can be used from many threads and tasks at once:
+/// make one for each test and run the tests in parallel.
+public final class TestKeychain: Sendable {
+    struct State {
+        /// The engine since the last restart, or why there is none.
+        var engine: Result<KeychainEngine, KeychainFailure>
+        var accessGroups = ["default"]
+        /// The passcode that `unlock()` gives.
+        var passcode: String?
+        /// Secrets that engines before the last restart opened.
+        var earlierSecretCount = 0
+    }
+
+    let state: Mutex<State>
+    let faults = FaultPlan()
+    private let memory: Result<MemoryPlace, KeychainFailure>
+    private let clock = Clock()
+
+    /// Makes an empty keychain, unlocked and without a passcode.
+    ///
+    /// If there is not enough memory for it, every operation on it fails with that error.
+    public init() {
+        let memory = Result { () throws(KeychainFailure) in try MemoryPlace() }
+        self.memory = memory
+        state = Mutex(State(engine: Self.open(memory, clock)))
+    }
+
+    // MARK: Using it
+
+    /// The database to give to `Keychain(service:in:)`.
+    ///
+    /// Its own functions, such as `lock()` and `check()`, act on this keychain too.
+    public var database: KeychainDatabase {
+        KeychainDatabase { () throws(KeychainFailure) in
+            self.connection
+        } engine: { () throws(KeychainFailure) in
+            try self.engine
+        }
+    }
+
+    /// The service with its faults, and the program as it is now.
+    package var connection: KeychainConnection {
+        KeychainConnection(
+            service: FaultyService(keychain: self), caller: AccessGroups(accessGroups))
+    }
+
+    package var engine: KeychainEngine {
+        get throws(KeychainFailure) { try state.withLock { $0.engine }.get() }
+    }
+
+    // MARK: Surroundings
+
+    /// The time that items are dated with. nil, as at first: the system's.
+    ///
+    /// A set time stands still until it is set again. A change of an item always changes its
+    /// modification date: where the clock has not advanced, by a millisecond.
+    public var now: Date? {
+        get { clock.set.withLock { $0 } }
+        set { clock.set.withLock { $0 = newValue } }
+    }
+
+    /// The access groups that the program has by its entitlements, the one for new items first.
+    ///
+    /// At first `default`, as for a program without entitlements. With no group at all every
+    /// operation fails with `missingEntitlement` (`errSecMissingEntitlement`, -34018). What is
+    /// set counts from the next operation on; within ``withSecItem(_:)``, from the next call of
+    /// that function on.
+    public var accessGroups: [String] {
+        get { state.withLock { $0.accessGroups } }
+        set { state.withLock { $0.accessGroups = newValue } }
+    }
+
+    // MARK: Looking inside
+
+    /// How many secrets were opened since the keychain was made.
+    ///
+    /// Searching, listing and reading attributes opens none: hold this against what your code
+    /// needs.
+    public var openedSecretCount: Int {
+        state.withLock { state in
+            state.earlierSecretCount + ((try? state.engine.get().openedSecretCount) ?? 0)
+        }
+    }
+
+    /// All items of all access groups with their attributes, in the order of addition.
+    ///
+    /// No secret is opened, and no injected fault takes part.
+    ///
+    /// - Throws: `KeychainError` with code `interactionNotAllowed` while an item is locked: the
+    ///   attributes are sealed, too.
+    public func items() throws -> [StoredItem] {
+        try database.administer { engine throws(KeychainFailure) in
+            var items: [StoredItem] = []
+            for itemClass in ItemClass.allCases {
+                do throws(KeychainFailure) {
+                    items += try engine.find(
+                        ItemQuery(itemClass: itemClass, isSynchronizable: nil),
+                        Retrieval(limit: nil), as: AccessGroups([AccessGroups.wildcard])
+                    ).map(StoredItem.init)
+                } catch {
+                    guard error.status == .itemNotFound else { throw error }
+                }
+            }
+            return items
+        }
+    }
+
+    // MARK: Restarting
+
+    /// Leaves the keychain as a start of the device does: before the first unlock where a
+    /// passcode is set, and unlocked where none is.
+    ///
+    /// Items, passcode, clock, access groups and faults stay.
+    ///
+    /// - Throws: `KeychainError` if the keychain could not be made in the first place.
+    public func restart() throws {
+        try database.administer { earlier throws(KeychainFailure) in
+            let engine = try Self.open(memory, clock).get()
+            state.withLock { state in
+                state.earlierSecretCount += earlier.openedSecretCount
+                state.engine = .success(engine)
+            }
+        }
+    }
+
+    private static func open(
+        _ memory: Result<MemoryPlace, KeychainFailure>, _ clock: Clock
+    ) -> Result<KeychainEngine, KeychainFailure> {
+        var options = EngineOptions.testing
+        let systemNow = EngineOptions().now
+        options.now = { clock.set.withLock { $0 }?.timeIntervalSinceReferenceDate ?? systemNow() }
+        return Result { [options] () throws(KeychainFailure) in
+            try KeychainEngine.open(try memory.get(), options: options)
+        }
+    }
+
+    private final class Clock: Sendable {
+        let set = Mutex<Date?>(nil)
+    }
+}
+
+#endif

@@ -1,0 +1,254 @@
+// Each fault, and what is left after it.
+
+import Foundation
+import Keychain
+import KeychainServices
+import KeychainTesting
+import Testing
+
+@Suite struct `Faults of a test keychain` {
+    let test = TestKeychain()
+    let keychain: Keychain
+
+    init() throws {
+        keychain = Keychain(service: "com.example.app", in: test.database)
+        try keychain.save("old", for: .token)
+    }
+
+    /// The keychain as the next process finds it: whole, with this value.
+    private func expectAfterRestart(_ value: String?) throws {
+        test.removeFaults()
+        try test.restart()
+        #expect(try keychain.load(.token) == value)
+        #expect(try test.items().count == (value == nil ? 0 : 1))
+        let report = try test.database.check()
+        #expect(report.isSound)
+        #expect(report.itemCount == (value == nil ? 0 : 1))
+    }
+
+    @Test func `locked, every operation but a deletion says so and does nothing`() throws {
+        test.inject(.locked)
+        #expect(code { _ = try keychain.load(.token) } == .interactionNotAllowed)
+        #expect(code { try keychain.save("new", for: .token) } == .interactionNotAllowed)
+        #expect(code { try keychain.add("new", for: .pin) } == .interactionNotAllowed)
+        #expect(code { _ = try keychain.items() } == .interactionNotAllowed)
+        #expect(try !keychain.delete(.pin))
+        try expectAfterRestart("old")
+        test.inject(.locked, into: .delete)
+        #expect(code { _ = try keychain.delete(.token) } == .interactionNotAllowed)
+        try expectAfterRestart("old")
+    }
+
+    @Test func `denied, no operation does anything`() throws {
+        test.inject(.denied)
+        #expect(code { _ = try keychain.load(.token) } == .authFailed)
+        #expect(code { try keychain.save("new", for: .token) } == .authFailed)
+        #expect(code { _ = try keychain.delete(.token) } == .authFailed)
+        try expectAfterRestart("old")
+    }
+
+    @Test(arguments: [KeychainError.Code.notAvailable, .readOnly, .userCanceled, .decode])
+    func `any code can be had`(_ wanted: KeychainError.Code) throws {
+        test.inject(.failure(wanted))
+        #expect(code { _ = try keychain.load(.token) } == wanted)
+        #expect(code { try keychain.save("new", for: .token) } == wanted)
+        try expectAfterRestart("old")
+    }
+
+    @Test func `on a full disk nothing is written and everything is read`() throws {
+        test.inject(.diskFull)
+        #expect(code { try keychain.save("new", for: .token) } == .diskFull)
+        #expect(code { try keychain.add("new", for: .pin) } == .diskFull)
+        #expect(code { _ = try keychain.delete(.token) } == .diskFull)
+        #expect(code { try keychain.removeAll() } == .diskFull)
+        #expect(try keychain.load(.token) == "old")
+        try expectAfterRestart("old")
+        try keychain.save("new", for: .token)
+        try expectAfterRestart("new")
+    }
+
+    static let before: [TestKeychain.StopPoint] =
+        [.beforeCommit] + [-1, 0, 1, 2, 3, 4, 1000].map { .afterStep($0) }
+
+    @Test(arguments: before)
+    func `stopped before its commit, a write leaves nothing`(_ point: TestKeychain.StopPoint)
+        throws
+    {
+        test.inject(.stop(point))
+        #expect(code { try keychain.save("new", for: .token) } == .ioError)
+        #expect(code { try keychain.add("new", for: .pin) } == .ioError)
+        #expect(code { _ = try keychain.delete(.token) } == .ioError)
+        #expect(try keychain.load(.token) == "old")
+        try expectAfterRestart("old")
+    }
+
+    @Test func `a write can be stopped after each of its statements`() throws {
+        // An addition writes the row, its terms and the header.
+        for step in 0..<3 {
+            test.inject(.stop(.afterStep(step)), times: 1)
+            #expect(code { try keychain.add("new", for: .pin) } == .ioError)
+            #expect(try keychain.load(.pin) == nil)
+        }
+        try expectAfterRestart("old")
+    }
+
+    @Test func `stopped after its commit, a write is there and its caller doesn't know`() throws {
+        test.inject(.stop(.afterCommit), times: 1)
+        #expect(code { try keychain.save("new", for: .token) } == .ioError)
+        #expect(try keychain.load(.token) == "new")
+        try expectAfterRestart("new")
+
+        // Trying again must come to the same: a save does, an addition finds its own item.
+        test.inject(.stop(.afterCommit), times: 1)
+        #expect(code { try keychain.add("x", for: .pin) } == .ioError)
+        #expect(code { try keychain.add("x", for: .pin) } == .duplicateItem)
+        try keychain.save("x", for: .pin)
+
+        test.inject(.stop(.afterCommit), times: 1)
+        #expect(code { _ = try keychain.delete(.pin) } == .ioError)
+        #expect(try !keychain.delete(.pin))
+        try expectAfterRestart("new")
+    }
+
+    @Test func `a stop has no effect on what is only read`() throws {
+        test.inject(.stop(.beforeCommit), into: .all)
+        #expect(try keychain.load(.token) == "old")
+        #expect(try keychain.items().count == 1)
+    }
+
+    @Test func `slow, an operation takes that much longer and is carried out`() throws {
+        let clock = ContinuousClock()
+        test.inject(.slow(.milliseconds(50)))
+        var value: String?
+        let duration = try clock.measure { value = try keychain.load(.token) }
+        #expect(value == "old")
+        #expect(duration >= .milliseconds(50))
+        // An addition that finds a duplicate, and an update.
+        #expect(try clock.measure { try keychain.save("new", for: .token) } >= .milliseconds(100))
+        #expect(try keychain.load(.token) == "new")
+    }
+
+    @Test func `a delay and an error come together`() throws {
+        let clock = ContinuousClock()
+        test.inject(.slow(.milliseconds(50)))
+        test.inject(.denied)
+        let duration = clock.measure {
+            #expect(code { _ = try keychain.load(.token) } == .authFailed)
+        }
+        #expect(duration >= .milliseconds(50))
+    }
+
+    // MARK: Occasions
+
+    @Test func `a fault comes when it is its turn, and as often as it should`() throws {
+        test.inject(.denied, into: .search, after: 2, times: 2)
+        let codes = (0..<6).map { _ in code { _ = try keychain.load(.token) } }
+        #expect(codes == [nil, nil, .authFailed, .authFailed, nil, nil])
+        test.inject(.denied, times: 0)
+        #expect(try keychain.load(.token) == "old")
+    }
+
+    @Test func `faults of one moment are taken one after the other`() throws {
+        test.inject(.locked, times: 1)
+        test.inject(.denied, times: 1)
+        let codes = (0..<3).map { _ in code { _ = try keychain.load(.token) } }
+        #expect(codes == [.interactionNotAllowed, .authFailed, nil])
+    }
+
+    @Test func `a write that finds a duplicate is no occasion to stop`() throws {
+        test.inject(.stop(.beforeCommit), into: .add, times: 1)
+        #expect(code { try keychain.add("x", for: .token) } == .duplicateItem)
+        #expect(code { try keychain.add("x", for: .pin) } == .ioError)
+        try keychain.add("x", for: .pin)
+    }
+
+    @Test func `a fault meets the operations that it names and no other`() throws {
+        test.inject(.denied, into: .add)
+        #expect(code { try keychain.add("x", for: .pin) } == .authFailed)
+        #expect(try keychain.load(.token) == "old")
+        #expect(try keychain.delete(.token))
+        test.removeFaults()
+        test.inject(.denied, into: .update)
+        try keychain.save("x", for: .token)
+        #expect(code { try keychain.save("y", for: .token) } == .authFailed)
+    }
+
+    @Test func `administration is not disturbed`() throws {
+        for fault in [TestKeychain.Fault.locked, .denied, .diskFull, .stop(.beforeCommit)] {
+            test.inject(fault)
+        }
+        try test.setPasscode("1234")
+        try test.lock()
+        try test.unlock()
+        try test.restart()
+        try test.unlock()
+        #expect(try test.items().count == 1)
+        #expect(try test.removePasscode() == 0)
+    }
+
+    @Test func `the SecItem functions meet them too`() throws {
+        let query: [CFString: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrService: "com.example.app",
+            kSecAttrAccount: "token",
+        ]
+        let changes = [kSecValueData: Data("new".utf8)] as CFDictionary
+        test.inject(.stop(.beforeCommit), times: 1)
+        test.withSecItem {
+            #expect(SecItemUpdate(query as CFDictionary, changes) == errSecIO)
+        }
+        #expect(try keychain.load(.token) == "old")
+        test.inject(.locked)
+        test.withSecItem {
+            #expect(
+                SecItemCopyMatching(query as CFDictionary, nil) == errSecInteractionNotAllowed)
+        }
+    }
+
+    // MARK: Crowds
+
+    @Test func `a fault that comes once comes once among many tasks`() async throws {
+        let keychain = keychain
+        test.inject(.stop(.beforeCommit), into: .writes, after: 20, times: 1)
+        test.inject(.denied, into: .search, after: 20, times: 3)
+        let (stopped, denied) = await withTaskGroup(of: KeychainError.Code?.self) { group in
+            for number in 0..<50 {
+                group.addTask { code { try keychain.save("x", for: "\(number)") } }
+                group.addTask { code { _ = try keychain.load(.token) } }
+            }
+            return await group.reduce(into: (0, 0)) { counts, code in
+                if code == .ioError { counts.0 += 1 }
+                if code == .authFailed { counts.1 += 1 }
+            }
+        }
+        #expect(stopped == 1)
+        #expect(denied == 3)
+        #expect(try test.items().count == 50)
+        #expect(try await test.database.check().isSound)
+    }
+
+    @Test func `whatever fails among many tasks, an error means what it says`() async throws {
+        let keychain = keychain
+        let accounts = (0..<200).map { "\($0)" }
+        for point in [TestKeychain.StopPoint.afterStep(1), .afterStep(2), .beforeCommit] {
+            test.inject(.stop(point), after: 3, times: 20)
+        }
+        test.inject(.diskFull, after: 50, times: 20)
+        let failed = await withTaskGroup(of: String?.self) { group in
+            for account in accounts {
+                group.addTask {
+                    code { try keychain.save("x", for: account) } == nil ? nil : account
+                }
+            }
+            return await group.reduce(into: Set<String>()) { failed, account in
+                if let account { failed.insert(account) }
+            }
+        }
+        #expect(failed.count == 80)
+        test.removeFaults()
+        try test.restart()
+        for account in accounts {
+            #expect(try await keychain.exists(account) == !failed.contains(account))
+        }
+        #expect(try await test.database.check().isSound)
+    }
+}
