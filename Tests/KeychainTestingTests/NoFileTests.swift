@@ -1,5 +1,4 @@
-// A test keychain leaves no trace on the disk: while one works hard, this process has no file
-// open that it hadn't, and the folders where one could be are as they were.
+// A test keychain leaves no trace on the disk.
 
 import Foundation
 import Keychain
@@ -7,59 +6,56 @@ import KeychainTesting
 import Testing
 
 @Suite struct `No file` {
-    /// The names in a folder, and in those below it down to two levels.
-    private static func names(in folder: String, levels: Int = 2) -> Set<String> {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.reduce(into: []) { all, name in
-            all.insert(folder + "/" + name)
-            if levels > 0 {
-                all.formUnion(Self.names(in: folder + "/" + name, levels: levels - 1))
-            }
-        }
+    /// How many bytes this thread has written so far, to whatever: other tests run beside this
+    /// one, so what the whole process does says nothing.
+    private static func writtenByteCount() throws -> Int {
+        let counters = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
+        let line = counters.split(separator: "\n").first { $0.hasPrefix("wchar: ") }
+        return try #require(line.flatMap { Int($0.dropFirst("wchar: ".count)) })
     }
 
-    /// The databases, logs and journals that this process has open.
-    private static func openDatabases() -> Set<String> {
-        let folder = "/proc/self/fd"
-        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return Set(
-            numbers.compactMap {
-                try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0)
-            }.filter {
-                ["keychain.db", ".db", "-journal", "-wal", "etilqs_", "device.key"]
-                    .contains(where: $0.contains)
-            })
+    /// Does everything that could make a keychain write: values larger than any buffer, a
+    /// transaction that is rolled back, other passcodes, a search that sorts.
+    private static func work(_ keychain: Keychain, in database: KeychainDatabase) throws {
+        for number in 0..<20 { try keychain.save(Data(count: 1 << 20), for: "\(number)") }
+        #expect(throws: KeychainError.self) { try keychain.add("x", for: KeychainKey<String>("1")) }
+        try database.setPasscode("1234")
+        try database.lock()
+        try database.unlock(passcode: "1234")
+        #expect(try keychain.items().count == 20)
+        #expect(try database.check().isSound)
+        #expect(try keychain.removeAll() == 20)
     }
 
-    @Test func `nothing is written, neither where keychains are nor where SQLite spills`() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let data =
-            environment["XDG_DATA_HOME"]
-            ?? (environment["HOME"] ?? NSHomeDirectory()) + "/.local/share"
-        let work = FileManager.default.currentDirectoryPath
-        let before = (
-            Self.names(in: data + "/keychain"), Self.names(in: work, levels: 0),
-            Self.openDatabases()
-        )
+    @Test func `a test keychain writes not one byte`() throws {
+        let folder = FileManager.default.currentDirectoryPath
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let before = try Self.writtenByteCount()
 
         let test = TestKeychain()
         let keychain = Keychain(service: "com.example.app", in: test.database)
-        for number in 0..<50 {
-            try keychain.save(Data(count: 1 << 20), for: "\(number)")
-            #expect(Self.openDatabases() == before.2)
-        }
+        try Self.work(keychain, in: test.database)
         test.inject(.stop(.beforeCommit), times: 1)
-        #expect(throws: KeychainError.self) { try keychain.removeAll() }
-        try test.lock()
-        try test.unlock()
+        #expect(throws: KeychainError.self) {
+            try keychain.save(Data(count: 8 << 20), for: "stopped")
+        }
         try test.restart()
-        try test.unlock()
-        #expect(try keychain.removeAll() == 50)
-        _ = try test.database.check()
 
-        #expect(Self.names(in: data + "/keychain") == before.0)
-        #expect(Self.names(in: work, levels: 0) == before.1)
-        #expect(Self.openDatabases() == before.2)
-        #expect(try test.database.status().byteCount == 0)
+        #expect(try Self.writtenByteCount() == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == names)
+        let status = try test.database.status()
+        #expect(status.byteCount == 0)
+        #expect(!FileManager.default.fileExists(atPath: status.directory.path))
+    }
+
+    /// The count would show what is written.
+    @Test func `the same work on a folder writes all of it`() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "keychain-testing-test-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let before = try Self.writtenByteCount()
+        let database = KeychainDatabase(directory: folder, accessGroups: ["default"])
+        try Self.work(Keychain(service: "com.example.app", in: database), in: database)
+        #expect(try Self.writtenByteCount() - before > 20 << 20)
     }
 }

@@ -1,0 +1,124 @@
+// A keychain in memory: the engine without a folder, and the probe that can end its writes.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Synchronization
+import Testing
+
+@Suite struct `A keychain in memory` {
+    private let caller = AccessGroups(["G1"])
+
+    private func newItem(
+        _ account: String, protection: ProtectionClass = .whenUnlocked
+    ) -> NewItem {
+        NewItem(
+            itemClass: .genericPassword, attributes: genericPassword(account),
+            protection: protection, data: Data("secret".utf8))
+    }
+
+    private func query(_ account: String) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
+    }
+
+    /// The moments of the writes that `body` makes.
+    private func moments(_ body: () throws -> Void) rethrows -> [WriteProbe.Moment] {
+        let seen = Moments()
+        let probe = WriteProbe { moment in
+            seen.all.withLock { $0.append(moment) }
+            return nil
+        }
+        try WriteProbe.$current.withValue(probe) { try body() }
+        return seen.all.withLock { $0 }
+    }
+
+    private final class Moments: Sendable {
+        let all = Mutex<[WriteProbe.Moment]>([])
+    }
+
+    @Test func `engines on one place share items and passcode, and lock on their own`() throws {
+        let place = try MemoryPlace()
+        let first = try KeychainEngine.open(place, options: .testing)
+        try first.setPasscode(passcode("1234"))
+        _ = try first.add(newItem("a"), as: caller)
+        let second = try KeychainEngine.open(place, options: .testing)
+        #expect(second.lockState == .beforeFirstUnlock)
+        #expect(
+            status { _ = try second.find(query("a"), Retrieval(), as: caller) }
+                == .interactionNotAllowed)
+        try second.unlock(passcode: passcode("1234"))
+        first.close()
+        #expect(try second.find(query("a"), Retrieval(), as: caller).count == 1)
+        try first.lock()
+        #expect(second.lockState == .unlocked)
+        #expect(try second.check().isSound)
+    }
+
+    @Test func `two places have nothing in common`() throws {
+        let first = try KeychainEngine.open(try MemoryPlace(), options: .testing)
+        let second = try KeychainEngine.open(try MemoryPlace(), options: .testing)
+        _ = try first.add(newItem("a"), as: caller)
+        #expect(
+            status { _ = try second.find(query("a"), Retrieval(), as: caller) } == .itemNotFound)
+        #expect(first.store.keychainID != second.store.keychainID)
+    }
+
+    @Test func `a probe is asked at every step of a write`() throws {
+        let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
+        let addition = try moments { _ = try engine.add(newItem("a"), as: caller) }
+        // The row and the header; its terms, one for each attribute, between the two.
+        #expect(addition.first == .began)
+        #expect(addition.suffix(2) == [.changed, .committed])
+        #expect(addition.dropFirst().dropLast(2).count >= 2)
+        #expect(addition.dropFirst().dropLast(2).allSatisfy { $0 == .tookStep })
+        // What changes nothing has no commit.
+        let duplicate = moments {
+            #expect(status { _ = try engine.add(newItem("a"), as: caller) } == .duplicateItem)
+        }
+        #expect(duplicate == [.began])
+        let search = try moments { _ = try engine.find(query("a"), Retrieval(), as: caller) }
+        #expect(search.isEmpty)
+    }
+
+    @Test func `after each of its steps a write can end without effect`() throws {
+        let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
+        _ = try engine.add(newItem("kept"), as: caller)
+        let generation = try engine.store.header().generation
+        let stop = KeychainFailure(.ioError, "Stopped.")
+        var step = 0
+        var isDone = false
+        while !isDone {
+            let left = Moments()
+            let probe = WriteProbe { [step] moment in
+                left.all.withLock { seen in
+                    guard moment != .committed else { return nil }
+                    seen.append(moment)
+                    return seen.count == step + 1 ? stop : nil
+                }
+            }
+            isDone = WriteProbe.$current.withValue(probe) {
+                status { _ = try engine.add(newItem("new"), as: caller) } == nil
+            }
+            if !isDone {
+                #expect(try engine.store.header().generation == generation)
+                #expect(try engine.check().isSound)
+                #expect(try engine.check().itemCount == 1)
+                step += 1
+            }
+        }
+        // At the beginning, after the row and the header at least, and before the commit.
+        #expect(step >= 4)
+        #expect(try engine.check().itemCount == 2)
+    }
+
+    @Test func `a write to a folder never asks a probe`() throws {
+        let temporary = try TemporaryKeychain()
+        let seen = try moments {
+            _ = try temporary.engine.add(newItem("a"), as: temporary.caller)
+            try temporary.engine.delete(
+                query("a"), tombstones: .automatic, as: temporary.caller)
+        }
+        #expect(seen.isEmpty)
+    }
+}
