@@ -29,6 +29,17 @@ package protocol KeychainService: Sendable {
     func delete(
         _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int
+
+    /// Calls `handler` after every later change that this or another process made, and after this
+    /// process was locked or unlocked: whatever was read before may be out of date.
+    ///
+    /// Several changes may be told of by one call, and a call may come without a change. The
+    /// handler is called on any thread, also on that of a writer; it must not block.
+    ///
+    /// - Throws: `unimplemented` where the service can't tell.
+    func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription
 }
 
 /// A keychain and who speaks to it.

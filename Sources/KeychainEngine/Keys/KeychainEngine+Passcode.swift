@@ -4,6 +4,7 @@
 //       commit that destroys their key.
 //   (3) After the commit the log is folded into the database and emptied, so that no earlier
 //       keybag, under an earlier passcode, stays in it.
+//   (4) Whoever follows changes is told once the keys in memory are others.
 
 package import KeychainCrypto
 package import KeychainModel
@@ -22,6 +23,7 @@ extension KeychainEngine {
         var unlocked = ring.withLock { $0 }
         try unlocked.unlock(passcode)
         ring.withLock { [unlocked] in $0 = unlocked }
+        store.commits.signal()
     }
 
     /// Forgets the keys of the when-unlocked classes.
@@ -29,6 +31,7 @@ extension KeychainEngine {
     package func lock() throws(KeychainFailure) {
         try reloadKeybag()
         try ring.withLock { ring throws(KeychainFailure) in try ring.lock() }
+        store.commits.signal()
     }
 
     /// Sets the first passcode. The engine stays unlocked.
@@ -87,6 +90,7 @@ extension KeychainEngine {
         var ring = KeyRing(new, deviceKeys: deviceKeys)
         if let passcode { try ring.unlock(passcode) }
         self.ring.withLock { [ring] in $0 = ring }
+        store.commits.signal()
         return count
     }
 }

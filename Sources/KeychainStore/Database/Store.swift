@@ -1,7 +1,8 @@
 // Store: an opened database with the keys that its structure needs.
 //   (1) Every commit raises the header's generation and is noted in the anchor afterwards.
 //   (2) A header, and so a commit, that is behind the anchor is refused.
-//   (3) A miss is trusted only while no damaged page was seen, or after the structure was
+//   (3) Subscribers are told of a commit once it is noted.
+//   (4) A miss is trusted only while no damaged page was seen, or after the structure was
 //       found whole in spite of it.
 
 import FoundationEssentials
@@ -17,6 +18,7 @@ package final class Store: Sendable {
     package let authenticator: StoreAuthenticator
     /// nil: there is no folder to keep it in.
     package let anchor: Anchor?
+    package let commits: CommitFeed
     let damage: PageDamage
     /// The registry's count at which the structure was last found whole.
     private let examined = Mutex<UInt64>(0)
@@ -32,6 +34,7 @@ package final class Store: Sendable {
         self.keychainID = keychainID
         index = BlindIndex(key: deviceKeys.indexKey)
         authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
+        commits = CommitFeed(folder: file.folder)
         if let folder = file.folder {
             anchor = Anchor(folder: folder, authenticator: authenticator)
             damage = PageDamage.registry(forPath: folder.path(of: .database))
@@ -173,12 +176,14 @@ package final class Store: Sendable {
         }
         if let committed {
             anchor?.note(generation: committed)
+            commits.note(generation: committed)
             try probe?.reach(.committed)
         }
         return outcome
     }
 
     package func close() {
+        commits.close()
         file.close()
     }
 }

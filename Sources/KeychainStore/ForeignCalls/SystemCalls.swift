@@ -48,4 +48,26 @@ enum SystemCalls {
         // SAFETY: as above.
         unsafe rmdir(path)
     }
+
+    // MARK: Notices of changes to files
+
+    /// The corresponding C function is `inotify_init1`. The descriptor doesn't block and isn't
+    /// inherited.
+    static func makeNoticeQueue() -> Int32 {
+        inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+    }
+
+    /// The corresponding C function is `inotify_add_watch`.
+    static func watch(_ path: String, for events: Int, noticesTo queue: Int32) -> Int32 {
+        // SAFETY: as above.
+        unsafe inotify_add_watch(queue, path, UInt32(truncatingIfNeeded: events))
+    }
+
+    /// Takes everything that can be read from a descriptor that doesn't block, and drops it.
+    static func drain(_ descriptor: Int32) {
+        // SAFETY: the call writes into the buffer and no further.
+        unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+            while unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
+        }
+    }
 }

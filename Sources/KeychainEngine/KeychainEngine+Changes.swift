@@ -1,0 +1,15 @@
+// KeychainEngine+Changes: telling of changes by this and other processes.
+
+package import KeychainModel
+import KeychainStore
+
+extension KeychainEngine {
+    package func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        store.subscribe(handler)
+    }
+
+    /// Whether anyone is subscribed.
+    package var isFollowed: Bool { store.commits.isFollowed }
+}

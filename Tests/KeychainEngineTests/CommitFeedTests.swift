@@ -1,0 +1,202 @@
+// Who subscribed is told of every commit, whoever made it, and the watch goes with the last.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+/// Counts calls, and lets a test wait for the next one.
+private final class Bell: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func ring() { semaphore.signal() }
+
+    /// Whether it rang, or does so before a minute is over.
+    func rings() -> Bool { semaphore.wait(timeout: .now() + 60) == .success }
+
+    /// Whether it has rung since it was last asked.
+    func hasRung() -> Bool {
+        var hasRung = false
+        while semaphore.wait(timeout: .now()) == .success { hasRung = true }
+        return hasRung
+    }
+}
+
+/// A keychain that is open twice, as in two processes: the files are all they have in common.
+private final class OpenedTwice {
+    let keychain: TemporaryKeychain
+    let other: KeychainEngine
+    let bell = Bell()
+
+    init() throws {
+        keychain = try TemporaryKeychain()
+        other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+    }
+
+    deinit { other.close() }
+
+    func add(_ account: String, to engine: KeychainEngine) throws {
+        _ = try engine.add(
+            NewItem(
+                itemClass: .genericPassword, attributes: genericPassword(account),
+                data: Data("x".utf8)), as: keychain.caller)
+    }
+
+    /// Looks without a notice so seldom that it doesn't help a test that waits for a notice.
+    func subscribe(
+        by means: CommitWatch.Means = .notices,
+        every interval: DispatchTimeInterval = .seconds(86400)
+    ) -> any ChangeSubscription {
+        keychain.engine.store.subscribe(by: means, lookingEvery: interval) { [bell] in
+            bell.ring()
+        }
+    }
+
+    /// How many descriptors of this process watch the folder.
+    func watchCount() throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: keychain.directory)
+        let number = try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
+        let entry = "ino:" + String(number, radix: 16) + " "
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fdinfo")
+            .filter { name in
+                let text = try? String(
+                    contentsOfFile: "/proc/self/fdinfo/" + name, encoding: .utf8)
+                return text?.contains(entry) ?? false
+            }.count
+    }
+
+    /// Whether no descriptor watches the folder any more, or none does before a minute is over:
+    /// the descriptor is closed on the watch's own queue.
+    func isUnwatched() throws -> Bool {
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while try watchCount() > 0 {
+            guard Date() < deadline else { return false }
+            sched_yield()
+        }
+        return true
+    }
+}
+
+@Suite struct CommitFeedTests {
+    @Test func `a commit of the same engine is told of before the write returns`() throws {
+        let opened = try OpenedTwice()
+        let subscription = opened.subscribe()
+        try opened.add("a", to: opened.keychain.engine)
+        #expect(opened.bell.hasRung())
+        subscription.end()
+    }
+
+    @Test func `the first commit of another engine is told of, and each later one`() throws {
+        let opened = try OpenedTwice()
+        // As in a keychain whose anchor was lost; the commit makes it anew.
+        try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
+        let subscription = opened.subscribe()
+        #expect(opened.keychain.engine.store.commits.means == .notices)
+        for number in 0..<20 {
+            _ = opened.bell.hasRung()
+            try opened.add("\(number)", to: opened.other)
+            try #require(opened.bell.rings())
+        }
+        subscription.end()
+    }
+
+    @Test func `commits are noticed where the kernel gives no notices`() throws {
+        let opened = try OpenedTwice()
+        let subscription = opened.subscribe(by: .polling, every: .milliseconds(20))
+        #expect(opened.keychain.engine.store.commits.means == .polling)
+        #expect(try opened.watchCount() == 0)
+        try opened.add("a", to: opened.other)
+        try #require(opened.bell.rings())
+        subscription.end()
+    }
+
+    @Test func `where a watch can't be made commits are noticed all the same`() throws {
+        let opened = try OpenedTwice()
+        let directory = opened.keychain.directory
+        // The kernel has nothing to watch under that name at the moment.
+        try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
+        let subscription = opened.subscribe(every: .milliseconds(20))
+        #expect(opened.keychain.engine.store.commits.means == .polling)
+        try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
+        #expect(try opened.watchCount() == 0)
+        try opened.add("a", to: opened.other)
+        try #require(opened.bell.rings())
+        subscription.end()
+    }
+
+    @Test func `an anchor that another took the place of is watched`() throws {
+        let opened = try OpenedTwice()
+        try opened.add("a", to: opened.keychain.engine)
+        let subscription = opened.subscribe()
+        let anchor = opened.keychain.path(.anchor)
+        let bytes = try Data(contentsOf: URL(filePath: anchor))
+        try FileManager.default.moveItem(atPath: anchor, toPath: anchor + ".old")
+        try #require(
+            FileManager.default.createFile(
+                atPath: anchor, contents: bytes, attributes: [.posixPermissions: 0o600]))
+        for number in 0..<5 {
+            _ = opened.bell.hasRung()
+            try opened.add("b\(number)", to: opened.other)
+            try #require(opened.bell.rings())
+        }
+        subscription.end()
+    }
+
+    @Test func `a commit that was not noted in the anchor is found without a notice`() throws {
+        let opened = try OpenedTwice()
+        // As after the end of a process between commit and note: the note can't be written.
+        try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
+        try FileManager.default.createDirectory(
+            atPath: opened.keychain.path(.anchor), withIntermediateDirectories: false)
+        let subscription = opened.subscribe(every: .milliseconds(20))
+        #expect(opened.keychain.engine.store.commits.means == .notices)
+        try opened.add("a", to: opened.other)
+        try #require(opened.bell.rings())
+        subscription.end()
+    }
+
+    @Test func `locking and unlocking are told of`() throws {
+        let opened = try OpenedTwice()
+        let engine = opened.keychain.engine
+        let subscription = opened.subscribe()
+        try engine.setPasscode(passcode("p"))
+        #expect(opened.bell.hasRung())
+        try engine.lock()
+        #expect(opened.bell.hasRung())
+        try engine.unlock(passcode: passcode("p"))
+        #expect(opened.bell.hasRung())
+        subscription.end()
+    }
+
+    @Test func `the watch begins with the first subscription and ends with the last`() throws {
+        let opened = try OpenedTwice()
+        let commits = opened.keychain.engine.store.commits
+        #expect(try opened.watchCount() == 0)
+        for _ in 0..<3 {
+            let first = opened.subscribe()
+            var second: (any ChangeSubscription)? = opened.subscribe()
+            #expect(second != nil)
+            #expect(try opened.watchCount() == 1)
+            first.end()
+            first.end()
+            #expect(commits.means == .notices)
+            // The last reference to it.
+            second = nil
+            #expect(commits.means == nil)
+            #expect(try opened.isUnwatched())
+        }
+        _ = opened.bell.hasRung()
+        try opened.add("a", to: opened.keychain.engine)
+        #expect(!opened.bell.hasRung())
+    }
+
+    @Test func `closing a keychain ends its watch`() throws {
+        let opened = try OpenedTwice()
+        let subscription = opened.subscribe()
+        #expect(try opened.watchCount() == 1)
+        try opened.keychain.reopen()
+        #expect(try opened.isUnwatched())
+        subscription.end()
+    }
+}
