@@ -122,7 +122,8 @@ let package = Package(
             name: "KeychainTests",
             dependencies: [
                 "Keychain", "KeychainModel", "KeychainCrypto", "KeychainEngine",
-                "KeychainServices", "KeychainTesting", "identity-racer", crypto,
+                "KeychainServices", "KeychainTesting", "fault-writer", "identity-racer",
+                crypto,
             ],
             swiftSettings: settings),
         .testTarget(

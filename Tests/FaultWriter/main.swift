@@ -22,6 +22,8 @@ do {
         Probe(directory: arguments[2]).run()
     case "full-disk": try FullDisk(directory: arguments[2]).run()
     case "leave-log": try LeftLog(directory: arguments[2]).run()
+    case "obey":
+        try Obedience(directory: arguments[2], service: arguments[3], group: arguments[4]).run()
     default: exit(64)
     }
 } catch {

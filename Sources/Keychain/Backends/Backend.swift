@@ -3,6 +3,7 @@
 //   (2) Statuses leave a backend as numbers, unchanged.
 
 import Foundation
+import KeychainModel
 
 /// The items of a keychain: what all requests of one ``Keychain`` have in common.
 struct Namespace: Hashable, Sendable {
@@ -73,4 +74,9 @@ protocol Backend: Sendable {
     /// Deletes all items or, if it throws, none.
     /// - Returns: How many.
     func deleteAll(_ namespace: Namespace) throws(BackendFailure) -> Int
+
+    /// Calls `handler` after later changes, as far as they are told of. It must not block.
+    func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(BackendFailure) -> any ChangeSubscription
 }

@@ -5,11 +5,8 @@
 //       beside it; on Apple platforms the cause is what follows from the status.
 
 import Foundation
-import KeychainServices
-
-#if !canImport(Darwin)
 import KeychainModel
-#endif
+import KeychainServices
 
 /// Keeps the items behind the SecItem functions.
 struct SecItemBackend: Backend {
@@ -58,20 +55,20 @@ struct SecItemBackend: Backend {
     func add(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
         let addition = SecItemQuery.addition(item, contents) as CFDictionary
         let result = call { SecItemAdd(addition, nil) }
-        return try Self.answer(result, no: errSecDuplicateItem)
+        return try Self.change(result, no: errSecDuplicateItem)
     }
 
     func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
         let query = SecItemQuery.item(item) as CFDictionary
         let changes = SecItemQuery.changes(contents) as CFDictionary
         let result = call { SecItemUpdate(query, changes) }
-        return try Self.answer(result, no: errSecItemNotFound)
+        return try Self.change(result, no: errSecItemNotFound)
     }
 
     func delete(_ item: ItemSelector) throws(BackendFailure) -> Bool {
         let query = SecItemQuery.item(item) as CFDictionary
         let result = call { SecItemDelete(query) }
-        return try Self.answer(result, no: errSecItemNotFound)
+        return try Self.change(result, no: errSecItemNotFound)
     }
 
     func deleteAll(_ namespace: Namespace) throws(BackendFailure) -> Int {
@@ -80,7 +77,13 @@ struct SecItemBackend: Backend {
         let count = try list(namespace).count
         let query = SecItemQuery.all(namespace) as CFDictionary
         let result = call { SecItemDelete(query) }
-        return try Self.answer(result, no: errSecItemNotFound) ? count : 0
+        return try Self.change(result, no: errSecItemNotFound) ? count : 0
+    }
+
+    func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(BackendFailure) -> any ChangeSubscription {
+        LocalChanges.shared.subscribe(handler)
     }
 
     // MARK: Calls
@@ -130,6 +133,12 @@ struct SecItemBackend: Backend {
             unsafe SecItemCopyMatching(query, &object)
         }
         return try Self.answer(result, no: errSecItemNotFound) ? Found(object: object) : nil
+    }
+
+    private static func change(_ result: CallResult, no: OSStatus) throws(BackendFailure) -> Bool {
+        let isChanged = try answer(result, no: no)
+        if isChanged { LocalChanges.shared.signal() }
+        return isChanged
     }
 
     private static func answer(_ result: CallResult, no: OSStatus) throws(BackendFailure) -> Bool {

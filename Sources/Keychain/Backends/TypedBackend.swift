@@ -79,6 +79,16 @@ struct TypedBackend: Backend {
         try delete(query(namespace))
     }
 
+    func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(BackendFailure) -> any ChangeSubscription {
+        do {
+            return try connection().service.subscribe(handler)
+        } catch {
+            throw BackendFailure(error)
+        }
+    }
+
     // MARK: Requests
 
     private func query(_ item: ItemSelector) -> ItemQuery {

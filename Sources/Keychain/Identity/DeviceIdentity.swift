@@ -96,7 +96,7 @@ public struct DeviceIdentity: Sendable {
     /// The corresponding calls are those of `Keychain.load(_:orAdd:)`.
     public func identifier() throws -> String {
         if let known = memory.identifier { return known }
-        let changes = LocalChanges.count
+        let changes = ChangeCount.count
         let identifier = try keychain.load(key, orAdd: { UUID().uuidString })
         memory.remember(identifier, changes)
         return identifier
@@ -108,7 +108,7 @@ public struct DeviceIdentity: Sendable {
     /// - Throws: ``KeychainError`` as for `identifier()`, so that nil always means that there
     ///   is none.
     public func existing() throws -> String? {
-        let changes = LocalChanges.count
+        let changes = ChangeCount.count
         let identifier = try keychain.load(key)
         memory.remember(identifier, changes)
         return identifier
@@ -183,7 +183,7 @@ public struct DeviceIdentity: Sendable {
         private let entry = Mutex<(identifier: String, changes: Int)?>(nil)
 
         var identifier: String? {
-            let changes = LocalChanges.count
+            let changes = ChangeCount.count
             return entry.withLock { $0?.changes == changes ? $0?.identifier : nil }
         }
 

@@ -21,17 +21,17 @@ struct ItemAccess: Sendable {
     }
 
     func add(_ contents: ItemContents) throws(KeychainError) -> Bool {
-        defer { LocalChanges.note() }
+        defer { ChangeCount.note() }
         do { return try backend.add(item, contents) } catch { throw failed(error) }
     }
 
     func update(_ contents: ItemContents) throws(KeychainError) -> Bool {
-        defer { LocalChanges.note() }
+        defer { ChangeCount.note() }
         do { return try backend.update(item, contents) } catch { throw failed(error) }
     }
 
     func delete() throws(KeychainError) -> Bool {
-        defer { LocalChanges.note() }
+        defer { ChangeCount.note() }
         do { return try backend.delete(item) } catch { throw failed(error) }
     }
 

@@ -48,7 +48,7 @@ extension Keychain {
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
     public func removeAll() throws -> Int {
-        defer { LocalChanges.note() }
+        defer { ChangeCount.note() }
         do {
             return try database.backend.deleteAll(namespace)
         } catch {

@@ -1,0 +1,121 @@
+// The sequence of what becomes of a keychain's items.
+
+import Foundation
+import KeychainEngine
+import Testing
+
+@testable import Keychain
+
+extension Keychain.Contents {
+    /// The changes as text, in order.
+    var summary: [String] { changes.map { "\($0.kind) \($0.account)" } }
+    var accounts: [String] { items.map(\.account) }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct ContentsTests {
+    @Test(arguments: Way.allCases)
+    func `the items come first, then each change`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        try await keychain.save("1", for: "b")
+        try await keychain.save("1", for: "a")
+        var sequence = keychain.changes().makeAsyncIterator()
+        let first = try #require(await sequence.next())
+        #expect(first.accounts == ["a", "b"])
+        #expect(first.changes.isEmpty)
+        #expect(first.error == nil)
+        try await keychain.save("1", for: "c")
+        let second = try #require(await sequence.next())
+        #expect(second.summary == ["added c"])
+        #expect(second.accounts == ["a", "b", "c"])
+        try await keychain.save("2", for: "a")
+        #expect(await sequence.next()?.summary == ["updated a"])
+        try await keychain.delete("b")
+        let last = try #require(await sequence.next())
+        #expect(last.summary == ["deleted b"])
+        #expect(last.accounts == ["a", "c"])
+    }
+
+    @Test(arguments: Way.allCases)
+    func `quick changes are merged into what differs in the end`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        for account in ["kept", "changed", "deleted", "replaced"] {
+            try await keychain.save("1", for: account)
+        }
+        var sequence = keychain.changes().makeAsyncIterator()
+        #expect(await sequence.next()?.items.count == 4)
+        try await keychain.save("2", for: "changed")
+        try await keychain.delete("deleted")
+        try await keychain.delete("replaced")
+        try await keychain.save("2", for: "replaced")
+        try await keychain.save("1", for: "new")
+        try await keychain.save("1", for: "brief")
+        try await keychain.delete("brief")
+        let contents = try #require(await sequence.next())
+        #expect(Set(contents.summary.prefix(2)) == ["deleted deleted", "deleted replaced"])
+        #expect(
+            contents.summary.dropFirst(2) == ["updated changed", "added replaced", "added new"])
+        #expect(contents.accounts == ["changed", "kept", "new", "replaced"])
+    }
+
+    @Test func `changes by another process are seen, of this keychain's items alone`()
+        async throws
+    {
+        let test = try TestDatabase(.typed)
+        let other = try OtherProcess(test)
+        var sequence = test.keychain().changes().makeAsyncIterator()
+        #expect(await sequence.next()?.items.isEmpty == true)
+        try await test.keychain("another.service").save("1", for: .token)
+        try other.save("1", for: "token")
+        #expect(await sequence.next()?.summary == ["added token"])
+        try other.save("2", for: "token")
+        #expect(await sequence.next()?.summary == ["updated token"])
+        try other.delete("token")
+        #expect(await sequence.next()?.summary == ["deleted token"])
+    }
+
+    @Test func `no secret is read`() async throws {
+        let temporary = try TemporaryEngine()
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(temporary.engine))
+        var sequence = keychain.changes().makeAsyncIterator()
+        #expect(await sequence.next()?.items.isEmpty == true)
+        for number in 0..<10 { try await keychain.save(number, for: "\(number)") }
+        while let contents = await sequence.next(), contents.items.count < 10 {}
+        #expect(temporary.engine.openedSecretCount == 0)
+    }
+
+    @Test func `while an item is locked the list stays, and what changed follows`() async throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain()
+        try await keychain.save("1234", for: .pin)
+        var sequence = keychain.changes().makeAsyncIterator()
+        #expect(await sequence.next()?.accounts == ["pin"])
+        try test.lock()
+        let locked = try #require(await sequence.next())
+        #expect(locked.error?.code == .interactionNotAllowed)
+        #expect(locked.accounts == ["pin"])
+        #expect(locked.changes.isEmpty)
+        try await keychain.save("x", for: .token)
+        try test.unlock()
+        let unlocked = try #require(await sequence.next())
+        #expect(unlocked.error == nil)
+        #expect(unlocked.summary == ["added token"])
+        #expect(unlocked.accounts == ["pin", "token"])
+    }
+
+    @Test func `cancelling ends the sequence and frees what it held`() async throws {
+        let temporary = try TemporaryEngine()
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(temporary.engine))
+        let (elements, signal) = AsyncStream<Void>.makeStream()
+        let consumer = Task {
+            for await _ in keychain.changes() { signal.yield() }
+            return Task.isCancelled
+        }
+        for await _ in elements { break }
+        #expect(temporary.engine.isFollowed)
+        consumer.cancel()
+        #expect(await consumer.value)
+        #expect(!temporary.engine.isFollowed)
+    }
+}

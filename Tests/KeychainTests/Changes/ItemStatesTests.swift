@@ -1,0 +1,251 @@
+// The sequence of one item's states: nothing is missed, nothing is made up, and it goes away.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@testable import Keychain
+
+extension KeychainState where Value: Equatable {
+    /// Whether this is the value, or with nil the absence of one.
+    func isValue(_ expected: Value?) -> Bool {
+        switch self {
+        case .value(let value): value == expected
+        case .absent: expected == nil
+        case .unavailable: false
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct ItemStatesTests {
+    @Test(arguments: Way.allCases)
+    func `the present state comes first, then each change`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        var states = keychain.changes(of: .token).makeAsyncIterator()
+        #expect(await states.next()?.isValue(nil) == true)
+        try await keychain.save("1", for: .token)
+        #expect(await states.next()?.isValue("1") == true)
+        try await keychain.save("2", for: .token)
+        #expect(await states.next()?.isValue("2") == true)
+        try await keychain.delete(.token)
+        #expect(await states.next()?.isValue(nil) == true)
+        try await keychain.save("3", for: .token)
+        #expect(await states.next()?.isValue("3") == true)
+        // One that begins now sees what is there now.
+        var later = keychain.changes(of: .token).makeAsyncIterator()
+        #expect(await later.next()?.isValue("3") == true)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `saving the same value again is a change`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        try await keychain.save("1", for: .token)
+        var states = keychain.changes(of: .token).makeAsyncIterator()
+        #expect(await states.next()?.isValue("1") == true)
+        try await keychain.save("1", for: .token)
+        #expect(await states.next()?.isValue("1") == true)
+    }
+
+    @Test func `changes by another process are seen`() async throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain()
+        let other = try OtherProcess(test)
+        var states = keychain.changes(of: .token).makeAsyncIterator()
+        #expect(await states.next()?.isValue(nil) == true)
+        for number in 0..<10 {
+            try other.save("\(number)", for: "token")
+            #expect(await states.next()?.isValue("\(number)") == true)
+        }
+        try other.delete("token")
+        #expect(await states.next()?.isValue(nil) == true)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `of many quick changes the last one is always seen`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        let consumer = Task {
+            var last = -1
+            for await state in keychain.changes(of: .counter) {
+                guard let value = state.value else { continue }
+                // A merged sequence never goes back.
+                #expect(value > last)
+                last = value
+                if value == 200 { break }
+            }
+            return last
+        }
+        for number in 0...200 { try await keychain.save(number, for: .counter) }
+        #expect(await consumer.value == 200)
+    }
+
+    @Test func `of many quick changes by another process the last one is seen`() async throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain()
+        let other = try OtherProcess(test)
+        let (begun, signal) = AsyncStream<Void>.makeStream()
+        let consumer = Task {
+            for await state in keychain.changes(of: .token) {
+                signal.yield()
+                if state.value == "100" { return true }
+            }
+            return false
+        }
+        for await _ in begun { break }
+        for number in 0...100 { try other.save("\(number)", for: "token") }
+        #expect(await consumer.value)
+    }
+
+    @Test func `a consumer that is slower than the writers gets the state of when it asks`()
+        async throws
+    {
+        let keychain = try TestDatabase(.typed).keychain()
+        var states = keychain.changes(of: .counter).makeAsyncIterator()
+        #expect(await states.next()?.isValue(nil) == true)
+        for number in 0...50 { try await keychain.save(number, for: .counter) }
+        #expect(await states.next()?.isValue(50) == true)
+        try await keychain.delete(.counter)
+        try await keychain.save(51, for: .counter)
+        #expect(await states.next()?.isValue(51) == true)
+    }
+
+    @Test(arguments: Way.allCases)
+    func `an item that was deleted and added again is another one`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        try await keychain.save("1", for: .token)
+        var states = keychain.changes(of: .token).makeAsyncIterator()
+        #expect(await states.next()?.isValue("1") == true)
+        try await keychain.delete(.token)
+        try await keychain.save("1", for: .token)
+        #expect(await states.next()?.isValue("1") == true)
+    }
+
+    @Test func `a lock is told as such, and the state follows after the unlock`() async throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain()
+        try await keychain.save("1234", for: .pin)
+        var states = keychain.changes(of: .pin).makeAsyncIterator()
+        #expect(await states.next()?.isValue("1234") == true)
+        try test.database.setPasscode("passcode")
+        try await test.database.lock()
+        #expect(await states.next()?.error?.code == .interactionNotAllowed)
+        // Neither deletes nor changes the item, and is one reason: not told again.
+        try await keychain.save("x", for: .token)
+        try test.unlock()
+        #expect(await states.next()?.isValue("1234") == true)
+        try await test.database.lock()
+        #expect(await states.next()?.error?.code == .interactionNotAllowed)
+        try test.unlock()
+        try await keychain.save("5678", for: .pin)
+        while let state = await states.next() {
+            if state.isValue("5678") { break }
+            #expect(state.isValue("1234"))
+        }
+    }
+
+    @Test func `behind the SecItem functions an unlock is found without a notice`() async throws {
+        let test = try TestDatabase(.secItem)
+        let keychain = test.keychain()
+        try await keychain.save("1234", for: .pin)
+        try test.lock()
+        var states = keychain.changes(of: .pin).makeAsyncIterator()
+        #expect(await states.next()?.error?.code == .interactionNotAllowed)
+        try test.unlock()
+        #expect(await states.next()?.isValue("1234") == true)
+    }
+
+    @Test func `a value of another type is told once and the sequence goes on`() async throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        try await keychain.save("no number", for: "counter")
+        var states = keychain.changes(of: .counter).makeAsyncIterator()
+        let error = try #require(await states.next()?.error)
+        #expect(error.code == .decodingFailed)
+        #expect(error.storedData == Data("no number".utf8))
+        try await keychain.save(1, for: .counter)
+        #expect(await states.next()?.isValue(1) == true)
+    }
+
+    @Test func `a database that can't be opened is tried again`() async throws {
+        let folder = DatabaseTests.Folder()
+        try Data("x".utf8).write(to: folder.url)
+        let database = KeychainDatabase(
+            directory: folder.url.appending(path: "below"), accessGroups: ["g"])
+        let keychain = Keychain(service: "s", in: database)
+        var states = keychain.changes(of: .token).makeAsyncIterator()
+        let error = try #require(await states.next()?.error)
+        #expect(error.operation == .load)
+        try FileManager.default.removeItem(at: folder.url)
+        #expect(await states.next()?.isValue(nil) == true)
+        try await keychain.save("1", for: .token)
+        #expect(await states.next()?.isValue("1") == true)
+    }
+
+    @Test func `a keychain that doesn't tell of changes says so`() async {
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(FailingService(status: .param)))
+        var states = keychain.changes(of: .token).makeAsyncIterator()
+        #expect(await states.next()?.error?.code == .unimplemented)
+    }
+
+    @Test func `the secret is read when its item was changed and not otherwise`() async throws {
+        let temporary = try TemporaryEngine()
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(temporary.engine))
+        try await keychain.save("1", for: .token)
+        var states = keychain.changes(of: .token).makeAsyncIterator()
+        #expect(await states.next()?.isValue("1") == true)
+        #expect(temporary.engine.openedSecretCount == 1)
+        // One that follows another item has looked once this one's change has arrived.
+        for number in 0..<10 { try await keychain.save(number, for: .counter) }
+        try await keychain.save("2", for: .token)
+        #expect(await states.next()?.isValue("2") == true)
+        #expect(temporary.engine.openedSecretCount == 2)
+    }
+
+    @Test func `cancelling ends the sequence and frees what it held`() async throws {
+        let temporary = try TemporaryEngine()
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(temporary.engine))
+        let (states, signal) = AsyncStream<Void>.makeStream()
+        let consumer = Task {
+            for await _ in keychain.changes(of: .token) { signal.yield() }
+            // The loop ends when its task is cancelled, and not before.
+            return Task.isCancelled
+        }
+        for await _ in states { break }
+        #expect(temporary.engine.isFollowed)
+        consumer.cancel()
+        #expect(await consumer.value)
+        #expect(!temporary.engine.isFollowed)
+    }
+
+    @Test func `a sequence that is left frees what it held`() async throws {
+        let temporary = try TemporaryEngine()
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(temporary.engine))
+        for await _ in keychain.changes(of: .token) {
+            #expect(temporary.engine.isFollowed)
+            break
+        }
+        #expect(!temporary.engine.isFollowed)
+    }
+
+    @Test func `a cancelled task gets no state`() async throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        let task = Task {
+            // SAFETY: the task is used during the call only.
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            var states = keychain.changes(of: .token).makeAsyncIterator()
+            return await states.next() == nil
+        }
+        #expect(await task.value)
+    }
+
+    @Test func `a state shows no value when it is printed or dumped`() {
+        let state = KeychainState.value("s3cr3t")
+        var text = "\(state) " + String(reflecting: state)
+        dump(state, to: &text)
+        #expect(!text.contains("s3cr3t"))
+        #expect(text.contains("value"))
+    }
+}
