@@ -51,7 +51,7 @@ struct ImportRow: CustomStringConvertible {
     /// The system's and the language's own. KeychainModel has no I/O and takes the first only.
     static let everywhere: Set<String> = [
         "FoundationEssentials", "Foundation", "Glibc", "Musl", "Android", "Darwin", "Dispatch",
-        "Synchronization",
+        "Synchronization", "Observation",
     ]
     static let pure: Set<String> = ["FoundationEssentials"]
 

@@ -5,6 +5,7 @@
 /// A database of items. On Apple platforms there is one, the system's.
 public struct KeychainDatabase: Sendable {
     let backend: any Backend
+    let identity = DatabaseIdentity.default
 
     /// The data-protection keychain of the system.
     public static let `default` = KeychainDatabase(backend: SecItemBackend())
@@ -29,12 +30,14 @@ public struct KeychainDatabase: Sendable {
     let backend: any Backend
     /// Opens the database if it is not open. nil: there is nothing to administer.
     let engine: (@Sendable () throws(KeychainFailure) -> KeychainEngine)?
+    let identity: DatabaseIdentity
 
     init(
-        backend: any Backend,
+        backend: any Backend, identity: DatabaseIdentity = .unique(),
         engine: (@Sendable () throws(KeychainFailure) -> KeychainEngine)? = nil
     ) {
         self.backend = backend
+        self.identity = identity
         self.engine = engine
     }
 
@@ -55,6 +58,7 @@ public struct KeychainDatabase: Sendable {
         backend: TypedBackend { () throws(KeychainFailure) in
             try EmbeddedKeychain.connection()
         },
+        identity: .default,
         engine: { () throws(KeychainFailure) in
             try EmbeddedKeychain.engine(in: EmbeddedKeychain.location().directory)
         })
@@ -87,7 +91,7 @@ public struct KeychainDatabase: Sendable {
         }
         self.init(
             backend: TypedBackend { () throws(KeychainFailure) in try connection.value() },
-            engine: engine)
+            identity: path.map { .folder($0, accessGroups) } ?? .unique(), engine: engine)
     }
 }
 

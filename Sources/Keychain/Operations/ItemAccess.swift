@@ -35,6 +35,17 @@ struct ItemAccess: Sendable {
         do { return try backend.delete(item) } catch { throw failed(error) }
     }
 
+    /// Adds the item, or changes it in place.
+    func put(_ contents: ItemContents) throws(KeychainError) {
+        // Someone else may delete the item after the addition was refused, and add it again
+        // before the next one. No one does so for long.
+        for _ in 0..<Self.attemptLimit {
+            if try add(contents) { return }
+            if try update(contents) { return }
+        }
+        throw unsettled
+    }
+
     /// Puts new contents in the place of the version that was found.
     ///
     /// - Parameters:

@@ -21,13 +21,7 @@ extension Keychain {
     /// The corresponding calls are `SecItemAdd` and, for an existing item, `SecItemUpdate`.
     public func save<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) throws {
         let access = access(.save, key.account)
-        let contents = try access.encode(value, key, in: self)
-        // Someone else may delete the item after the addition was refused, and add it again
-        // before the next one. No one does so for long.
-        for _ in 0..<ItemAccess.attemptLimit {
-            if try access.add(contents) || access.update(contents) { return }
-        }
-        throw access.unsettled
+        try access.put(access.encode(value, key, in: self))
     }
 
     /// Saves a value where there is none.

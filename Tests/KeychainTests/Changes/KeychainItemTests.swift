@@ -1,0 +1,213 @@
+// Observable items and properties: in step with the keychain and with each other.
+
+import Foundation
+import KeychainEngine
+import Observation
+import Synchronization
+import Testing
+
+@testable import Keychain
+
+/// Waits until a condition holds that is made of observable properties.
+@MainActor private func until(_ condition: @MainActor () -> Bool) async {
+    while true {
+        let (changes, signal) = AsyncStream<Void>.makeStream()
+        // Subscribed while it is evaluated: no change can fall between.
+        if withObservationTracking(condition, onChange: { signal.yield() }) { return }
+        for await _ in changes { break }
+    }
+}
+
+@MainActor @Suite(.timeLimit(.minutes(3))) struct KeychainItemTests {
+    @Test(arguments: Way.allCases)
+    func `an item follows what becomes of its secret`(way: Way) async throws {
+        let keychain = try TestDatabase(way).keychain()
+        let item = KeychainItem(.token, in: keychain)
+        #expect(item.state == nil)
+        #expect(await item.ready().isValue(nil))
+        try await keychain.save("1", for: .token)
+        await until { item.value == "1" }
+        try await keychain.delete(.token)
+        await until { item.state?.isValue(nil) == true }
+    }
+
+    @Test func `an item follows another process`() async throws {
+        let test = try TestDatabase(.typed)
+        let other = try OtherProcess(test)
+        let item = KeychainItem(.token, in: test.keychain())
+        await item.ready()
+        try other.save("1", for: "token")
+        await until { item.value == "1" }
+        try other.delete("token")
+        await until { item.state?.isValue(nil) == true }
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a save by one is shown by all others at once`(way: Way) async throws {
+        let test = try TestDatabase(way)
+        let one = KeychainItem(.token, in: test.keychain())
+        let other = KeychainItem(.token, in: test.keychain(accessibility: .whenUnlocked))
+        let elsewhere = KeychainItem(.token, in: test.keychain("another.service"))
+        one.assign("1")
+        #expect(one.value == "1")
+        #expect(other.value == "1")
+        #expect(elsewhere.value == nil)
+        try await other.save("2")
+        #expect(one.value == "2")
+        #expect(try await test.keychain().load(.token) == "2")
+        #expect(try await one.delete())
+        #expect(other.state?.isValue(nil) == true)
+        #expect(try await test.keychain().load(.token) == nil)
+        #expect(try await !other.delete())
+    }
+
+    @Test func `wrappers of one item share it with different types`() async throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        let text = KeychainItem(KeychainKey<String>("n"), in: keychain)
+        let number = KeychainItem(KeychainKey<Int>("n"), in: keychain)
+        try await text.save("41")
+        #expect(number.value == 41)
+        try await text.save("no number")
+        #expect(number.value == nil)
+        #expect(number.error?.code == .decodingFailed)
+        #expect(text.error == nil)
+        try await number.save(42)
+        #expect(text.value == "42")
+        #expect(number.error == nil)
+    }
+
+    @Test func `assignments are written in order and the last one stays`() async throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        let item = KeychainItem(.counter, in: keychain)
+        for number in 0...500 { item.assign(number) }
+        #expect(item.value == 500)
+        #expect(item.isSaving)
+        await until { !item.isSaving }
+        #expect(item.value == 500)
+        #expect(try await keychain.load(.counter) == 500)
+        item.assign(nil)
+        #expect(item.value == nil)
+        await until { !item.isSaving }
+        #expect(try await keychain.load(.counter) == nil)
+    }
+
+    @Test func `what was assigned is written even if nobody holds the item any more`()
+        async throws
+    {
+        let keychain = try TestDatabase(.typed).keychain()
+        KeychainItem(.token, in: keychain).assign("1")
+        for await state in keychain.changes(of: .token) where state.value == "1" { break }
+        #expect(try await keychain.load(.token) == "1")
+    }
+
+    @Test func `a failed save keeps the former value and shows the error`() async throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain(synchronizable: true)
+        let one = KeychainItem(.token, in: keychain)
+        let other = KeychainItem(
+            KeychainKey<String>("token", accessibility: .whenUnlockedThisDeviceOnly), in: keychain)
+        try await one.save("1")
+        await #expect(throws: KeychainError.self) { try await other.save("2") }
+        #expect(one.value == "1")
+        #expect(one.error?.code == .param)
+        try await one.save("3")
+        #expect(other.value == "3")
+        #expect(other.error == nil)
+    }
+
+    @Test func `an assignment that the keychain refuses is taken back`() async throws {
+        let test = try TestDatabase(.typed)
+        let keychain = test.keychain()
+        let token = KeychainItem(.token, in: keychain)
+        let other = KeychainItem(.token, in: keychain)
+        try await token.save("1")
+        // Needs a passcode, and there is none.
+        let strict = KeychainItem(
+            KeychainKey<String>("token", accessibility: .whenPasscodeSetThisDeviceOnly),
+            in: keychain)
+        strict.assign("2")
+        #expect(other.value == "2")
+        await until { !strict.isSaving }
+        for item in [token, other, strict] {
+            #expect(item.value == "1")
+            #expect(item.error?.code == .authFailed)
+        }
+        #expect(try await keychain.load(.token) == "1")
+    }
+
+    @Test func `a refused save before anything was read shows what is there`() async throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        try await keychain.save("1", for: .token)
+        let strict = KeychainItem(
+            KeychainKey<String>("token", accessibility: .whenPasscodeSetThisDeviceOnly),
+            in: keychain)
+        await #expect(throws: KeychainError.self) { try await strict.save("2") }
+        #expect(await strict.ready().isValue("1"))
+    }
+
+    @Test func `a locked item is unavailable and comes back after the unlock`() async throws {
+        let test = try TestDatabase(.typed)
+        let item = KeychainItem(.pin, in: test.keychain())
+        try await item.save("1234")
+        try test.lock()
+        await until { item.error?.code == .interactionNotAllowed }
+        #expect(item.value == nil)
+        try test.unlock()
+        await until { item.value == "1234" }
+        #expect(item.error == nil)
+    }
+
+    @Test func `an item that nobody holds is not followed any more`() async throws {
+        let temporary = try TemporaryEngine()
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(temporary.engine))
+        var item: KeychainItem<String>? = KeychainItem(.token, in: keychain)
+        await item?.ready()
+        #expect(temporary.engine.isFollowed)
+        item = nil
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while temporary.engine.isFollowed, Date() < deadline { await Task.yield() }
+        #expect(!temporary.engine.isFollowed)
+    }
+
+    @Test func `folders of one path are one database, for the same groups`() async throws {
+        let folder = DatabaseTests.Folder()
+        func item(_ groups: [String]) -> KeychainItem<String> {
+            KeychainItem(
+                .token,
+                in: Keychain(
+                    service: "s",
+                    in: KeychainDatabase(directory: folder.url, accessGroups: groups)))
+        }
+        let items = [item(["g"]), item(["g"]), item(["h"])]
+        try await items[0].save("1")
+        #expect(items[1].value == "1")
+        #expect(await items[2].ready().isValue(nil))
+    }
+
+    // MARK: Properties
+
+    @MainActor private final class Session {
+        @KeychainStored<String> var token: String?
+
+        init(_ keychain: Keychain) {
+            _token = KeychainStored(.token, in: keychain)
+        }
+    }
+
+    @Test func `two properties of one key are in step`() async throws {
+        let keychain = try TestDatabase(.typed).keychain()
+        let one = Session(keychain)
+        let other = Session(keychain)
+        one.token = "1"
+        #expect(other.token == "1")
+        try await other.$token.save("2")
+        #expect(one.token == "2")
+        one.token = nil
+        #expect(other.token == nil)
+        await until { !other.$token.isSaving }
+        #expect(try await keychain.load(.token) == nil)
+        try await keychain.save("3", for: .token)
+        await until { one.token == "3" && other.token == "3" }
+    }
+}
