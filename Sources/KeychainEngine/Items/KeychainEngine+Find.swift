@@ -1,6 +1,7 @@
 // KeychainEngine+Find: searching.
 //   (1) Attributes come out of the metadata tier alone; a secret is opened only when asked for.
 //   (2) A locked row that is reached ends the search; it is never passed over.
+//       A lock is reported after a look at whether another process removed the passcode.
 //   (3) A damaged row never hides a whole one. Where nothing else matches, it is the answer.
 
 import FoundationEssentials
@@ -17,8 +18,30 @@ extension KeychainEngine {
         try logged("find", query) { () throws(KeychainFailure) in
             try authorize(caller, group: query.accessGroup)
             if let limit = retrieval.limit, limit <= 0 { throw .itemNotFound }
-            return try search(query, retrieval, caller)
+            return try searchUnderPresentKeybag(query, retrieval, caller)
         }
+    }
+
+    private func searchUnderPresentKeybag(
+        _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        do {
+            return try search(query, retrieval, caller)
+        } catch {
+            guard error.status == .interactionNotAllowed, try adoptsOtherKeybag() else {
+                throw error
+            }
+        }
+        return try search(query, retrieval, caller)
+    }
+
+    /// Whether another process changed the passcode; it may have removed it, and with it the
+    /// lock.
+    private func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
+        let generation = ring.withLock { $0.keybagGeneration }
+        guard try store.header().keybagGeneration != generation else { return false }
+        try reloadKeybag()
+        return true
     }
 
     private func search(

@@ -1,6 +1,7 @@
 // The sequence of one item's states: nothing is missed, nothing is made up, and it goes away.
 
 import Foundation
+import KeychainCrypto
 import KeychainEngine
 import KeychainModel
 import Testing
@@ -141,6 +142,22 @@ extension KeychainState where Value: Equatable {
             if state.isValue("5678") { break }
             #expect(state.isValue("1234"))
         }
+    }
+
+    @Test func `a lock ends when another process removes the passcode`() async throws {
+        let temporary = try TemporaryEngine()
+        let keychain = Keychain(
+            service: "s", in: Way.typed.database(temporary.engine))
+        try await keychain.save("1234", for: .pin)
+        try temporary.engine.setPasscode(SecretBytes(copying: "passcode".utf8))
+        try temporary.engine.lock()
+        var states = keychain.changes(of: .pin).makeAsyncIterator()
+        #expect(await states.next()?.error?.code == .interactionNotAllowed)
+        let other = try KeychainEngine.open(
+            directory: temporary.directory.path, options: .testing)
+        defer { other.close() }
+        try other.removePasscode(SecretBytes(copying: "passcode".utf8))
+        #expect(await states.next()?.isValue("1234") == true)
     }
 
     @Test func `behind the SecItem functions an unlock is found without a notice`() async throws {
