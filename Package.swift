@@ -26,6 +26,8 @@ let package = Package(
         .library(
             name: "KeychainServices", targets: ["KeychainServices", "KeychainServicesAnchor"]),
         .library(name: "KeychainTesting", targets: ["KeychainTesting"]),
+        .library(
+            name: "KeychainCryptoKit", targets: ["KeychainCryptoKit", "KeychainCryptoKitAnchor"]),
         .executable(name: "keychainctl", targets: ["keychainctl"]),
     ],
     dependencies: [
@@ -57,6 +59,9 @@ let package = Package(
             name: "KeychainServices", dependencies: ["KeychainModel", "KeychainEngine"],
             swiftSettings: settings),
         .target(name: "KeychainServicesAnchor", dependencies: ["KeychainServices"]),
+        // Apple's cryptography under a name that can be aliased to Apple's.
+        .target(name: "KeychainCryptoKit", dependencies: [crypto], swiftSettings: settings),
+        .target(name: "KeychainCryptoKitAnchor", dependencies: ["KeychainCryptoKit"]),
         // The Swift API.
         .target(
             name: "Keychain",

@@ -27,6 +27,8 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "KeychainServices",
             imports: ["KeychainModel", "KeychainEngine", "KeychainServicesDarwin"]),
+        ImportRow(module: "KeychainCryptoKit", imports: ["Crypto"]),
+        ImportRow(module: "KeychainCryptoKitAnchor", imports: ["KeychainCryptoKit"]),
         ImportRow(module: "KeychainServicesAnchor", imports: ["KeychainServices"]),
         ImportRow(
             module: "Keychain",
