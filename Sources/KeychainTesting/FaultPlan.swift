@@ -36,6 +36,7 @@ extension TestKeychain {
     /// Takes back every fault that was injected. Operations that are being delayed go on.
     public func removeFaults() {
         faults.removeAll()
+        subscribers.signal()
     }
 }
 

@@ -40,6 +40,13 @@ struct FaultyService: KeychainService {
         }
     }
 
+    /// Without faults: what follows changes meets them when it looks at the items.
+    func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        keychain.subscribers.subscribe(handler)
+    }
+
     /// Carries out a write that meets its faults from within the transaction.
     private func write<Answer>(
         _ operation: TestKeychain.Operations, _ body: () throws(KeychainFailure) -> Answer

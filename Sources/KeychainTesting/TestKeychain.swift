@@ -34,12 +34,16 @@ public final class TestKeychain: Sendable {
         var accessGroups = ["default"]
         /// The passcode that `unlock()` gives.
         var passcode: String?
+        /// What hears of the engine's commits.
+        var commits: (any ChangeSubscription)?
         /// Secrets that engines before the last restart opened.
         var earlierSecretCount = 0
     }
 
     let state: Mutex<State>
     let faults = FaultPlan()
+    /// Who follows changes. They outlive a restart.
+    let subscribers = ChangeSubscribers()
     private let memory: Result<MemoryPlace, KeychainFailure>
     private let clock = Clock()
 
@@ -49,7 +53,9 @@ public final class TestKeychain: Sendable {
     public init() {
         let memory = Result { () throws(KeychainFailure) in try MemoryPlace() }
         self.memory = memory
-        state = Mutex(State(engine: Self.open(memory, clock)))
+        let engine = Self.open(memory, clock)
+        state = Mutex(State(engine: engine))
+        if case .success(let engine) = engine { follow(engine) }
     }
 
     // MARK: Using it
@@ -94,7 +100,10 @@ public final class TestKeychain: Sendable {
     /// that function on.
     public var accessGroups: [String] {
         get { state.withLock { $0.accessGroups } }
-        set { state.withLock { $0.accessGroups = newValue } }
+        set {
+            state.withLock { $0.accessGroups = newValue }
+            subscribers.signal()
+        }
     }
 
     // MARK: Looking inside
@@ -147,7 +156,14 @@ public final class TestKeychain: Sendable {
                 state.earlierSecretCount += earlier.openedSecretCount
                 state.engine = .success(engine)
             }
+            follow(engine)
         }
+        subscribers.signal()
+    }
+
+    private func follow(_ engine: KeychainEngine) {
+        let subscription = try? engine.subscribe { [subscribers] in subscribers.signal() }
+        state.withLock { $0.commits = subscription }
     }
 
     private static func open(
