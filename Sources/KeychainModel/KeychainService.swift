@@ -23,6 +23,14 @@ package protocol KeychainService: Sendable {
         _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int
 
+    /// Adds an item or, where its primary key is taken, changes all items that match a query.
+    ///
+    /// - Throws: `itemNotFound` where the key is taken by an item that the query doesn't mean.
+    func put(
+        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
+        as caller: AccessGroups
+    ) throws(KeychainFailure)
+
     /// Deletes all items that match, or none of them.
     /// - Returns: How many, 1 and up.
     @discardableResult
@@ -40,6 +48,21 @@ package protocol KeychainService: Sendable {
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription
+}
+
+extension KeychainService {
+    /// In two steps, between which another process may delete the item: `itemNotFound` then.
+    package func put(
+        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) {
+        do {
+            _ = try add(item, as: caller)
+        } catch {
+            guard error.status == .duplicateItem else { throw error }
+            try update(query, changes, as: caller)
+        }
+    }
 }
 
 /// A keychain and who speaks to it.

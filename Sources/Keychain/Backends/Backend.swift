@@ -68,6 +68,10 @@ protocol Backend: Sendable {
     /// - Returns: Whether there was such an item.
     func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool
 
+    /// Adds the item, or changes it in place.
+    /// - Returns: False where neither could be done, since others deleted and added it meanwhile.
+    func put(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool
+
     /// - Returns: Whether there was such an item.
     func delete(_ item: ItemSelector) throws(BackendFailure) -> Bool
 
@@ -79,4 +83,11 @@ protocol Backend: Sendable {
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(BackendFailure) -> any ChangeSubscription
+}
+
+extension Backend {
+    func put(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
+        if try add(item, contents) { return true }
+        return try update(item, contents)
+    }
 }

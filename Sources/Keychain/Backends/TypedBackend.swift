@@ -39,36 +39,58 @@ struct TypedBackend: Backend {
     }
 
     func add(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
-        let protection = try protection(contents.accessibility)
-        var attributes = query(item).attributes
-        if let label = contents.label { attributes[.label] = .string(label) }
-        do {
-            let connection = try connection()
-            _ = try connection.service.add(
-                NewItem(
-                    itemClass: .genericPassword, attributes: attributes,
-                    accessGroup: item.namespace.accessGroup, protection: protection,
-                    isSynchronizable: item.namespace.isSynchronizable, data: contents.data),
-                as: connection.caller)
-            return true
-        } catch {
-            if error.status == .duplicateItem { return false }
-            throw BackendFailure(error)
+        let new = try newItem(item, contents)
+        return try carryOut(no: .duplicateItem) { connection throws(KeychainFailure) in
+            _ = try connection.service.add(new, as: connection.caller)
         }
     }
 
     func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
-        let protection = try protection(contents.accessibility)
-        var changes = ItemChanges(protection: protection, data: contents.data)
-        if let label = contents.label { changes.attributes[.label] = .string(label) }
-        do {
-            let connection = try connection()
+        let changes = try changes(contents)
+        return try carryOut(no: .itemNotFound) { connection throws(KeychainFailure) in
             try connection.service.update(query(item), changes, as: connection.caller)
+        }
+    }
+
+    func put(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
+        let new = try newItem(item, contents)
+        let changes = try changes(contents)
+        return try carryOut(no: .itemNotFound) { connection throws(KeychainFailure) in
+            try connection.service.put(
+                new, orChange: query(item), changes, as: connection.caller)
+        }
+    }
+
+    /// - Returns: False where it failed with the status that means "no".
+    private func carryOut(
+        no: Status, _ body: (KeychainConnection) throws(KeychainFailure) -> Void
+    ) throws(BackendFailure) -> Bool {
+        do {
+            try body(try connection())
             return true
         } catch {
-            if error.status == .itemNotFound { return false }
+            if error.status == no { return false }
             throw BackendFailure(error)
         }
+    }
+
+    private func newItem(
+        _ item: ItemSelector, _ contents: ItemContents
+    ) throws(BackendFailure) -> NewItem {
+        var attributes = query(item).attributes
+        if let label = contents.label { attributes[.label] = .string(label) }
+        return NewItem(
+            itemClass: .genericPassword, attributes: attributes,
+            accessGroup: item.namespace.accessGroup,
+            protection: try protection(contents.accessibility),
+            isSynchronizable: item.namespace.isSynchronizable, data: contents.data)
+    }
+
+    private func changes(_ contents: ItemContents) throws(BackendFailure) -> ItemChanges {
+        var changes = ItemChanges(
+            protection: try protection(contents.accessibility), data: contents.data)
+        if let label = contents.label { changes.attributes[.label] = .string(label) }
+        return changes
     }
 
     func delete(_ item: ItemSelector) throws(BackendFailure) -> Bool {

@@ -37,13 +37,15 @@ struct ItemAccess: Sendable {
 
     /// Adds the item, or changes it in place.
     func put(_ contents: ItemContents) throws(KeychainError) {
+        defer { ChangeCount.note() }
         // Someone else may delete the item after the addition was refused, and add it again
         // before the next one. No one does so for long.
-        for _ in 0..<Self.attemptLimit {
-            if try add(contents) { return }
-            if try update(contents) { return }
-        }
+        for _ in 0..<Self.attemptLimit where try attempt(contents) { return }
         throw unsettled
+    }
+
+    private func attempt(_ contents: ItemContents) throws(KeychainError) -> Bool {
+        do { return try backend.put(item, contents) } catch { throw failed(error) }
     }
 
     /// Puts new contents in the place of the version that was found.

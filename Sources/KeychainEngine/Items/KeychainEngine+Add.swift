@@ -24,7 +24,7 @@ extension KeychainEngine {
         }
     }
 
-    private func insert(
+    func insert(
         _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Item {
         let now = options.now()

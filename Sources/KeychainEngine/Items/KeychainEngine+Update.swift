@@ -15,26 +15,34 @@ extension KeychainEngine {
             if let group = changes.accessGroup { try authorizeWrite(caller, group: group) }
             let search = RowSearch(query, visibleTo: caller, index: store.index)
             return try write { transaction throws(KeychainFailure) in
-                // A change of the protection class needs the old secret to seal it anew.
-                let candidates = try transaction.rows(
-                    search, includesSecret: changes.protection != nil)
-                var damaged = DamagedRows()
-                var count = 0
-                for candidate in candidates {
-                    guard let opened = try open(candidate, for: search, noting: &damaged),
-                        opened.record.matches(query, search, opened.protection, caller: caller)
-                    else { continue }
-                    try apply(changes, to: opened, in: &transaction)
-                    count += 1
-                }
-                if count == 0 {
-                    if let failure = damaged.failure { throw failure }
-                    try store.requireSound()
-                    throw .itemNotFound
-                }
-                return count
+                try change(query, changes, search, caller, in: &transaction)
             }
         }
+    }
+
+    /// Changes all items that match; throws `itemNotFound` where none does.
+    func change(
+        _ query: ItemQuery, _ changes: ItemChanges, _ search: RowSearch, _ caller: AccessGroups,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Int {
+        // A change of the protection class alone needs the old secret to seal it anew.
+        let candidates = try transaction.rows(
+            search, includesSecret: changes.protection != nil && changes.data == nil)
+        var damaged = DamagedRows()
+        var count = 0
+        for candidate in candidates {
+            guard let opened = try open(candidate, for: search, noting: &damaged),
+                opened.record.matches(query, search, opened.protection, caller: caller)
+            else { continue }
+            try apply(changes, to: opened, in: &transaction)
+            count += 1
+        }
+        if count == 0 {
+            if let failure = damaged.failure { throw failure }
+            try store.requireSound()
+            throw .itemNotFound
+        }
+        return count
     }
 
     private func apply(

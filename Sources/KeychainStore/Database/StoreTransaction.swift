@@ -96,20 +96,27 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    /// Puts a row in the place of `old`, whose id it takes over. Without `replacesSecret` the
+    /// Puts a row in the place of `old`, whose id and reference it takes over. Without `replacesSecret` the
     /// stored secret stays and `row.secret` isn't looked at.
     package mutating func replace(
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
     ) throws(KeychainFailure) {
         try run {
-            var values = row.columnValues
-            if !replacesSecret { values.removeLast() }
-            let columns =
-                StoreSchema.rowColumns.split(separator: ", ").map { "\($0) = ?" }
-                + (replacesSecret ? ["secret = ?"] : [])
-            try execute(
-                "UPDATE items SET \(columns.joined(separator: ", ")) WHERE id = ?",
-                values + [old.id])
+            // A column that is named costs a page of each index over it, changed or not.
+            var columns = "meta = ?"
+            var values: [(any DatabaseValueConvertible)?] = [row.metadata]
+            func set(_ column: String, _ value: (any DatabaseValueConvertible)?) {
+                columns += ", \(column) = ?"
+                values.append(value)
+            }
+            if row.protection != old.protection { set("protection", Int64(row.protection)) }
+            if row.labels.group != old.labels.group { set("grp", Data(row.labels.group.bytes)) }
+            if row.labels.first != old.labels.first { set("k1", Data(row.labels.first.bytes)) }
+            if row.labels.second != old.labels.second { set("k2", Data(row.labels.second.bytes)) }
+            if row.labels.rest != old.labels.rest { set("k3", Data(row.labels.rest.bytes)) }
+            if row.labels.terms != old.labels.terms { set("terms", row.termBytes) }
+            if replacesSecret { set("secret", row.secret) }
+            try execute("UPDATE items SET \(columns) WHERE id = ?", values + [old.id])
             if old.labels.terms != row.labels.terms {
                 try deleteTerms(old.labels.terms, id: old.id)
                 try insertTerms(of: row, id: old.id)

@@ -32,9 +32,11 @@ extension SealedRow {
         [
             Data(reference.bytes), Int64(protection), Data(labels.group.bytes),
             Data(labels.first.bytes), Data(labels.second.bytes), Data(labels.rest.bytes), metadata,
-            Data(labels.terms.flatMap(\.bytes)), secret,
+            termBytes, secret,
         ]
     }
+
+    var termBytes: Data { Data(labels.terms.flatMap(\.bytes)) }
 }
 
 /// The blob in a column; nil for any other type.

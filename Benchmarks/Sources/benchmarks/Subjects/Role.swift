@@ -20,6 +20,7 @@ enum Role {
         case load
         case copyMatching = "copy-matching"
         case list
+        case save
     }
 
     /// - Returns: nil where the arguments name no role.
@@ -80,6 +81,10 @@ enum Role {
         case .copyMatching:
             for index in indices {
                 try LoadRows.copyMatching(Sample.service(of: index), Sample.account(of: index))
+            }
+        case .save:
+            for (index, name) in keys(indices) {
+                try name.keychain.save(Sample.secret(of: index), for: name.key)
             }
         case .list:
             for _ in indices { _ = try Keychain(service: Sample.service(of: 0)).items() }

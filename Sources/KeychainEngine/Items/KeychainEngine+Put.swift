@@ -1,0 +1,40 @@
+// KeychainEngine+Put: an addition that becomes a change where the item is there already.
+//   (1) Both are one transaction: nobody sees the item missing, and nobody comes in between.
+
+import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+
+extension KeychainEngine {
+    package func put(
+        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) {
+        try logged("put", query) { () throws(KeychainFailure) in
+            try authorizeWrite(caller, group: item.accessGroup)
+            guard let group = item.accessGroup ?? caller.defaultGroup else {
+                throw .missingEntitlement("Name an access group: the caller has no default one.")
+            }
+            let search = RowSearch(query, visibleTo: caller, index: store.index)
+            try write { transaction throws(KeychainFailure) in
+                // The lock is reported before a duplicate would be.
+                let keys = try keys(for: item.protection)
+                guard try !add(item, group: group, keys: keys, into: &transaction) else { return }
+                _ = try change(query, changes, search, caller, in: &transaction)
+            }
+        }
+    }
+
+    /// - Returns: False where the primary key is taken; nothing has changed then.
+    private func add(
+        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Bool {
+        do {
+            _ = try insert(item, group: group, keys: keys, into: &transaction)
+            return true
+        } catch {
+            guard error.status == .duplicateItem else { throw error }
+            return false
+        }
+    }
+}
