@@ -30,6 +30,13 @@ let package = Package(
             name: "KeychainCryptoKit", targets: ["KeychainCryptoKit", "KeychainCryptoKitAnchor"]),
         .executable(name: "keychainctl", targets: ["keychainctl"]),
     ],
+    traits: [
+        .trait(
+            name: "NSStringHashing",
+            description:
+                "On Linux, an NSString in an AnyHashable equals the String of its text, as on "
+                + "Apple's systems. This holds for the whole process.")
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),

@@ -51,8 +51,9 @@ struct CheckCommand: ParsableCommand {
         let count = counted(report.damagedItems.count, "damaged item")
         if report.setAsideCount == report.damagedItems.count {
             return ControlFailure(
-                .damaged, "\(count) set aside. `keychainctl doctor` lists them, `keychainctl restore` tries to "
-                    + "mend them.")
+                .damaged,
+                "\(count) set aside. `keychainctl doctor` lists them, `keychainctl restore` "
+                    + "tries to mend them.")
         }
         return ControlFailure(
             .damaged,

@@ -25,10 +25,10 @@ struct Settlement {
 
     /// - Parameters:
     ///   - headers: Authentic ones, the newest first.
+    ///   - last: The generation of the last acknowledged commit, where it is known.
     ///   - copied: How many rows are items beyond doubt, and the sum of their contributions.
     ///   - doubtful: The contributions of whole rows that may be items.
     ///   - damaged: The contributions of damaged rows, as far as their bytes still tell.
-    ///   - last: The generation of the last acknowledged commit, where it is known.
     init(
         headers: [StoreHeader], last: UInt64?, copied: (count: Int, digest: StoreDigest),
         doubtful: [StoreDigest], damaged: [StoreDigest]

@@ -1,0 +1,154 @@
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+@Suite struct RestoreTests {
+    /// A closed keychain with items whose log was emptied into the database.
+    private func keychain(_ accounts: [String]) throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain()
+        for account in accounts { try add(account, to: keychain) }
+        keychain.engine.close()
+        return keychain
+    }
+
+    private func add(_ account: String, to keychain: TemporaryKeychain) throws {
+        _ = try keychain.engine.add(
+            NewItem(
+                itemClass: .genericPassword, attributes: genericPassword(account),
+                protection: .afterFirstUnlock, data: Data(("secret " + account).utf8)),
+            as: keychain.caller)
+    }
+
+    private func read(_ account: String, from keychain: TemporaryKeychain) throws -> Data? {
+        try keychain.engine.find(
+            ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
+            Retrieval(includesData: true), as: keychain.caller
+        ).first?.data
+    }
+
+    /// Changes `count` bytes behind the first place of a magic in the database.
+    private func damage(
+        _ keychain: TemporaryKeychain, behind magic: String, at offset: Int, count: Int = 1
+    ) throws {
+        let file = URL(filePath: keychain.path(.database))
+        var bytes = try Data(contentsOf: file)
+        let place = try #require(bytes.firstRange(of: Data(magic.utf8))).lowerBound + offset
+        for index in place..<place + count { bytes[index] ^= 0x5A }
+        try bytes.write(to: file)
+    }
+
+    @Test(arguments: [("KCM1", 40), ("KCS1", 60), ("KCM1", 2), ("KCS1", 6)])
+    func `an item with one wrong byte is mended`(_ magic: String, _ offset: Int) throws {
+        let keychain = try keychain(["a"])
+        try damage(keychain, behind: magic, at: offset)
+        try keychain.reopen()
+        #expect(try keychain.engine.check(settingAside: true).setAsideCount == 1)
+        #expect(status { _ = try read("a", from: keychain) } == .decode)
+        #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.mended])
+        #expect(try read("a", from: keychain) == Data("secret a".utf8))
+        #expect(try keychain.engine.check().isSound)
+        #expect(try keychain.engine.setAsideRows().isEmpty)
+    }
+
+    @Test func `an item with several wrong bytes stays set aside`() throws {
+        let keychain = try keychain(["a", "b"])
+        try damage(keychain, behind: "KCS1", at: 60, count: 3)
+        try keychain.reopen()
+        #expect(try keychain.engine.check(settingAside: true).setAsideCount == 1)
+        let before = try keychain.engine.setAsideRows().map(\.row)
+        #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.damaged])
+        #expect(try keychain.engine.setAsideRows().map(\.row) == before)
+        #expect(try keychain.engine.check().isSound)
+    }
+
+    @Test func `an item whose place was taken stays set aside until it is free`() throws {
+        let keychain = try keychain(["a"])
+        try damage(keychain, behind: "KCS1", at: 60)
+        try keychain.reopen()
+        _ = try keychain.engine.check(settingAside: true)
+        try add("a", to: keychain)
+        #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.keyTaken])
+        try keychain.engine.delete(
+            ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
+            tombstones: .automatic, as: keychain.caller)
+        #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.mended])
+        #expect(try read("a", from: keychain) == Data("secret a".utf8))
+    }
+
+    @Test func `a reference of nothing that is set aside restores nothing`() throws {
+        let keychain = try keychain(["a"])
+        try keychain.reopen()
+        #expect(
+            status { _ = try keychain.engine.restoreSetAside([ItemReference.random()]) }
+                == .itemNotFound)
+        #expect(try keychain.engine.restoreSetAside().isEmpty)
+    }
+
+    /// The second is in a label, so the table and its indexes disagree.
+    @Test(arguments: [("KCS1", 60), ("KCM1", -10), ("KCM1", 40)])
+    func `a damaged item is set aside by a recovery and never just missing`(
+        _ magic: String, _ offset: Int
+    ) throws {
+        let keychain = try keychain(["a", "b"])
+        try damage(keychain, behind: magic, at: offset)
+        let report = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
+        #expect(report.itemCount == 1)
+        #expect(report.damagedItems.count == 1)
+        #expect(!report.isComplete)
+        try keychain.reopen()
+        let statuses = ["a", "b"].map { account in
+            status { _ = try read(account, from: keychain) }
+        }
+        #expect(statuses.filter { $0 == .decode }.count == 1)
+        #expect(statuses.filter { $0 == nil }.count == 1)
+        #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.mended])
+        for account in ["a", "b"] {
+            #expect(try read(account, from: keychain) == Data(("secret " + account).utf8))
+        }
+    }
+
+    @Test func `what was set aside before a recovery is set aside after it`() throws {
+        let keychain = try keychain(["a", "b"])
+        try damage(keychain, behind: "KCS1", at: 60)
+        try keychain.reopen()
+        _ = try keychain.engine.check(settingAside: true)
+        let before = try keychain.engine.setAsideRows().map(\.row)
+        #expect(before.count == 1)
+        keychain.engine.close()
+        let report = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
+        #expect(report.isComplete)
+        try keychain.reopen()
+        var after = try keychain.engine.setAsideRows().map(\.row)
+        for index in after.indices { after[index].id = before[0].id }
+        #expect(after == before)
+    }
+
+    @Test func `a log whose last commit is damaged stays for recovery`() throws {
+        let keychain = try keychain(["a", "b"])
+        try keychain.reopen()
+        try add("c", to: keychain)
+        // As a process leaves it that is killed.
+        let folder = URL(filePath: keychain.directory)
+        let copy = URL(filePath: keychain.directory + "-killed")
+        try FileManager.default.copyItem(at: folder, to: copy)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        let log = copy.appending(path: "keychain.db-wal")
+        var bytes = try Data(contentsOf: log)
+        // Whatever the log's length, its last frame is of the last commit.
+        bytes[bytes.count - 2000] ^= 1
+        try bytes.write(to: log)
+        for _ in 0..<2 {
+            #expect(
+                status {
+                    try KeychainEngine.open(directory: copy.path, options: .testing).close()
+                } == .notAvailable)
+        }
+        #expect(try Data(contentsOf: log) == bytes)
+        let report = try KeychainEngine.recover(directory: copy.path, options: .testing)
+        #expect(report.isComplete)
+        #expect(report.itemCount == 3)
+    }
+}
