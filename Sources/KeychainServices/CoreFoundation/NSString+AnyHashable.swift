@@ -9,8 +9,8 @@
 public import Foundation
 
 extension NSString: @retroactive _HasCustomAnyHashableRepresentation {
-    /// The text, so that `AnyHashable(NSString("a"))` is `AnyHashable("a")`.
     // swift-format-ignore: NoLeadingUnderscores
+    /// The text, so that `AnyHashable(NSString("a"))` is `AnyHashable("a")`.
     public func _toCustomAnyHashable() -> AnyHashable? {
         AnyHashable(self as String)
     }
