@@ -134,7 +134,8 @@ let package = Package(
             name: "KeychainTests",
             dependencies: [
                 "Keychain", "KeychainModel", "KeychainCrypto", "KeychainEngine",
-                "KeychainServices", "KeychainTesting", "fault-writer", "identity-racer",
+                "KeychainServices", "KeychainTesting", "TestPrograms", "fault-writer",
+                "identity-racer",
                 crypto,
             ],
             swiftSettings: settings),
@@ -155,6 +156,8 @@ let package = Package(
             swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
+        // Programs that run beside a test.
+        .target(name: "TestPrograms", path: "Tests/TestPrograms", swiftSettings: settings),
         // Kills, crowds, floods and falsifies.
         .executableTarget(
             name: "fault-writer",
@@ -164,7 +167,7 @@ let package = Package(
             name: "FaultTests",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
-                "KeychainServices", "fault-writer", grdb,
+                "KeychainServices", "TestPrograms", "fault-writer", grdb,
             ], swiftSettings: settings),
     ]
 )

@@ -3,6 +3,7 @@
 import Foundation
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 import Testing
 
 @Suite(.serialized) struct DiskTests {
@@ -27,33 +28,33 @@ import Testing
 
     @Test func `a read-only folder gives a clear error and loses nothing`() throws {
         let folder = try TemporaryFolder()
-        #expect(try Child("make", folder.path).lines() == ["made"])
+        #expect(try faultWriter("make", folder.path).lines() == ["made"])
         let before = try folder.contents()
         // Root may write anywhere, so the keychain is given to a user who may not.
         let isRoot = geteuid() == 0
         try folder.give(to: isRoot ? 65_534 : geteuid(), mode: 0o500)
-        let answers = try Child("probe-as-nobody", folder.path).lines().map(Answer.init)
+        let answers = try faultWriter("probe-as-nobody", folder.path).lines().map(Answer.init)
         let refusal = try #require(answers.last)
         #expect([.readOnly, .notAvailable].contains(refusal.status), "\(refusal)")
         #expect(refusal.reason.contains(folder.path) || refusal.reason.contains("read-only"))
         try folder.give(to: geteuid(), mode: 0o700)
         let after = try folder.contents()
         #expect(after == before)
-        #expect(isGood(try Child("probe", folder.path).lines().map(Answer.init)))
+        #expect(isGood(try faultWriter("probe", folder.path).lines().map(Answer.init)))
     }
 
     @Test func `a read-only file system gives a clear error and loses nothing`() throws {
         let folder = try TemporaryFolder()
-        let child = try Child(
-            mounting: """
-                mount -t tmpfs -o size=4m,mode=700 none "$place"
-                "$writer" make "$place"
-                mount -o remount,ro "$place"
-                "$writer" probe "$place"
-                mount -o remount,rw "$place"
-                echo again
-                "$writer" probe "$place"
-                """, ["place": folder.path])
+        let child = try mountingScript(
+            """
+            mount -t tmpfs -o size=4m,mode=700 none "$place"
+            "$writer" make "$place"
+            mount -o remount,ro "$place"
+            "$writer" probe "$place"
+            mount -o remount,rw "$place"
+            echo again
+            "$writer" probe "$place"
+            """, ["place": folder.path])
         let lines = child.lines()
         try #require(child.endedWell, "\(lines)")
         let parts = lines.split(separator: "again").map(Array.init)
@@ -68,11 +69,11 @@ import Testing
 
     @Test func `a disk without space gives an error and keeps what was acknowledged`() throws {
         let folder = try TemporaryFolder()
-        let child = try Child(
-            mounting: """
-                mount -t tmpfs -o size=2m,mode=700 none "$place"
-                "$writer" full-disk "$place"
-                """, ["place": folder.path])
+        let child = try mountingScript(
+            """
+            mount -t tmpfs -o size=2m,mode=700 none "$place"
+            "$writer" full-disk "$place"
+            """, ["place": folder.path])
         let lines = child.lines()
         try #require(child.endedWell, "\(lines)")
         let words = try #require(lines.last).split(separator: " ")

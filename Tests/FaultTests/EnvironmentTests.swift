@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 import Testing
 
 @Suite(.serialized) struct EnvironmentTests {
@@ -175,7 +176,7 @@ import Testing
 
     @Test func `a full disk gives an error and keeps what was acknowledged`() throws {
         let folder = try TemporaryFolder()
-        let child = try Child("fill", folder.path, "\(600_000)")
+        let child = try faultWriter("fill", folder.path, "\(600_000)")
         let all = child.lines()
         let last = try #require(all.last)
         let lines = all.dropLast()

@@ -1,6 +1,7 @@
 import Foundation
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 import Testing
 
 @Suite(.serialized) struct FlipTests {
@@ -10,7 +11,7 @@ import Testing
         let half = (size + 1) / 2
         let scratch = try TemporaryFolder()
         let children = try [(0, half), (half, size)].map { range in
-            try Child(
+            try faultWriter(
                 "sweep", master.path, scratch.path + "/\(range.0)", file, "\(range.0)", "\(range.1)"
             )
         }
@@ -50,7 +51,7 @@ import Testing
 
     @Test func `no flipped byte of a log gives a wrong answer`() throws {
         let master = try TemporaryFolder()
-        let child = try Child("leave-log", master.path)
+        let child = try faultWriter("leave-log", master.path)
         #expect(child.lines() == ["ready"])
         let flips = try sweep(master, "keychain.db-wal")
         print("every byte of a log: \(flips) flips, 0 wrong answers, 0 crashes")

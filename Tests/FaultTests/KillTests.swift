@@ -1,6 +1,7 @@
 import Foundation
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 import Testing
 
 /// What a sequence of steps leads to. The writer has the same definition of a step.
@@ -31,7 +32,7 @@ private struct Oracle {
         var acknowledged = 0
         var carriedOut = 0
         for kill in 0..<kills {
-            let child = try Child("write", folder.path, "\(next)")
+            let child = try faultWriter("write", folder.path, "\(next)")
             // The moment is random: so many acknowledgements, then whatever the writer is at.
             let wanted = Int.random(in: 1...25, using: &random)
             var last = next - 1
@@ -75,7 +76,7 @@ private struct Oracle {
 
     @Test func `eight processes that write at once lose nothing`() throws {
         let folder = try TemporaryFolder()
-        let children = try (0..<8).map { try Child("crowd", folder.path, "\($0)") }
+        let children = try (0..<8).map { try faultWriter("crowd", folder.path, "\($0)") }
         let acknowledged = children.flatMap { $0.lines() }
         for child in children { #expect(child.endedWell) }
         #expect(acknowledged.count == 8 * 40)

@@ -233,6 +233,8 @@ extension KeychainState where Value: Equatable {
         #expect(temporary.engine.isFollowed)
         consumer.cancel()
         #expect(await consumer.value)
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while temporary.engine.isFollowed, Date() < deadline { await Task.yield() }
         #expect(!temporary.engine.isFollowed)
     }
 
@@ -244,6 +246,9 @@ extension KeychainState where Value: Equatable {
             #expect(temporary.engine.isFollowed)
             break
         }
+        // The thread that read the last state may hold on to the iterator a moment longer.
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while temporary.engine.isFollowed, Date() < deadline { await Task.yield() }
         #expect(!temporary.engine.isFollowed)
     }
 

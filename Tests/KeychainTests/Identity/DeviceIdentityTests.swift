@@ -3,6 +3,7 @@
 import Foundation
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 import Testing
 
 @testable import Keychain
@@ -226,7 +227,8 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let start = Pipe()
         let racers = try (0..<32).map { _ in
-            try Racer(directory: folder, service: "com.example.app", start: start)
+            try TestProgram(
+                "identity-racer", [folder.path, "com.example.app"], input: start)
         }
         for racer in racers { #expect(racer.line() == "ready") }
         try start.fileHandleForWriting.close()
@@ -290,52 +292,5 @@ private final class Rendezvous: KeychainService {
         _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
         try engine.delete(query, tombstones: tombstones, as: caller)
-    }
-}
-
-/// A running identity-racer.
-private final class Racer {
-    private let process = Process()
-    private let output = Pipe()
-    private var rest = Data()
-
-    // The end of `start` is the signal to begin, for all racers at once.
-    init(directory: URL, service: String, start: Pipe) throws {
-        process.executableURL = URL(filePath: try #require(Self.path))
-        process.arguments = [directory.path, service]
-        process.standardInput = start.fileHandleForReading
-        process.standardOutput = output
-        try process.run()
-    }
-
-    /// Beside the tests in the build folder.
-    private static var path: String? {
-        let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        return [
-            tests, Bundle.main.bundleURL,
-            URL(filePath: FileManager.default.currentDirectoryPath)
-                .appending(path: ".build/debug"),
-        ]
-        .map { $0.appending(path: "identity-racer").path }
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
-    }
-
-    /// The next line; nil at the end of the output.
-    func line() -> String? {
-        while true {
-            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
-                rest = Data(rest[(end + 1)...])
-                return line
-            }
-            let more = output.fileHandleForReading.availableData
-            if more.isEmpty { return nil }
-            rest += more
-        }
-    }
-
-    var endedWell: Bool {
-        process.waitUntilExit()
-        return process.terminationReason == .exit && process.terminationStatus == 0
     }
 }

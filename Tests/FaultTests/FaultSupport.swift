@@ -1,79 +1,24 @@
-// Child: a fault-writer process, its lines, and its end.
+// What the fault tests share: the processes they start, folders, and short ways to ask an engine.
 
 import Foundation
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 import Testing
 
 /// A running fault-writer.
-final class Child {
-    private let process = Process()
-    private let pipe = Pipe()
-    private var rest = Data()
+func faultWriter(_ arguments: String...) throws -> TestProgram {
+    try TestProgram("fault-writer", arguments)
+}
 
-    init(_ arguments: String...) throws {
-        process.executableURL = URL(filePath: try #require(Self.path))
-        process.arguments = arguments
-        process.standardOutput = pipe
-        try process.run()
-    }
-
-    /// Runs a shell script with file systems of its own. `$writer` is the fault-writer.
-    init(mounting script: String, _ environment: [String: String]) throws {
-        let writer = try #require(Self.path)
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        // Who isn't root is root in a user namespace of its own.
-        let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
-        process.arguments = ["unshare", "--mount"] + user + ["sh", "-ec", script]
-        process.environment = ProcessInfo.processInfo.environment
-            .merging(environment.merging(["writer": writer]) { $1 }) { $1 }
-        process.standardOutput = pipe
-        try process.run()
-    }
-
-    /// Beside the tests in the build folder.
-    private static var path: String? {
-        let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        return [
-            tests, Bundle.main.bundleURL,
-            URL(filePath: FileManager.default.currentDirectoryPath)
-                .appending(path: ".build/debug"),
-        ]
-        .map { $0.appending(path: "fault-writer").path }
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
-    }
-
-    /// The next line; nil at the end of the output.
-    func line() -> String? {
-        while true {
-            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
-                rest = Data(rest[(end + 1)...])
-                return line
-            }
-            let more = pipe.fileHandleForReading.availableData
-            if more.isEmpty { return nil }
-            rest += more
-        }
-    }
-
-    /// All lines to the end.
-    func lines() -> [String] {
-        var all: [String] = []
-        while let line = line() { all.append(line) }
-        process.waitUntilExit()
-        return all
-    }
-
-    func kill() {
-        Glibc.kill(process.processIdentifier, SIGKILL)
-    }
-
-    /// Whether the process ended by itself and without an error.
-    var endedWell: Bool {
-        process.waitUntilExit()
-        return process.terminationReason == .exit && process.terminationStatus == 0
-    }
+/// A shell script with file systems of its own. `$writer` is the fault-writer.
+func mountingScript(_ script: String, _ environment: [String: String]) throws -> TestProgram {
+    // Who isn't root is root in a user namespace of its own.
+    let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
+    let writer = try #require(TestProgram.path(of: "fault-writer"))
+    return try TestProgram(
+        path: "/usr/bin/env", ["unshare", "--mount"] + user + ["sh", "-ec", script],
+        environment: environment.merging(["writer": writer]) { $1 })
 }
 
 /// A folder that goes with the test.

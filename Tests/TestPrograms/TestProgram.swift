@@ -1,0 +1,83 @@
+// TestProgram: a program of this package that runs beside a test, its lines and its end.
+
+package import Foundation
+import Glibc
+
+/// A program that could not be started.
+package struct NoProgram: Error {
+    package let name: String
+}
+
+/// A running program. Not for use by several threads.
+package final class TestProgram {
+    private let process = Process()
+    private let output = Pipe()
+    private var rest = Data()
+
+    /// Starts a program that stands beside the tests in the build folder.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the executable.
+    ///   - arguments: What it is told.
+    ///   - input: What it reads from. nil: what the tests read from.
+    /// - Throws: ``NoProgram``, or what starting it fails with.
+    package convenience init(_ name: String, _ arguments: [String], input: Pipe? = nil) throws {
+        guard let path = Self.path(of: name) else { throw NoProgram(name: name) }
+        try self.init(path: path, arguments, environment: [:], input: input)
+    }
+
+    /// Starts a program, with variables beside those of the tests.
+    package init(
+        path: String, _ arguments: [String], environment: [String: String], input: Pipe? = nil
+    ) throws {
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        if let input { process.standardInput = input.fileHandleForReading }
+        process.standardOutput = output
+        try process.run()
+    }
+
+    /// Where an executable of this package is. nil: it isn't built.
+    package static func path(of name: String) -> String? {
+        let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        return [
+            tests, Bundle.main.bundleURL,
+            URL(filePath: FileManager.default.currentDirectoryPath).appending(path: ".build/debug"),
+        ]
+        .map { $0.appending(path: name).path }
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// The next line; nil at the end of the output.
+    package func line() -> String? {
+        while true {
+            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
+                rest = Data(rest[(end + 1)...])
+                return line
+            }
+            let more = output.fileHandleForReading.availableData
+            if more.isEmpty { return nil }
+            rest += more
+        }
+    }
+
+    /// All lines to the end.
+    package func lines() -> [String] {
+        var all: [String] = []
+        while let line = line() { all.append(line) }
+        process.waitUntilExit()
+        return all
+    }
+
+    package func kill() {
+        Glibc.kill(process.processIdentifier, SIGKILL)
+    }
+
+    /// Whether the program ended by itself and without an error. Waits for the end.
+    package var endedWell: Bool {
+        process.waitUntilExit()
+        return process.terminationReason == .exit && process.terminationStatus == 0
+    }
+}
