@@ -8,14 +8,63 @@ let swiftKeychain =
     ?? "swift-keychain"
 
 let keychain: Target.Dependency = .product(name: "Keychain", package: swiftKeychain)
+let cryptoKit: Target.Dependency = .product(name: "KeychainCryptoKit", package: swiftKeychain)
+let services: Target.Dependency = .product(name: "KeychainServices", package: swiftKeychain)
 let testing: Target.Dependency = .product(name: "KeychainTesting", package: swiftKeychain)
+let keychainctl: Target.Dependency = .product(name: "keychainctl", package: swiftKeychain)
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
 
 let package = Package(
     name: "Systems",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(path: "../..")],
+    products: [
+        .executable(name: "capture", targets: ["CaptureCommand"])
+    ],
+    dependencies: [
+        .package(path: "../.."),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+    ],
     targets: [
+        // What all tests of programs need: a home, and the sessions of README.md.
+        .target(name: "ExampleTesting", path: "Tests/ExampleTesting", swiftSettings: settings),
+
         // S1: device keys of a capture app.
-        .target(name: "Capture", dependencies: [keychain, testing]),
+        .target(
+            name: "Capture", dependencies: [keychain, cryptoKit, logging],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "CaptureCommand", dependencies: ["Capture", keychain, logging],
+            swiftSettings: settings),
+        .testTarget(
+            name: "CaptureTests",
+            dependencies: [
+                "Capture", "CaptureCommand", "ExampleTesting", keychain, cryptoKit, services,
+                testing, keychainctl, logging,
+            ],
+            swiftSettings: settings),
+
+        // S2: credentials of a television, shared by an app and its widget.
+        .target(name: "TVRemote", dependencies: [keychain], swiftSettings: settings),
+        .executableTarget(
+            name: "tv-app", dependencies: ["TVRemote", keychain], swiftSettings: settings),
+        .executableTarget(
+            name: "tv-widget", dependencies: ["TVRemote", keychain], swiftSettings: settings),
+        .executableTarget(
+            name: "tv-stranger", dependencies: ["TVRemote", keychain], swiftSettings: settings),
+        .testTarget(
+            name: "TVRemoteTests",
+            dependencies: [
+                "TVRemote", "tv-app", "tv-widget", "tv-stranger", "ExampleTesting", keychain,
+                services, testing,
+            ],
+            swiftSettings: settings),
     ]
 )
