@@ -86,6 +86,25 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                 StoreHeader(bytes, authenticator: authenticator)?.encoded(with: authenticator)
             }),
         FuzzTarget(
+            name: "anchor", rounds: 2_000,
+            corpus: {
+                let folder = try TemporaryFolder()
+                let anchor = Anchor(
+                    folder: StoreFolder(path: folder.path), authenticator: authenticator)
+                for generation in [7, 8] as [UInt64] { anchor.note(generation: generation) }
+                return [[UInt8](try #require(folder.contents()["anchor"]))]
+            },
+            parse: { bytes in
+                guard let folder = try? TemporaryFolder(),
+                    (try? folder.put(Data(bytes), "anchor")) != nil
+                else { return nil }
+                let store = StoreFolder(path: folder.path)
+                // One record of the two is enough, so there is more than one encoding.
+                let last = Anchor.last(in: store, authenticator)
+                precondition(last == nil || last == 7 || last == 8, "a made-up generation")
+                return nil
+            }),
+        FuzzTarget(
             name: "item record", rounds: 60_000, corpus: { records },
             parse: { ItemRecord(decoding: $0)?.encoded() }),
         FuzzTarget(
