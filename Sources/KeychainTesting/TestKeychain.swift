@@ -44,6 +44,7 @@ public final class TestKeychain: Sendable {
     let faults = FaultPlan()
     /// Who follows changes. They outlive a restart.
     let subscribers = ChangeSubscribers()
+    private let identity = DatabaseIdentity.unique()
     private let memory: Result<MemoryPlace, KeychainFailure>
     private let clock = Clock()
 
@@ -63,10 +64,19 @@ public final class TestKeychain: Sendable {
     /// The database to give to `Keychain(service:in:)`.
     ///
     /// Its own functions, such as `lock()` and `check()`, act on this keychain too.
-    public var database: KeychainDatabase {
-        KeychainDatabase { () throws(KeychainFailure) in
-            self.connection
-        } engine: { () throws(KeychainFailure) in
+    public var database: KeychainDatabase { database(isThroughSecItem: false) }
+
+    /// The same database, with every request as a dictionary through `SecItemAdd` and the other
+    /// functions: the way that `Keychain` takes on Apple platforms.
+    ///
+    /// Run your tests over both to see that your code doesn't depend on the way.
+    public var secItemDatabase: KeychainDatabase { database(isThroughSecItem: true) }
+
+    private func database(isThroughSecItem: Bool) -> KeychainDatabase {
+        KeychainDatabase(
+            connection: { self.connection }, isThroughSecItem: isThroughSecItem,
+            identity: identity
+        ) { () throws(KeychainFailure) in
             try self.engine
         }
     }

@@ -69,9 +69,7 @@ struct TestDatabase {
         if way.isInMemory {
             let test = TestKeychain()
             test.accessGroups = Self.groups
-            database = KeychainDatabase(backend: way.backend { test.connection }) {
-                () throws(KeychainFailure) in try test.engine
-            }
+            database = way == .typedInMemory ? test.database : test.secItemDatabase
             return
         }
         let temporary = try TemporaryEngine()

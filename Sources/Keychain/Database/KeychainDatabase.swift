@@ -17,6 +17,7 @@ public import Foundation
 package import KeychainEngine
 package import KeychainModel
 import Synchronization
+import KeychainServices
 
 /// A database of items, with a lock and a passcode of its own.
 ///
@@ -42,11 +43,21 @@ public struct KeychainDatabase: Sendable {
     }
 
     /// A database behind a service, which is asked for at every request.
+    ///
+    /// - Parameters:
+    ///   - isThroughSecItem: Whether requests go as dictionaries through the SecItem functions.
     package init(
-        connection: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection,
+        connection: @escaping @Sendable () -> KeychainConnection, isThroughSecItem: Bool,
+        identity: DatabaseIdentity,
         engine: @escaping @Sendable () throws(KeychainFailure) -> KeychainEngine
     ) {
-        self.init(backend: TypedBackend(connection: connection), engine: engine)
+        let backend: any Backend =
+            isThroughSecItem
+            ? SecItemBackend { call in
+                KeychainServicesContext.$connection.withValue(connection(), operation: call)
+            }
+            : TypedBackend { () throws(KeychainFailure) in connection() }
+        self.init(backend: backend, identity: identity, engine: engine)
     }
 
     /// The keychain of the user who runs this program.
