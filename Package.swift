@@ -124,7 +124,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "KeychainEngineTests",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine"],
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine", logging,
+            ],
             swiftSettings: settings),
         // One of many processes that race for one identifier.
         .executableTarget(

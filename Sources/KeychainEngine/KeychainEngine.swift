@@ -17,7 +17,7 @@ package final class KeychainEngine: KeychainService {
     /// nil: a keychain in memory is this process's own.
     private let lease: StoreFolder.Lease?
     /// What happened, and which attributes a query named; never their values.
-    let log = Logger(label: "keychain")
+    let log: Logger
     /// Secrets opened since the engine was opened; tests hold it against what was asked for.
     let openedSecrets = Atomic<Int>(0)
 
@@ -31,6 +31,7 @@ package final class KeychainEngine: KeychainService {
         self.ring = Mutex(ring)
         self.deviceKey = deviceKey
         self.options = options
+        self.log = options.log
         self.lease = lease
     }
 

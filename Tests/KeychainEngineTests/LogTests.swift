@@ -1,0 +1,80 @@
+// LogTests: what the engine logs, and what it never logs.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import Logging
+import Synchronization
+import Testing
+
+/// A log that keeps what it is told.
+private final class MemoryLog: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func logger() -> Logger {
+        var logger = Logger(label: "keychain") { _ in Handler(log: self) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let log: MemoryLog
+        var logLevel = Logger.Level.trace
+        var metadata: Logger.Metadata = [:]
+
+        init(log: MemoryLog) { self.log = log }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let entries = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted()
+            let line = ([event.message.description] + entries).joined(separator: "|")
+            log.lines.withLock { $0.append(line) }
+        }
+    }
+}
+
+@Suite struct LogTests {
+    @Test func `a log holds operation, shape of the query and status, and no value`() throws {
+        let log = MemoryLog()
+        var options = EngineOptions.testing
+        options.log = log.logger()
+        let keychain = try TemporaryKeychain(options: options)
+        var attributes = genericPassword("ACCOUNT-7", "SERVICE-7")
+        attributes[.label] = .string("LABEL-7")
+        attributes[.generic] = .data(Data("GENERIC-7".utf8))
+        let item = NewItem(
+            itemClass: .genericPassword, attributes: attributes, protection: .whenUnlocked,
+            data: Data("SECRET-7".utf8))
+        var query = ItemQuery(itemClass: .genericPassword, attributes: attributes)
+        query.accessGroup = "G1"
+        let caller = keychain.caller
+
+        _ = try keychain.engine.add(item, as: caller)
+        #expect(status { _ = try keychain.engine.add(item, as: caller) } == .duplicateItem)
+        _ = try keychain.engine.find(query, Retrieval(includesData: true), as: caller)
+        try keychain.engine.update(
+            query, ItemChanges(data: Data("SECRET-7 changed".utf8)), as: caller)
+        _ = try keychain.engine.delete(query, tombstones: .automatic, as: caller)
+        #expect(
+            status { _ = try keychain.engine.find(query, Retrieval(), as: caller) }
+                == .itemNotFound)
+
+        let shape = "acct gena labl svce"
+        #expect(
+            log.all == [
+                "add|query=genp \(shape)|status=0", "add|query=genp \(shape)|status=-25299",
+                "find|query=genp acct agrp gena labl svce|status=0",
+                "update|query=genp acct agrp gena labl svce|status=0",
+                "delete|query=genp acct agrp gena labl svce|status=0",
+                "find|query=genp acct agrp gena labl svce|status=-25300",
+            ])
+        #expect(!log.all.joined().contains("-7"))
+    }
+}
