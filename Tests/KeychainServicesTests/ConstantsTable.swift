@@ -114,7 +114,6 @@ extension ConstantRow {
             "u_UserIndependentKeychain"),
         .init("kSecAttrAccessibleWhenUnlocked", kSecAttrAccessibleWhenUnlocked, "ak"),
         .init("kSecAttrAccessibleAfterFirstUnlock", kSecAttrAccessibleAfterFirstUnlock, "ck"),
-        .init("kSecAttrAccessibleAlways", kSecAttrAccessibleAlways, "dk"),
         .init(
             "kSecAttrAccessibleWhenUnlockedThisDeviceOnly",
             kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
@@ -123,9 +122,6 @@ extension ConstantRow {
             "kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly",
             kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
             "cku"),
-        .init(
-            "kSecAttrAccessibleAlwaysThisDeviceOnly", kSecAttrAccessibleAlwaysThisDeviceOnly,
-            "dku"),
         .init(
             "kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly",
             kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly,
@@ -251,6 +247,27 @@ extension ConstantRow {
         .init("kSecUseTombstones", kSecUseTombstones, "u_Tomb"),
         .init("kSecUseCredentialReference", kSecUseCredentialReference, "u_CredRef"),
     ]
+
+    /// Origin: as of `data`.
+    static let deprecated = (AlwaysConstants.self as any DeprecatedConstants.Type).rows
+}
+
+/// What is asked for deprecated constants without being deprecated itself: only deprecated code
+/// names them without a warning.
+private protocol DeprecatedConstants {
+    static var rows: [ConstantRow] { get }
+}
+
+private enum AlwaysConstants: DeprecatedConstants {
+    @available(*, deprecated)
+    static var rows: [ConstantRow] {
+        [
+            .init("kSecAttrAccessibleAlways", kSecAttrAccessibleAlways, "dk"),
+            .init(
+                "kSecAttrAccessibleAlwaysThisDeviceOnly", kSecAttrAccessibleAlwaysThisDeviceOnly,
+                "dku"),
+        ]
+    }
 }
 
 #endif

@@ -7,6 +7,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainModel
 
 /// The protection class of an item and the conditions for opening its secret.
 ///
@@ -76,15 +77,7 @@ public final class SecAccessControl: NSObject, Sendable {
         "<SecAccessControl: \(protection), flags 0x\(String(flags.rawValue, radix: 16))>"
     }
 
-    private static let protections: Set<String> = [
-        kSecAttrAccessibleWhenUnlocked as String,
-        kSecAttrAccessibleAfterFirstUnlock as String,
-        kSecAttrAccessibleAlways as String,
-        kSecAttrAccessibleWhenUnlockedThisDeviceOnly as String,
-        kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly as String,
-        kSecAttrAccessibleAlwaysThisDeviceOnly as String,
-        kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String,
-    ]
+    private static let protections = Set(ProtectionClass.allCases.map(\.code))
 }
 
 extension SecAccessControl {

@@ -13,8 +13,8 @@ public import Foundation
 /// Readable at any time after the first unlock since start.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlock: CFString = "ck"
 
-/// Readable always, even while locked. Deprecated at Apple: choose
-/// ``kSecAttrAccessibleAfterFirstUnlock``.
+/// Readable always, even while locked.
+@available(*, deprecated, message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlock")
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
 
 /// Readable while unlocked; useless on another device.
@@ -24,8 +24,11 @@ public import Foundation
 @safe
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 
-/// Readable always, even while locked; useless on another device. Deprecated at Apple: choose
-/// ``kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly``.
+/// Readable always, even while locked; useless on another device.
+@available(
+    *, deprecated,
+    message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly"
+)
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
 
 /// Readable while unlocked, and only while a passcode is set; useless on another device. Removing
