@@ -1,0 +1,150 @@
+// ResultShape: what SecItemCopyMatching gives for each combination of return keys and limit.
+
+import Foundation
+import Security
+
+/// The form of a result, without what is in it.
+public enum ResultShape: Equatable, Sendable, CustomStringConvertible {
+    /// No result.
+    case nothing
+    /// The secret.
+    case data
+    /// A persistent reference: 20 bytes.
+    case persistentReference
+    /// A dictionary with these parts.
+    case dictionary(Parts)
+    /// An array of such elements.
+    indirect case array(of: ResultShape, count: Int)
+    /// Something else.
+    case other
+
+    /// What a dictionary holds.
+    public struct Parts: OptionSet, Hashable, Sendable {
+        /// One bit for each part.
+        public let rawValue: Int
+
+        /// The parts of these bits.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// Attributes, the account among them.
+        public static let attributes = Parts(rawValue: 1)
+        /// `kSecValueData`.
+        public static let data = Parts(rawValue: 2)
+        /// `kSecValuePersistentRef`.
+        public static let persistentReference = Parts(rawValue: 4)
+        /// `kSecClass`, which comes with a reference only.
+        public static let itemClass = Parts(rawValue: 8)
+        /// `kSecValueRef`.
+        public static let reference = Parts(rawValue: 16)
+    }
+
+    /// The shape of a result.
+    ///
+    /// - Parameters:
+    ///   - result: What the function wrote.
+    ///   - isSecret: Whether data are the secret, and not a persistent reference.
+    public init(of result: CFTypeRef?, isSecret: (Data) -> Bool) {
+        guard let result = result else {
+            self = .nothing
+            return
+        }
+        if let data = result as? Data {
+            self = isSecret(data) ? .data : data.count == 20 ? .persistentReference : .other
+        } else if let entries = result as? [String: Any] {
+            self = .dictionary(Parts(of: entries))
+        } else if let elements = result as? [AnyObject] {
+            let shapes = elements.map { ResultShape(of: $0, isSecret: isSecret) }
+            let first = shapes.first ?? .nothing
+            self =
+                shapes.allSatisfy { $0 == first } ? .array(of: first, count: shapes.count) : .other
+        } else {
+            self = .other
+        }
+    }
+
+    /// What a search for passwords gives on iOS.
+    ///
+    /// - Parameters:
+    ///   - returns: The return keys.
+    ///   - limit: The limit.
+    ///   - count: How many items match, 1 and up.
+    /// - Returns: The shape.
+    public static func expected(
+        returning returns: ReturnKeys, limit: MatchLimit, count: Int
+    ) -> ResultShape {
+        let element = expected(returning: returns)
+        switch limit {
+        case .one: return element
+        // What would be nothing isn't an element.
+        case .all: return .array(of: element, count: element == .nothing ? 0 : count)
+        }
+    }
+
+    private static func expected(returning returns: ReturnKeys) -> ResultShape {
+        switch returns {
+        // Passwords have no reference objects.
+        case [], .reference: return .nothing
+        case .data: return .data
+        case .persistentReference: return .persistentReference
+        // Documented is what was asked for. A device lets attributes slip in: don't read them.
+        case [.data, .persistentReference]: return .dictionary([.data, .persistentReference])
+        default:
+            var parts: Parts = []
+            if !returns.isDisjoint(with: [.attributes, .reference]) { parts.insert(.attributes) }
+            if returns.contains(.data) { parts.insert(.data) }
+            if returns.contains(.persistentReference) { parts.insert(.persistentReference) }
+            if returns.contains(.reference) { parts.insert(.itemClass) }
+            return .dictionary(parts)
+        }
+    }
+
+    /// Whether a result of this shape has all that another shape promises. It may have attributes
+    /// beyond.
+    public func satisfies(_ promised: ResultShape) -> Bool {
+        switch (self, promised) {
+        case (.dictionary(let parts), .dictionary(let expected)):
+            return parts == expected || parts == expected.union(.attributes)
+        case (.array(let element, let count), .array(let expected, let expectedCount)):
+            return count == expectedCount && element.satisfies(expected)
+        default: return self == promised
+        }
+    }
+
+    /// The shape in words.
+    public var description: String {
+        switch self {
+        case .nothing: return "nothing"
+        case .data: return "data"
+        case .persistentReference: return "persistent reference"
+        case .dictionary(let parts): return "dictionary: \(parts)"
+        case .array(_, 0): return "empty array"
+        case .array(let element, let count): return "array of \(count) × \(element)"
+        case .other: return "something else"
+        }
+    }
+}
+
+extension ResultShape.Parts: CustomStringConvertible {
+    init(of entries: [String: Any]) {
+        self = []
+        if entries[kSecAttrAccount as String] is String { insert(.attributes) }
+        if entries[kSecValueData as String] is Data { insert(.data) }
+        if (entries[kSecValuePersistentRef as String] as? Data)?.count == 20 {
+            insert(.persistentReference)
+        }
+        if entries[kSecClass as String] is String { insert(.itemClass) }
+        if entries[kSecValueRef as String] != nil { insert(.reference) }
+    }
+
+    /// The parts in words.
+    public var description: String {
+        let names: [(ResultShape.Parts, String)] = [
+            (.attributes, "attributes"), (.data, "data"),
+            (.persistentReference, "persistent reference"), (.itemClass, "class"),
+            (.reference, "reference"),
+        ]
+        return names.filter { contains($0.0) }.map { $0.1 }.joined(separator: ", ")
+    }
+}
