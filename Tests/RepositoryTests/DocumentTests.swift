@@ -65,24 +65,6 @@ import Testing
         }
     }
 
-    /// Rows such as "| sentence | `name of a test` | File.swift |".
-    @Test func `every test that the requirements name exists`() throws {
-        let row = /^\|.*\| `([^`]+)` \| (?:.*\/)?([^\/|]+\.swift) \|$/
-        let tests = try ["Tests", "Examples"]
-            .flatMap { try Repository.files(in: $0, suffix: ".swift") }
-        let document = try Repository.file("Documentation/Requirements.md")
-        var count = 0
-        for match in document.split(separator: "\n").compactMap({ $0.wholeMatch(of: row) }) {
-            count += 1
-            let declaration = "func `\(match.1)`("
-            #expect(
-                tests.contains { file in
-                    file.name == match.2 && file.lines.contains { $0.contains(declaration) }
-                }, "\(match.0)")
-        }
-        #expect(count > 50)
-    }
-
     @Test(arguments: ["dev", ".ci/run"])
     func `a script can be executed`(_ path: String) {
         let file = Repository.root.appending(path: path).path(percentEncoded: false)

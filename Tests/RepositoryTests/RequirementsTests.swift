@@ -1,0 +1,184 @@
+// RequirementsTests: Documentation/Requirements.md names tests that exist, for every sentence.
+
+import Foundation
+import Testing
+
+/// A row of the table: a sentence, and what holds the software to it.
+struct RequirementRow: CustomStringConvertible {
+    /// The first word of the heading above: "0", "S1" and so on.
+    let section: String
+    let line: Int
+    let sentence: String
+    /// Names of tests, as they stand between backticks.
+    let tests: [String]
+    /// The files they are in, from the root.
+    let files: [String]
+    /// What the sentence waits for; nil where it is met.
+    let waitsFor: String?
+
+    var description: String { "Requirements.md:\(line): \(sentence)" }
+
+    /// The rows of a document. Headings of tables and lines that are no rows are left out.
+    static func all(in lines: [Substring]) -> [RequirementRow] {
+        var section = ""
+        return lines.enumerated().compactMap { index, line in
+            if line.hasPrefix("## ") {
+                section = String(line.dropFirst(3).prefix { $0 != "." && $0 != " " })
+                return nil
+            }
+            // A separator of a heading has dashes and nothing else.
+            guard line.hasPrefix("|"), !line.allSatisfy({ "|-: ".contains($0) }) else { return nil }
+            let isHeading =
+                index + 1 < lines.count && lines[index + 1].hasPrefix("|-")
+                || index + 1 < lines.count && lines[index + 1].hasPrefix("| -")
+            guard !isHeading, !section.isEmpty else { return nil }
+            return RequirementRow(section: section, line: index + 1, cells: cells(of: line))
+        }
+    }
+
+    private init(section: String, line: Int, cells: [String]) {
+        self.section = section
+        self.line = line
+        sentence = cells.first ?? ""
+        let test = cells.count > 1 ? cells[1] : ""
+        let file = cells.count > 2 ? cells[2] : ""
+        if test.hasPrefix("not yet") {
+            waitsFor = test.dropFirst("not yet".count)
+                .trimmingCharacters(in: CharacterSet(charactersIn: ": "))
+            tests = []
+            files = []
+        } else {
+            waitsFor = nil
+            tests = Self.quoted(test)
+            files =
+                Self.quoted(file).isEmpty
+                ? file.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                : Self.quoted(file)
+        }
+    }
+
+    /// The cells of a row. A bar between backticks is part of its cell.
+    private static func cells(of line: Substring) -> [String] {
+        var cells: [String] = []
+        var cell = ""
+        var isQuoted = false
+        for character in line.dropFirst() {
+            if character == "`" { isQuoted.toggle() }
+            if character == "|", !isQuoted {
+                cells.append(cell.trimmingCharacters(in: .whitespaces))
+                cell = ""
+            } else {
+                cell.append(character)
+            }
+        }
+        return cells
+    }
+
+    private static func quoted(_ cell: String) -> [String] {
+        cell.matches(of: /`([^`]+)`/).map { String($0.1) }
+    }
+}
+
+@Suite struct `Requirements` {
+    @Test func `every sentence has a test or says what it waits for`() throws {
+        for row in try Self.rows() {
+            #expect(!row.sentence.isEmpty, "\(row)")
+            if let reason = row.waitsFor {
+                #expect(!reason.isEmpty, "\(row) doesn't say what it waits for")
+            } else {
+                #expect(!row.tests.isEmpty && !row.files.isEmpty, "\(row) has no test")
+            }
+        }
+    }
+
+    @Test func `every named test exists in the named file`() throws {
+        var texts: [String: String] = [:]
+        var count = 0
+        for row in try Self.rows() {
+            for file in row.files where texts[file] == nil {
+                guard Repository.exists(file), file.hasSuffix(".swift") else {
+                    Issue.record("\(row): there is no \(file)")
+                    continue
+                }
+                texts[file] = try Repository.file(file)
+            }
+            for test in row.tests {
+                count += 1
+                let isThere = row.files.contains { Self.isTest(test, in: texts[$0] ?? "") }
+                #expect(isThere, "\(row): there is no test `\(test)` in \(row.files)")
+            }
+        }
+        #expect(count > 40)
+    }
+
+    @Test func `the decisions and the fundamentals have their rows`() throws {
+        let sections = Dictionary(grouping: try Self.rows(), by: \.section)
+        for section in ["0", "S3"] {
+            #expect((sections[section]?.count ?? 0) >= 10, "section \(section)")
+        }
+        for (section, rows) in sections { #expect(!rows.isEmpty, "section \(section)") }
+    }
+
+    @Test func `the document counts what is not yet met`() throws {
+        let waiting = try Self.rows().filter { $0.waitsFor != nil }
+        let text = try Repository.file("Documentation/Requirements.md")
+        let declared = text.firstMatch(of: /Not yet met: (\d+)\./).flatMap { Int($0.1) }
+        let list = waiting.map { "\($0), waits for: \($0.waitsFor ?? "")" }
+            .joined(separator: "\n")
+        #expect(declared == waiting.count, "\(waiting.count) rows are not yet met:\n\(list)")
+    }
+
+    // MARK: Reading
+
+    @Test func `rows are read as the document says`() {
+        let rows = RequirementRow.all(in: [
+            "# Title", "| no section | `a` | B.swift |", "## S1. Name", "",
+            "| Sentence | Test | File |",
+            "|---|---|---|", "| One. | `a b` | `C/D.swift` |",
+            "| Two. | `c`, `d | e` | F.swift, G.swift |",
+            "| Three. | not yet: the service | |", "| Four. | | |", "## 0. Decisions",
+            "| Sentence | Test | File |", "| --- | --- | --- |", "| Five. | text | H.swift |",
+        ])
+        #expect(rows.map(\.sentence) == ["One.", "Two.", "Three.", "Four.", "Five."])
+        #expect(rows.map(\.tests) == [["a b"], ["c", "d | e"], [], [], []])
+        #expect(rows.prefix(2).map(\.files) == [["C/D.swift"], ["F.swift", "G.swift"]])
+        #expect(rows.map(\.waitsFor) == [nil, nil, "the service", nil, nil])
+        #expect(rows.map(\.section) == ["S1", "S1", "S1", "S1", "0"])
+    }
+
+    @Test(arguments: [
+        ("    @Test func `a b`() {", true),
+        ("@Test(arguments: [1])\n    func `a b`(x: Int) {", true),
+        ("@Test(arguments: [\n1,\n])\n@MainActor\nfunc `a b`() {", true),
+        ("func `a b`() {", false), ("@Test func `a`() {\n}\n\nfunc `a b`() {", false),
+        ("// @Test func `a b`() {", false), ("@Test func `a b c`() {", false),
+        ("    Row(58, \"a b\") { k in", true), ("    Row(58, \"a b c\") { k in", false),
+    ])
+    func `a test is told from what only has its name`(text: String, isTest: Bool) {
+        #expect(Self.isTest("a b", in: text) == isTest)
+    }
+
+    private static func rows() throws -> [RequirementRow] {
+        let text = try Repository.file("Documentation/Requirements.md")
+        return RequirementRow.all(in: text.split(separator: "\n", omittingEmptySubsequences: false))
+    }
+
+    /// Whether a text has a test function of this name, or a row of a table of behaviour cases.
+    private static func isTest(_ name: String, in text: String) -> Bool {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let code = line.trimmingCharacters(in: .whitespaces)
+            guard !code.hasPrefix("//") else { continue }
+            if code.hasPrefix("Row("), code.contains(", \"\(name)\")") { return true }
+            guard code.contains("func `\(name)`") else { continue }
+            // The attribute stands on the same line or above it, with no empty line between.
+            let above = lines[..<index].reversed().prefix { !$0.allSatisfy(\.isWhitespace) }
+            if ([line] + above.prefix { !$0.contains("func ") }).contains(where: {
+                $0.contains("@Test")
+            }) {
+                return true
+            }
+        }
+        return false
+    }
+}

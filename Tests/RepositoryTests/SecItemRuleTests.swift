@@ -1,0 +1,62 @@
+// SecItemRuleTests: what can be read off the sources that speak to the SecItem functions.
+
+import Testing
+
+@Suite struct `SecItem rules` {
+    /// The places where dictionaries for the SecItem functions are made.
+    static func builders() throws -> [RepositoryFile] {
+        let library = try Repository.files(in: "Sources/Keychain/Backends", suffix: ".swift")
+        let example = try Repository.files(in: "Examples/Fundamentals/Sources", suffix: ".swift")
+        return library + example
+    }
+
+    @Test func `no key of a dictionary is a literal`() throws {
+        var constantCount = 0
+        for file in try Self.builders() {
+            for (index, line) in file.lines.enumerated() {
+                constantCount += line.matches(of: /\bkSec\w+/).count
+                #expect(!Self.hasLiteralKey(line), "\(file):\(index + 1): \(line)")
+            }
+        }
+        #expect(constantCount > 100)
+    }
+
+    @Test(arguments: [
+        ("query[\"acct\"] = account", true), ("    \"acct\": account,", true),
+        ("[\"class\": \"genp\"]", true), ("\"svce\" as String: service,", true),
+        ("query[kSecAttrAccount as String] = \"acct\"", false),
+        ("kSecAttrService as String: \"service\",", false), ("case \"locked\": done()", false),
+        ("// query[\"acct\"]", false),
+        ("#expect(accounts == [\"bob\"])", false), ("    (\"label\", kSecAttrLabel, 1),", false),
+    ])
+    func `a literal key is recognized in every form`(_ line: String, _ isLiteral: Bool) {
+        #expect(Self.hasLiteralKey(line[...]) == isLiteral)
+    }
+
+    /// A function makes its dictionary anew; one that is kept could be changed by an earlier call.
+    @Test func `no dictionary of a builder is kept`() throws {
+        let file = try Repository.file(
+            "Examples/Fundamentals/Sources/SecItemFundamentals/QueryBuilder.swift")
+        #expect(file.matches(of: /func \w+\([^{]*-> \[String: Any\]/).count >= 7)
+        #expect(
+            file.matches(of: /\n    (public |private )?(static )?(let|var) \w+: \[String: Any\]/)
+                .isEmpty)
+    }
+
+    @Test(arguments: ["kSecAttrAccessibleAlways", "kSecAttrAccessibleAlwaysThisDeviceOnly"])
+    func `always is deprecated`(_ name: String) throws {
+        let lines = try Repository.file(
+            "Sources/KeychainServices/Constants/AccessibilityConstants.swift"
+        ).split(separator: "\n", omittingEmptySubsequences: false)
+        let index = try #require(lines.firstIndex { $0.contains("let \(name): CFString") })
+        let attributes = lines[..<index].reversed().prefix { !$0.isEmpty }.joined()
+        #expect(attributes.contains("deprecated"))
+        #expect(attributes.contains("@available("))
+    }
+
+    private static func hasLiteralKey(_ line: Substring) -> Bool {
+        let code = line.drop { $0 == " " }
+        guard !code.hasPrefix("//"), !code.hasPrefix("case ") else { return false }
+        return code.contains(#/\w\["[^"]*"\]|"[^"\\]*":|"[^"]*" as/#)
+    }
+}
