@@ -348,6 +348,14 @@ extension KeychainKey where Value == DeviceState {
         #expect(error.description == "KeychainError: load: \(code)")
     }
 
+    @Test(arguments: [KeychainError.Code.invalidData, .decodingFailed, .dataConversionFailed])
+    func `advice speaks of a stored value only where one was found`(code: KeychainError.Code) {
+        var error = KeychainError(code, operation: .save)
+        #expect(error.recoverySuggestion == "Use data of the form that is asked for.")
+        error.storedData = Data()
+        #expect(error.recoverySuggestion?.hasSuffix("It is still in the keychain.") == true)
+    }
+
     @Test
     func `an unknown code has a sentence too`() {
         let error = KeychainError(KeychainError.Code(rawValue: -1))

@@ -72,7 +72,9 @@ extension KeychainError: LocalizedError {
         case .wrongVersion: "Update this program."
         case .duplicateItem: "Save over the item, or use another name."
         case .invalidData, .decodingFailed, .dataConversionFailed:
-            "Load the secret as what it was saved as. It is still in the keychain."
+            storedData == nil
+                ? "Use data of the form that is asked for."
+                : "Load the secret as what it was saved as. It is still in the keychain."
         case .secureEnclaveUnavailable: "Use a device with a Secure Enclave."
         case .decryptionFailed: "Use the key and the associated data of the encryption."
         case .invalidKey: "Use a key of the size that is asked for."

@@ -147,7 +147,12 @@ public struct DeviceIdentity: Sendable {
     ///     replaced. The same one in other letters is not another;
     ///   - or any status of the keychain.
     public func `import`(_ identifier: String, replacing isReplacing: Bool = false) throws {
-        _ = try Self.validated(identifier)
+        do {
+            _ = try Self.validated(identifier)
+        } catch {
+            throw KeychainError(
+                error.code, operation: .save, service: keychain.service, account: account)
+        }
         if isReplacing {
             try keychain.save(identifier, for: key)
             return

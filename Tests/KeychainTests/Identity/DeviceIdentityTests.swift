@@ -157,8 +157,10 @@ import Testing
         let test = try TestDatabase(way)
         let target = identity(test)
         for isReplacing in [false, true] {
-            #expect(
-                failure { try target.import(text, replacing: isReplacing) }?.code == .invalidData)
+            let error = failure { try target.import(text, replacing: isReplacing) }
+            #expect(error?.code == .invalidData)
+            #expect(error?.operation == .save)
+            #expect(error?.account == target.account)
         }
         #expect(try target.existing() == nil)
         try test.keychain().save(text, for: target.account)
