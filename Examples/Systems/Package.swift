@@ -66,5 +66,29 @@ let package = Package(
                 services, testing,
             ],
             swiftSettings: settings),
+
+        // S4: device identity.
+        .target(name: "DeviceKeychain", dependencies: [keychain], swiftSettings: settings),
+        .executableTarget(
+            name: "device-identity", dependencies: ["DeviceKeychain", keychain],
+            swiftSettings: settings),
+        .target(
+            name: "DeviceKeychainTesting", dependencies: ["DeviceKeychain", keychain, testing],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DeviceKeychainTests",
+            dependencies: [
+                "DeviceKeychain", "DeviceKeychainTesting", "ExampleTesting", "device-identity",
+                keychain, testing,
+            ],
+            swiftSettings: settings),
+
+        // S5: sign-in.
+        .target(name: "SignIn", dependencies: [services], swiftSettings: settings),
+        .executableTarget(name: "sign-in", dependencies: ["SignIn"], swiftSettings: settings),
+        .testTarget(
+            name: "SignInTests",
+            dependencies: ["SignIn", "ExampleTesting", "sign-in", keychain, services, testing],
+            swiftSettings: settings),
     ]
 )
