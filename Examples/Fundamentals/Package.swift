@@ -30,7 +30,8 @@ let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let package = Package(
     name: "Fundamentals",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(path: "../..")],
+    // With the trait, `attributes[kSecAttrAccount]` works on an `[AnyHashable: Any]` on Linux too.
+    dependencies: [.package(path: "../..", traits: ["NSStringHashing"])],
     targets: [
         .target(
             name: "SecItemFundamentals", dependencies: [security, cryptoKit],

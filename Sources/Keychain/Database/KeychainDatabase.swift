@@ -42,10 +42,8 @@ public struct KeychainDatabase: Sendable {
         self.engine = engine
     }
 
-    /// A database behind a service, which is asked for at every request.
-    ///
-    /// - Parameters:
-    ///   - isThroughSecItem: Whether requests go as dictionaries through the SecItem functions.
+    /// A database behind a service, which is asked for at every request. With `isThroughSecItem`
+    /// requests go as dictionaries through the SecItem functions.
     package init(
         connection: @escaping @Sendable () -> KeychainConnection, isThroughSecItem: Bool,
         identity: DatabaseIdentity,

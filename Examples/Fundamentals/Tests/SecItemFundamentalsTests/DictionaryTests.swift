@@ -50,6 +50,15 @@ let queries = QueryBuilder(service: "org.example.fundamentals")
         #expect(grouped.listing()[kSecAttrAccessGroup as String] as? String == "TEAM.shared")
     }
 
+    @Test func `attributes with AnyHashable keys are looked up by Apple's constants`() throws {
+        #expect(add("a") == errSecSuccess)
+        var query = queries.item(of: "a")
+        query[kSecReturnAttributes as String] = true
+        let attributes = try #require(copy(query).result as? [AnyHashable: Any])
+        #expect(attributes[kSecAttrAccount] as? String == "a")
+        #expect(attributes[kSecAttrAccount as String] as? String == "a")
+    }
+
     @Test func `a query holds no attribute but the primary key`() {
         #expect(
             Set(queries.item(of: "a").keys)
