@@ -1,4 +1,5 @@
-// Place: where the same tests run: on the disk as in the app, and in memory.
+// Place: where the same tests run: on the disk as in the app, in memory, and in memory by way of
+// the SecItem functions, as on Apple platforms.
 
 import DeviceKeychain
 import DeviceKeychainTesting
@@ -7,7 +8,7 @@ import Keychain
 import KeychainTesting
 
 enum Place: CaseIterable {
-    case disk, memory
+    case disk, memory, secItem
 
     func make() throws -> Storage {
         switch self {
@@ -19,6 +20,9 @@ enum Place: CaseIterable {
         case .memory:
             let service = InMemoryKeychainService()
             return Storage(service, service.test.database, nil)
+        case .secItem:
+            let database = TestKeychain().secItemDatabase
+            return Storage(KeychainService(in: database), database, nil)
         }
     }
 }

@@ -1,4 +1,4 @@
-// Place: where a test's keychain is. Every test of the manager runs in both.
+// Place: where a test's keychain is. Every test of the manager runs in each.
 
 import Foundation
 import Keychain
@@ -9,6 +9,8 @@ import Testing
 
 enum Place: CaseIterable, CustomTestStringConvertible {
     case memory
+    /// In memory, by way of the SecItem functions, as on Apple platforms.
+    case secItem
     case disk
 
     var testDescription: String { "\(self)" }
@@ -16,6 +18,7 @@ enum Place: CaseIterable, CustomTestStringConvertible {
     func database() -> KeychainDatabase {
         switch self {
         case .memory: TestKeychain().database
+        case .secItem: TestKeychain().secItemDatabase
         case .disk: KeychainDatabase(directory: TemporaryFolder.new(), accessGroups: ["remote"])
         }
     }
