@@ -34,7 +34,9 @@ let package = Package(
     ],
     targets: [
         // What all tests of programs need: a home, and the sessions of README.md.
-        .target(name: "ExampleTesting", path: "Tests/ExampleTesting", swiftSettings: settings),
+        .target(
+            name: "ExampleTesting", dependencies: [keychain, testing],
+            path: "Tests/ExampleTesting", swiftSettings: settings),
 
         // S1: device keys of a capture app.
         .target(

@@ -64,6 +64,7 @@ import Testing
         let itemCount = 300
         let flips = Int(ProcessInfo.processInfo.environment["FLIPS"] ?? "") ?? 60
         let seed = UInt64(ProcessInfo.processInfo.environment["SEED"] ?? "") ?? Self.seed
+        try #require(flips > 0)
         let master = try TemporaryFolder()
         let expected = try fill(master, itemCount: itemCount, deletedCount: 20)
         let originals = expected.files

@@ -78,6 +78,61 @@ import Testing
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
 
+    @Test func `an item that was deleted while it was damaged goes back only by its name`() throws {
+        let keychain = try keychain(["a"])
+        try damage(keychain, behind: "KCM1", at: 40)
+        try keychain.reopen()
+        try keychain.engine.delete(
+            ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
+            tombstones: .automatic, as: keychain.caller)
+        let row = try #require(try keychain.engine.setAsideRows().first)
+        #expect(try keychain.engine.restoreSetAside().isEmpty)
+        #expect(try keychain.engine.setAsideRows().map(\.row) == [row.row])
+        let restored = try keychain.engine.restoreSetAside([row.row.reference])
+        #expect(restored.map(\.outcome) == [.mended])
+        #expect(try read("a", from: keychain) == Data("secret a".utf8))
+    }
+
+    /// The text stands in databases, so it is never changed.
+    @Test func `a set-aside row's reason is read again`() throws {
+        let keychain = try keychain(["a", "b"])
+        try damage(keychain, behind: "KCS1", at: 60)
+        try keychain.reopen()
+        _ = try keychain.engine.check(settingAside: true)
+        let reasons = try keychain.engine.setAsideRows().map { SetAsideReason(rawValue: $0.reason) }
+        #expect(reasons == [.foundByCheck])
+    }
+
+    @Test(arguments: [StoreFolder.File.writeAheadLog, nil])
+    func `a recovery that stopped half-way is named as what to go on with`(
+        _ left: StoreFolder.File?
+    ) throws {
+        let keychain = try keychain(["a"])
+        let folder = URL(filePath: keychain.directory)
+        let database = URL(filePath: keychain.path(.database))
+        if let left {
+            // Only the log is left: recovery reads what it holds.
+            try FileManager.default.moveItem(
+                at: database, to: URL(filePath: keychain.path(left)))
+        } else {
+            // The finished database is where recovery moves it from.
+            let rebuilt = folder.appending(path: "rebuilt")
+            try FileManager.default.createDirectory(
+                at: rebuilt, withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700])
+            try FileManager.default.moveItem(
+                at: database, to: rebuilt.appending(path: "keychain.db"))
+        }
+        let failure = #expect(throws: KeychainFailure.self) {
+            try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        }
+        #expect(failure?.reason.contains("keychainctl recover") == true)
+        guard left == nil else { return }
+        _ = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
+        try keychain.reopen()
+        #expect(try read("a", from: keychain) == Data("secret a".utf8))
+    }
+
     @Test func `a reference of nothing that is set aside restores nothing`() throws {
         let keychain = try keychain(["a"])
         try keychain.reopen()

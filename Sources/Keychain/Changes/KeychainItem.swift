@@ -33,7 +33,8 @@ public final class KeychainItem<Value: Sendable>: Observable {
     public nonisolated let keychain: Keychain
 
     private let shared: SharedItem
-    private var decoded: (revision: Int, state: KeychainState<Value>)?
+    /// The state in its decoded form.
+    private let decoded: SharedItem.Memory
 
     /// Follows a secret.
     ///
@@ -44,6 +45,7 @@ public final class KeychainItem<Value: Sendable>: Observable {
         self.key = key
         self.keychain = keychain
         shared = SharedItem.of(keychain, account: key.account)
+        decoded = shared.makeMemory()
     }
 
     // MARK: What is known
@@ -53,9 +55,9 @@ public final class KeychainItem<Value: Sendable>: Observable {
     /// A save or deletion is shown from the call on. Should it fail, the former state comes back.
     public var state: KeychainState<Value>? {
         guard let state = shared.state else { return nil }
-        if let decoded, decoded.revision == shared.revision { return decoded.state }
+        if let known = decoded.content as? KeychainState<Value> { return known }
         let new: KeychainState<Value> = state.decoded(key, keychain.access(.load, key.account))
-        decoded = (shared.revision, new)
+        decoded.content = new
         return new
     }
 

@@ -19,8 +19,8 @@ final class SharedItem {
     /// Whether a write is waiting or under way.
     private(set) var isSaving = false
 
-    /// Another number for each state shown.
-    @ObservationIgnored private(set) var revision = 0
+    /// What wrappers made of the state. It goes with the state, so that no value outlasts it.
+    @ObservationIgnored private var memories: [WeakMemory] = []
     /// What is in the keychain, as of the last write or read.
     @ObservationIgnored private var stored: KeychainState<Data>?
     @ObservationIgnored private var writes: [Write] = []
@@ -109,12 +109,32 @@ final class SharedItem {
     private func showNewest() {
         guard let newest = writes.last?.state ?? stored else { return }
         if state?.isSame(newest, { $0 == $1 }) != true {
-            revision += 1
-            state = newest
+            show(newest)
         }
         let ready = waiters
         waiters = []
         for waiter in ready { waiter.resume() }
+    }
+
+    private func show(_ new: KeychainState<Data>?) {
+        for memory in memories { memory.memory?.content = nil }
+        state = new
+    }
+
+    /// Something to remember until another state is shown, for as long as the memory is held.
+    func makeMemory() -> Memory {
+        memories.removeAll { $0.memory == nil }
+        let memory = Memory()
+        memories.append(WeakMemory(memory: memory))
+        return memory
+    }
+
+    @MainActor final class Memory {
+        var content: (any Sendable)?
+    }
+
+    private struct WeakMemory {
+        weak var memory: Memory?
     }
 
     // MARK: Writing
@@ -171,8 +191,7 @@ final class SharedItem {
         }
         if stored == nil, writes.isEmpty {
             // Refused before anything was read: what was shown is not known any more.
-            revision += 1
-            state = nil
+            show(nil)
         }
         showNewest()
         write.continuation?.resume(with: result)

@@ -9,14 +9,16 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore",
         abstract: "Puts items that were set aside back in their places.",
         discussion: """
-            Only an item whose bytes are all as they were written goes back. Where one byte of a \
+            Only an item whose bytes are all as they were written goes back. One that was \
+            deleted or replaced, or may have been, goes back only if it is named. Where one byte of a \
             small item is wrong, it is found and mended. What can't be restored stays set aside; \
             `keychainctl doctor` lists it.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "Which, as `keychainctl doctor` shows them. Without any: all.",
+            "Which, as `keychainctl doctor` shows them. Without any: all that a check or a "
+                + "recovery found damaged.",
             valueName: "reference"))
     var references: [ReferenceArgument] = []
 
@@ -36,7 +38,7 @@ struct RestoreCommand: ParsableCommand {
             json
                 ? JSON.array(restorations.map(Self.json)).text
                 : restorations.isEmpty
-                    ? "Nothing is set aside."
+                    ? "There is nothing to restore."
                     : restorations.map(Self.text).joined(separator: "\n"))
         guard restorations.allSatisfy(\.isRestored) else {
             throw ControlFailure(

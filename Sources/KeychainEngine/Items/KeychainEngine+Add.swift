@@ -70,7 +70,7 @@ extension KeychainEngine {
             if row.id != id {
                 guard isDamaged(row) else { throw .duplicateItem }
                 try transaction.setAside(
-                    row, reason: "replaced by a new item with the same key", at: options.now())
+                    row, reason: .replaced, at: options.now())
             }
         }
         guard !record.isTombstone else { return }

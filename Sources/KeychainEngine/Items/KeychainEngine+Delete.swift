@@ -59,7 +59,7 @@ extension KeychainEngine {
             // caller asked for the row to go. It is kept aside.
             guard isChosen || search.reference != nil else { return false }
             try transaction.setAside(
-                row, reason: "damaged when it was deleted", at: options.now())
+                row, reason: .deleted, at: options.now())
             return true
         }
         guard opened.record.matches(query, search, opened.protection, caller: caller) else {

@@ -17,7 +17,7 @@ enum Bootstrap {
             return
         }
         guard !hasKeybag else {
-            throw .missingDatabase(in: folder.path)
+            throw folder.failureForMissingDatabase
         }
         let deviceKey: SecretBytes
         if let existing = try folder.read(.deviceKey) {

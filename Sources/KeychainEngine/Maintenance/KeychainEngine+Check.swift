@@ -55,7 +55,7 @@ extension KeychainEngine {
             for row in damagedRows {
                 try write { transaction throws(KeychainFailure) in
                     try transaction.setAside(
-                        row, reason: "found damaged by a check", at: options.now())
+                        row, reason: .foundByCheck, at: options.now())
                 }
                 report.setAsideCount += 1
             }

@@ -33,7 +33,8 @@ extension KeychainEngine {
     /// Puts rows that were set aside back in their places.
     ///
     /// - Parameters:
-    ///   - references: Which. nil: all.
+    ///   - references: Which. nil: all that a check or a recovery found damaged. One that was
+    ///     deleted, replaced, or may have been, goes back only if it is named.
     ///   - progress: Called before each row with the number of rows done and the number of all.
     /// - Returns: What became of each, the oldest first. What isn't restored stays set aside.
     /// - Throws: `itemNotFound` where a reference is not that of such a row; nothing is done then.
@@ -42,7 +43,10 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> [Restoration] {
         try reloadKeybag()
         let rows = try store.setAsideRows()
-            .filter { references?.contains($0.row.reference) ?? true }
+            .filter { row in
+                references?.contains(row.row.reference)
+                    ?? (SetAsideReason(rawValue: row.reason)?.isOfItem == true)
+            }
         guard references.map({ Set(rows.map(\.row.reference)) == $0 }) ?? true else {
             throw KeychainFailure(.itemNotFound, "No such item is set aside.")
         }

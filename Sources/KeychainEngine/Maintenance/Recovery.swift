@@ -53,7 +53,7 @@ extension KeychainEngine {
         try folder.checkFolder()
         let lease = try folder.lease(exclusive: true)
         defer { lease.end() }
-        let rebuilt = StoreFolder(path: folder.path + "/rebuilt")
+        let rebuilt = folder.rebuilt
         let deviceKey = try Bootstrap.readDeviceKey(folder)
         var recovery = Recovery(folder: folder, rebuilt: rebuilt, options: options)
         // The old database is moved only when the new one is finished, see (2).

@@ -24,7 +24,7 @@ struct Recovery {
         deviceKey: SecretBytes, passcode: SecretBytes?, _ progress: (Int) -> Void
     ) throws(KeychainFailure) {
         guard folder.exists(.database) || folder.exists(.writeAheadLog) else {
-            throw .missingDatabase(in: folder.path)
+            throw folder.failureForMissingDatabase
         }
         let sources = try openFiles()
         let salvage = RowSalvage(database: sources.database, wal: sources.log)
@@ -148,7 +148,7 @@ struct Recovery {
         doubtful.subtract(copied)
         findings.damaged = damaged.values.filter {
             !copied.contains($0.reference) && !doubtful.contains($0.reference)
-        }
+        }.sorted { $0.reference.description < $1.reference.description }
         return findings
     }
 
@@ -184,12 +184,12 @@ struct Recovery {
         report.itemCount += items.count
         let damaged = settlement.damaged.map { findings.damaged[$0] }
         let doubtful = settlement.undecided.map { findings.doubtful[$0] }
-        report.damagedItems = damaged.map(\.reference).sorted { $0.description < $1.description }
+        report.damagedItems = damaged.map(\.reference)
         report.doubtfulItems = doubtful.map(\.reference).sorted { $0.description < $1.description }
         let aside =
-            findings.setAside.map { ($0, "set aside before a recovery") }
-            + damaged.map { ($0, "found damaged by a recovery") }
-            + doubtful.map { ($0, "found whole by a recovery; it may have been deleted") }
+            findings.setAside.map { ($0, SetAsideReason.beforeRecovery) }
+            + damaged.map { ($0, .foundByRecovery) }
+            + doubtful.map { ($0, .doubtfulInRecovery) }
         guard !aside.isEmpty else { return }
         let moment = options.now()
         _ = try store.write(keybagGeneration: keybagGeneration) {

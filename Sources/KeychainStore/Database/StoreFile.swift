@@ -19,7 +19,7 @@ package struct StoreFile: Sendable {
             try folder.check(file)
         }
         guard folder.exists(.database) else {
-            throw .missingDatabase(in: folder.path)
+            throw folder.failureForMissingDatabase
         }
         guard folder.byteCount(of: .database) > 0 else {
             throw .damagedStore("keychain.db is empty")

@@ -96,8 +96,8 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    /// Puts a row in the place of `old`, whose id and reference it takes over. Without `replacesSecret` the
-    /// stored secret stays and `row.secret` isn't looked at.
+    /// Puts a row in the place of `old`, whose id and reference it takes over. Without
+    /// `replacesSecret` the stored secret stays and `row.secret` isn't looked at.
     package mutating func replace(
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
     ) throws(KeychainFailure) {
@@ -140,13 +140,13 @@ package struct StoreTransaction {
     /// Moves a damaged row out of the way, with all its bytes. `moment` is now, in seconds since
     /// 2001-01-01.
     package mutating func setAside(
-        _ row: SealedRow, reason: String, at moment: Double
+        _ row: SealedRow, reason: SetAsideReason, at moment: Double
     ) throws(KeychainFailure) {
         try run {
             try execute(
                 "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
                     + "SELECT ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
-                [moment, reason, row.id])
+                [moment, reason.rawValue, row.id])
         }
         try delete(row)
         header.setAsideCount += 1
@@ -156,13 +156,13 @@ package struct StoreTransaction {
 
     /// Keeps a row that was found elsewhere among those that are set aside.
     package mutating func addSetAside(
-        _ row: SealedRow, reason: String, at moment: Double
+        _ row: SealedRow, reason: SetAsideReason, at moment: Double
     ) throws(KeychainFailure) {
         try run {
             try execute(
                 "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
                     + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [moment, reason] + row.columnValues)
+                [moment, reason.rawValue] + row.columnValues)
         }
         header.setAsideCount += 1
         isChanged = true

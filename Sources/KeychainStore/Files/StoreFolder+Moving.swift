@@ -7,6 +7,15 @@ import Synchronization
 extension StoreFolder {
     package var exists: Bool { SystemCalls.status(ofLink: path) != nil }
 
+    /// Where recovery makes the new database. One that is finished is moved from there.
+    package var rebuilt: StoreFolder { StoreFolder(path: path + "/rebuilt") }
+
+    /// What is said where there is no database: a recovery that stopped half-way can go on.
+    package var failureForMissingDatabase: KeychainFailure {
+        rebuilt.exists(.database) || byteCount(of: .writeAheadLog) > 0
+            ? .damagedStore("keychain.db is missing from \(path)") : .missingDatabase(in: path)
+    }
+
     /// Moves a file to another folder of the same file system, if it is there.
     package func move(_ file: File, to other: StoreFolder) throws(KeychainFailure) {
         guard exists(file) else { return }

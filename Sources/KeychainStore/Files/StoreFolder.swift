@@ -154,7 +154,9 @@ package struct StoreFolder: Hashable, Sendable {
 
     /// What stands behind a database that can't be opened: even a read writes to the folder.
     func explaining(_ failure: KeychainFailure) -> KeychainFailure {
-        guard failure.cause == .permission, !SystemCalls.mayWrite(path) else { return failure }
+        guard failure.cause == .permission || failure.status == .readOnly,
+            !SystemCalls.mayWrite(path)
+        else { return failure }
         guard errno == EROFS else {
             return .notPermitted(
                 "The keychain folder \(path) can't be written, as even reading needs. "

@@ -157,6 +157,27 @@ import Testing
         #expect(item.error == nil)
     }
 
+    /// A value that tells when it is gone.
+    private final class Canary: Sendable {
+        let text: String
+
+        init(_ text: String) { self.text = text }
+    }
+
+    @Test func `a value that is shown no longer is not kept`() async throws {
+        let key = KeychainKey<Canary>(
+            "canary", encode: { Data($0.text.utf8) },
+            decode: { Canary(String(decoding: $0, as: UTF8.self)) })
+        let item = KeychainItem(key, in: try TestDatabase(.typedInMemory).keychain())
+        try await item.save(Canary("1"))
+        weak let first = item.value
+        #expect(first?.text == "1")
+        try await item.save(Canary("2"))
+        // Nobody has asked for the value since.
+        #expect(first == nil)
+        #expect(item.value?.text == "2")
+    }
+
     @Test func `an item that nobody holds is not followed any more`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(

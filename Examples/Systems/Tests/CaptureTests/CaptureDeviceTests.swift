@@ -1,5 +1,6 @@
 // The device: registered once, and its captures encrypted with a key that lasts.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import KeychainTesting

@@ -1,5 +1,6 @@
 // Failures: told apart, readable, with the keychain's status; and what logs say of them.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import KeychainTesting

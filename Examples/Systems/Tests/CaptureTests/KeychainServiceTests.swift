@@ -1,5 +1,6 @@
 // Bytes by key: saved, replaced, loaded and deleted, whatever they are.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import Testing

@@ -1,5 +1,6 @@
 // Protection: what is stored about it, and what it does.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import KeychainServices

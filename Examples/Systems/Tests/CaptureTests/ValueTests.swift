@@ -1,5 +1,6 @@
 // Keys, device state and identifiers as values of their types.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import KeychainCryptoKit

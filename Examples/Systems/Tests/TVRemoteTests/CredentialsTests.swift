@@ -1,5 +1,6 @@
 // The credentials of the television: saved, loaded, cleared, and made by pairing.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import KeychainTesting

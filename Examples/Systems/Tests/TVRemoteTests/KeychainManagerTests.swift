@@ -1,5 +1,6 @@
 // The store: values of any Codable type by service and account.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import KeychainTesting

@@ -1,5 +1,6 @@
 // Migration: the credentials of an earlier release come out of the defaults, and none is lost.
 
+import ExampleTesting
 import Foundation
 import Keychain
 import KeychainTesting
