@@ -15,6 +15,8 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -25,12 +27,21 @@ let package = Package(
         .library(name: "Keychain", targets: ["Keychain"]),
         .library(
             name: "KeychainServices", targets: ["KeychainServices", "KeychainServicesAnchor"]),
+        .library(
+            name: "KeychainAuthentication",
+            targets: ["KeychainAuthentication", "KeychainAuthenticationAnchor"]),
         .library(name: "KeychainTesting", targets: ["KeychainTesting"]),
         .library(
             name: "KeychainCryptoKit", targets: ["KeychainCryptoKit", "KeychainCryptoKitAnchor"]),
         .executable(name: "keychainctl", targets: ["keychainctl"]),
     ],
     traits: [
+        .default(enabledTraits: ["PKCS12"]),
+        .trait(
+            name: "PKCS12",
+            description:
+                "SecPKCS12Import, and PKCS #12 in SecItemImport and SecItemExport. They need "
+                + "swift-nio-ssl, whose build takes a while."),
         .trait(
             name: "NSStringHashing",
             description:
@@ -39,6 +50,9 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
@@ -61,9 +75,29 @@ let package = Package(
             name: "KeychainEngine",
             dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", logging],
             swiftSettings: settings),
+        // Who somebody is: contexts, and the ways to ask a person.
+        .target(
+            name: "KeychainAuthentication",
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainEngine"],
+            swiftSettings: settings),
+        .target(name: "KeychainAuthenticationAnchor", dependencies: ["KeychainAuthentication"]),
+        // Containers of keys and certificates under a password.
+        .target(
+            name: "KeychainPKCS12",
+            dependencies: [
+                .product(
+                    name: "NIOSSL", package: "swift-nio-ssl",
+                    condition: .when(traits: ["PKCS12"]))
+            ],
+            swiftSettings: settings),
         // Apple's names with Apple's behaviour.
         .target(
-            name: "KeychainServices", dependencies: ["KeychainModel", "KeychainEngine"],
+            name: "KeychainServices",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                .target(name: "KeychainPKCS12", condition: .when(traits: ["PKCS12"])),
+                x509, asn1,
+            ],
             swiftSettings: settings),
         .target(name: "KeychainServicesAnchor", dependencies: ["KeychainServices"]),
         // Apple's cryptography under a name that can be aliased to Apple's.

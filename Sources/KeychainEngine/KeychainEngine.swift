@@ -21,6 +21,9 @@ package final class KeychainEngine: KeychainService {
     /// Secrets opened since the engine was opened; tests hold it against what was asked for.
     let openedSecrets = Atomic<Int>(0)
 
+    /// Whoever authenticated since the last lock.
+    let grants = Mutex<Set<AuthenticationGrant>>([])
+
     package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
 
     private init(

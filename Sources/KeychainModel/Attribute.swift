@@ -14,7 +14,7 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
     case pcsService = 0x7063_7373  // pcss
     case pcsPublicKey = 0x7063_736B  // pcsk
     case pcsPublicIdentity = 0x7063_7369  // pcsi
-    // Passwords.
+    // Passwords, and creator and type of keys.
     case account = 0x6163_6374  // acct
     case description = 0x6465_7363  // desc
     case comment = 0x6963_6D74  // icmt
@@ -35,6 +35,38 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
     case authenticationType = 0x6174_7970  // atyp
     case port = 0x706F_7274  // port
     case path = 0x7061_7468  // path
+    // Certificates.
+    case certificateType = 0x6374_7970  // ctyp
+    case certificateEncoding = 0x6365_6E63  // cenc
+    case subject = 0x7375_626A  // subj
+    case issuer = 0x6973_7372  // issr
+    case serialNumber = 0x736C_6E72  // slnr
+    case subjectKeyID = 0x736B_6964  // skid
+    case publicKeyHash = 0x706B_6868  // pkhh
+    // Keys.
+    case keyClass = 0x6B63_6C73  // kcls
+    case applicationLabel = 0x6B6C_626C  // klbl
+    case applicationTag = 0x6174_6167  // atag
+    case keySizeInBits = 0x6273_697A  // bsiz
+    case effectiveKeySize = 0x6573_697A  // esiz
+    case startDate = 0x7364_6174  // sdat
+    case endDate = 0x6564_6174  // edat
+    case isPermanent = 0x7065_726D  // perm
+    case isPrivate = 0x7072_6976  // priv
+    case isModifiable = 0x6D6F_6469  // modi
+    case isSensitive = 0x7365_6E73  // sens
+    case wasAlwaysSensitive = 0x6173_656E  // asen
+    case isExtractable = 0x6578_7472  // extr
+    case wasNeverExtractable = 0x6E65_7874  // next
+    case canEncrypt = 0x656E_6372  // encr
+    case canDecrypt = 0x6465_6372  // decr
+    case canDerive = 0x6472_7665  // drve
+    case canSign = 0x7369_676E  // sign
+    case canVerify = 0x7672_6679  // vrfy
+    case canSignRecover = 0x736E_7263  // snrc
+    case canVerifyRecover = 0x7679_7263  // vyrc
+    case canWrap = 0x7772_6170  // wrap
+    case canUnwrap = 0x756E_7770  // unwp
 
     /// What values an attribute takes and how they compare.
     package enum Kind: Hashable, Sendable {
@@ -52,14 +84,21 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
 
     package var kind: Kind {
         switch self {
-        case .creationDate, .modificationDate: .date
+        case .creationDate, .modificationDate, .startDate, .endDate: .date
         case .syncViewHint, .tokenID, .sharingGroup: .string
         case .label, .alias, .account, .description, .comment, .service, .generic,
-            .securityDomain, .server, .authenticationType, .path, .legacyProtected:
+            .securityDomain, .server, .authenticationType, .path, .legacyProtected,
+            .applicationTag:
             .blob
-        case .pcsPublicKey, .pcsPublicIdentity: .data
+        case .pcsPublicKey, .pcsPublicIdentity, .subject, .issuer, .serialNumber, .subjectKeyID,
+            .publicKeyHash, .applicationLabel:
+            .data
         case .creator, .type, .isInvisible, .isNegative, .scriptCode, .customIcon,
-            .protocolType, .port, .systemBound, .pcsService:
+            .protocolType, .port, .systemBound, .pcsService, .certificateType,
+            .certificateEncoding, .keyClass, .keySizeInBits, .effectiveKeySize, .isPermanent,
+            .isPrivate, .isModifiable, .isSensitive, .wasAlwaysSensitive, .isExtractable,
+            .wasNeverExtractable, .canEncrypt, .canDecrypt, .canDerive, .canSign, .canVerify,
+            .canSignRecover, .canVerifyRecover, .canWrap, .canUnwrap:
             .number
         }
     }

@@ -10,6 +10,7 @@ package struct Item: Hashable, Sendable {
     package var attributes: Attributes
     package var accessGroup: String
     package var protection: ProtectionClass
+    package var constraints: AccessConstraints
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// Whether the item has a secret, opened or not.
@@ -19,14 +20,15 @@ package struct Item: Hashable, Sendable {
 
     package init(
         itemClass: ItemClass, reference: ItemReference, attributes: Attributes,
-        accessGroup: String, protection: ProtectionClass, isSynchronizable: Bool,
-        isTombstone: Bool, hasData: Bool, data: Data? = nil
+        accessGroup: String, protection: ProtectionClass, constraints: AccessConstraints = [],
+        isSynchronizable: Bool, isTombstone: Bool, hasData: Bool, data: Data? = nil
     ) {
         self.itemClass = itemClass
         self.reference = reference
         self.attributes = attributes
         self.accessGroup = accessGroup
         self.protection = protection
+        self.constraints = constraints
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
         self.hasData = hasData

@@ -1,15 +1,21 @@
 // ItemClass: the classes of items, which attributes each has, and which make an item unique.
 // Source of the table: Apple's SecItemSchema.c, schema 12.11.
+//   (1) An identity is no class of items: it is a private key and a certificate with the same
+//       public key (IdentityQuery.swift).
 
 /// A class of stored items. The raw value is the four characters of Apple's `kSecClass…` constant.
 package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
     case genericPassword = 0x6765_6E70  // genp
     case internetPassword = 0x696E_6574  // inet
+    case certificate = 0x6365_7274  // cert
+    case key = 0x6B65_7973  // keys
 
     package var name: String {
         switch self {
         case .genericPassword: "genp"
         case .internetPassword: "inet"
+        case .certificate: "cert"
+        case .key: "keys"
         }
     }
 
@@ -17,6 +23,8 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         switch name {
         case "genp": self = .genericPassword
         case "inet": self = .internetPassword
+        case "cert": self = .certificate
+        case "keys": self = .key
         default: return nil
         }
     }
@@ -25,14 +33,26 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
     package func has(_ attribute: Attribute) -> Bool {
         switch attribute {
         case .creationDate, .modificationDate, .label, .alias, .syncViewHint, .tokenID,
-            .sharingGroup, .systemBound, .pcsService, .pcsPublicKey, .pcsPublicIdentity,
-            .account, .description, .comment, .creator, .type, .isInvisible, .isNegative,
-            .scriptCode, .customIcon, .legacyProtected:
+            .sharingGroup, .systemBound, .pcsService, .pcsPublicKey, .pcsPublicIdentity:
             true
+        case .account, .description, .comment, .isInvisible, .isNegative, .scriptCode,
+            .customIcon, .legacyProtected:
+            self == .genericPassword || self == .internetPassword
+        case .creator, .type:
+            self != .certificate
         case .service, .generic:
             self == .genericPassword
         case .securityDomain, .server, .protocolType, .authenticationType, .port, .path:
             self == .internetPassword
+        case .certificateType, .certificateEncoding, .subject, .issuer, .serialNumber,
+            .subjectKeyID, .publicKeyHash:
+            self == .certificate
+        case .keyClass, .applicationLabel, .applicationTag, .keySizeInBits, .effectiveKeySize,
+            .startDate, .endDate, .isPermanent, .isPrivate, .isModifiable, .isSensitive,
+            .wasAlwaysSensitive, .isExtractable, .wasNeverExtractable, .canEncrypt, .canDecrypt,
+            .canDerive, .canSign, .canVerify, .canSignRecover, .canVerifyRecover, .canWrap,
+            .canUnwrap:
+            self == .key
         }
     }
 
@@ -41,22 +61,35 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         switch self {
         case .genericPassword: .service
         case .internetPassword: .server
+        case .certificate: .issuer
+        case .key: .applicationLabel
         }
     }
 
-    /// The second key attribute: whose it is.
-    package var secondKey: Attribute { .account }
+    /// The second key attribute: whose it is, or which one of several.
+    package var secondKey: Attribute {
+        switch self {
+        case .genericPassword, .internetPassword: .account
+        case .certificate: .serialNumber
+        case .key: .applicationTag
+        }
+    }
 
     /// The other attributes of the primary key, beside access group and synchronizable.
     package var otherKeys: [Attribute] {
-        switch self {
-        case .genericPassword: [.syncViewHint, .tokenID, .sharingGroup]
-        case .internetPassword:
-            [
-                .securityDomain, .protocolType, .authenticationType, .port, .path,
-                .syncViewHint, .tokenID, .sharingGroup,
-            ]
-        }
+        let own: [Attribute] =
+            switch self {
+            case .genericPassword: []
+            case .internetPassword:
+                [.securityDomain, .protocolType, .authenticationType, .port, .path]
+            case .certificate: [.certificateType]
+            case .key:
+                [
+                    .keyClass, .type, .creator, .keySizeInBits, .effectiveKeySize, .startDate,
+                    .endDate,
+                ]
+            }
+        return own + [.syncViewHint, .tokenID, .sharingGroup]
     }
 
     /// Attributes that have an index entry of their own where they are set, the most
@@ -69,6 +102,9 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
                 .label, .path, .securityDomain, .port, .protocolType, .authenticationType,
                 .syncViewHint, .tokenID,
             ]
+        case .certificate:
+            [.publicKeyHash, .subjectKeyID, .subject, .label, .syncViewHint, .tokenID]
+        case .key: [.label, .syncViewHint, .tokenID]
         }
     }
 }

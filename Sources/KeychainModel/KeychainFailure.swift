@@ -20,6 +20,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         case permission
         /// Another process uses the keychain; a later attempt can succeed.
         case contention
+        /// The item's constraints are not satisfied by what the request shows.
+        case authentication(AccessConstraints)
         /// What the status says.
         case other
     }
@@ -48,6 +50,15 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             .interactionNotAllowed,
             "The keychain is locked for items of class \(protection.code). "
                 + "Keep the value and try again after unlock.")
+    }
+
+    /// An item's secret is to be opened, and the request doesn't show what that takes.
+    package static func authenticationNeeded(
+        _ constraints: AccessConstraints, _ item: ItemReference
+    ) -> KeychainFailure {
+        KeychainFailure(
+            .authenticationNeeded, "The item \(item) asks for authentication.",
+            cause: .authentication(constraints), item: item)
     }
 
     package static func missingEntitlement(_ reason: String) -> KeychainFailure {

@@ -1,5 +1,7 @@
 // KeychainService: the one protocol between the facades and whatever holds the items.
 
+package import FoundationEssentials
+
 /// Carries out typed requests for a caller.
 ///
 /// An implementation may run in this process or speak to a service; callers can't tell. Every
@@ -38,6 +40,41 @@ package protocol KeychainService: Sendable {
         _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int
 
+    /// Adds both halves of an identity, or neither. A certificate that is there already is taken
+    /// for the one to add.
+    /// - Throws: `duplicateItem` when the key is there already.
+    func add(
+        certificate: NewItem, key: NewItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Identity
+
+    /// Finds identities, in the order in which their certificates were added; with a limit of
+    /// one, any of them. Data are those of certificate and key.
+    /// - Throws: `itemNotFound` when there are none.
+    func findIdentities(
+        _ query: IdentityQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Identity]
+
+    /// Changes certificate and key of all identities that match, or none of them.
+    /// - Returns: How many identities, 1 and up.
+    @discardableResult
+    func updateIdentities(
+        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int
+
+    /// Deletes the certificate of every identity that matches and, unless another certificate
+    /// has its public key, the key.
+    /// - Returns: How many identities, 1 and up.
+    @discardableResult
+    func deleteIdentities(
+        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int
+
+    /// Checks the passcode of the keychain.
+    /// - Parameter passcode: 0 bytes and up.
+    /// - Returns: What opens items under constraints that a passcode satisfies.
+    /// - Throws: `authFailed` for a wrong passcode; `notAvailable` where none is set.
+    func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant
+
     /// Calls `handler` after every later change that this or another process made, and after this
     /// process was locked or unlocked: whatever was read before may be out of date.
     ///
@@ -62,6 +99,13 @@ extension KeychainService {
             guard error.status == .duplicateItem else { throw error }
             try update(query, changes, as: caller)
         }
+    }
+}
+
+extension KeychainService {
+    /// For services that know no passcode.
+    package func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
+        throw KeychainFailure(.notAvailable, "This keychain knows no passcode.")
     }
 }
 

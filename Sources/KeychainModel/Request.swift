@@ -12,23 +12,29 @@ package struct NewItem: Hashable, Sendable {
     /// nil: the caller's default group.
     package var accessGroup: String?
     package var protection: ProtectionClass
+    package var constraints: AccessConstraints
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// The secret. nil: an item without one.
     package var data: Data?
+    /// Holds the password to encrypt with, where the constraints ask for one.
+    package var authorization: Authorization
 
     package init(
         itemClass: ItemClass, attributes: Attributes, accessGroup: String? = nil,
-        protection: ProtectionClass = .whenUnlocked, isSynchronizable: Bool = false,
-        isTombstone: Bool = false, data: Data? = nil
+        protection: ProtectionClass = .whenUnlocked, constraints: AccessConstraints = [],
+        isSynchronizable: Bool = false, isTombstone: Bool = false, data: Data? = nil,
+        authorization: Authorization = Authorization()
     ) {
         self.itemClass = itemClass
         self.attributes = attributes
         self.accessGroup = accessGroup
         self.protection = protection
+        self.constraints = constraints
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
         self.data = data
+        self.authorization = authorization
     }
 }
 
@@ -45,12 +51,14 @@ package struct ItemQuery: Hashable, Sendable {
     package var reference: ItemReference?
     /// Internet passwords whose server is this host or a subdomain of it. Case counts.
     package var hostOrSubdomain: String?
+    /// For the secrets that the request opens.
+    package var authorization: Authorization
 
     package init(
         itemClass: ItemClass, attributes: Attributes = [:], accessGroup: String? = nil,
         protection: ProtectionClass? = nil, isSynchronizable: Bool? = false,
         isTombstone: Bool = false, reference: ItemReference? = nil,
-        hostOrSubdomain: String? = nil
+        hostOrSubdomain: String? = nil, authorization: Authorization = Authorization()
     ) {
         self.itemClass = itemClass
         self.attributes = attributes
@@ -60,6 +68,7 @@ package struct ItemQuery: Hashable, Sendable {
         self.isTombstone = isTombstone
         self.reference = reference
         self.hostOrSubdomain = hostOrSubdomain
+        self.authorization = authorization
     }
 }
 
@@ -69,10 +78,16 @@ package struct Retrieval: Hashable, Sendable {
     package var limit: Int?
     /// Whether to open the secrets. Attributes are always given.
     package var includesData: Bool
+    /// Whether to leave out items whose secret the query's authorization doesn't open, instead of
+    /// failing. It matters where secrets are to be opened only.
+    package var skipsConstrained: Bool
 
-    package init(limit: Int? = 1, includesData: Bool = false) {
+    package init(
+        limit: Int? = 1, includesData: Bool = false, skipsConstrained: Bool = false
+    ) {
         self.limit = limit
         self.includesData = includesData
+        self.skipsConstrained = skipsConstrained
     }
 }
 
@@ -80,19 +95,22 @@ package struct Retrieval: Hashable, Sendable {
 package struct ItemChanges: Hashable, Sendable {
     package var attributes: Attributes
     package var accessGroup: String?
+    /// Without constraints beside it, a new protection class takes away those of the item.
     package var protection: ProtectionClass?
+    package var constraints: AccessConstraints?
     package var isSynchronizable: Bool?
     package var isTombstone: Bool?
     package var data: Data?
 
     package init(
         attributes: Attributes = [:], accessGroup: String? = nil,
-        protection: ProtectionClass? = nil, isSynchronizable: Bool? = nil,
-        isTombstone: Bool? = nil, data: Data? = nil
+        protection: ProtectionClass? = nil, constraints: AccessConstraints? = nil,
+        isSynchronizable: Bool? = nil, isTombstone: Bool? = nil, data: Data? = nil
     ) {
         self.attributes = attributes
         self.accessGroup = accessGroup
         self.protection = protection
+        self.constraints = constraints
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
         self.data = data

@@ -24,6 +24,8 @@ package struct Status: RawRepresentable, Hashable, Sendable {
     package static let noSuchClass = Status(rawValue: -25306)
     package static let interactionNotAllowed = Status(rawValue: -25308)
     package static let wrongVersion = Status(rawValue: -25310)
+    /// Between service and facade only: the facade authenticates and asks again.
+    package static let authenticationNeeded = Status(rawValue: -25330)
     package static let decode = Status(rawValue: -26275)
     package static let internalError = Status(rawValue: -26276)
     package static let missingEntitlement = Status(rawValue: -34018)

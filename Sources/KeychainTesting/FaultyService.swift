@@ -40,6 +40,34 @@ struct FaultyService: KeychainService {
         }
     }
 
+    func add(
+        certificate: NewItem, key: NewItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Identity {
+        try write(.add) { () throws(KeychainFailure) in
+            try keychain.engine.add(certificate: certificate, key: key, as: caller)
+        }
+    }
+
+    func updateIdentities(
+        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try write(.update) { () throws(KeychainFailure) in
+            try keychain.engine.updateIdentities(query, changes, as: caller)
+        }
+    }
+
+    func deleteIdentities(
+        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try write(.delete) { () throws(KeychainFailure) in
+            try keychain.engine.deleteIdentities(query, tombstones: tombstones, as: caller)
+        }
+    }
+
+    func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
+        try keychain.engine.authenticate(passcode: passcode)
+    }
+
     /// Without faults: what follows changes meets them when it looks at the items.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void

@@ -2,6 +2,7 @@
 
 #if !canImport(Darwin)
 
+import KeychainEngine
 import KeychainModel
 import KeychainServices
 
@@ -17,7 +18,7 @@ extension TestKeychain {
     /// - Returns: What the code returns.
     /// - Throws: What the code throws.
     public func withSecItem<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try KeychainServicesContext.$connection.withValue(connection, operation: body)
+        try KeychainContext.$connection.withValue(connection, operation: body)
     }
 
     /// Runs asynchronous code in which `SecItemAdd` and the other functions of
@@ -33,7 +34,7 @@ extension TestKeychain {
     public func withSecItem<Result>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
-        try await KeychainServicesContext.$connection.withValue(connection, operation: body)
+        try await KeychainContext.$connection.withValue(connection, operation: body)
     }
 }
 

@@ -166,7 +166,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                     query[name] = values[Int(piece.last ?? 0) % values.count]
                 }
                 let nothing = KeychainConnection(service: NoKeychain(), caller: caller)
-                KeychainServicesContext.$connection.withValue(nothing) {
+                KeychainContext.$connection.withValue(nothing) {
                     _ = SecItemUpdate(query as CFDictionary, query as CFDictionary)
                     _ = SecItemCopyMatching(query as CFDictionary, nil)
                     _ = SecItemAdd(query as CFDictionary, nil)

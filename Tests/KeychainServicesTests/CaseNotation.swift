@@ -7,6 +7,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation
+import KeychainEngine
 import KeychainModel
 import KeychainServices
 import Testing
@@ -113,7 +114,7 @@ final class Client {
 
     func withKeychain<Result>(_ body: () throws -> Result) rethrows -> Result {
         let connection = KeychainConnection(service: keychain.service, caller: groups)
-        return try KeychainServicesContext.$connection.withValue(connection) { try body() }
+        return try KeychainContext.$connection.withValue(connection) { try body() }
     }
 
     private let untouched = NSString(string: "untouched")

@@ -30,7 +30,7 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
             TypedBackend { () throws(KeychainFailure) in connection() }
         case .secItem, .secItemInMemory:
             SecItemBackend { call in
-                KeychainServicesContext.$connection.withValue(connection()) { call() }
+                KeychainContext.$connection.withValue(connection()) { call() }
             }
         }
     }

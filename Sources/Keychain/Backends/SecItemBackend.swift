@@ -8,6 +8,10 @@ import Foundation
 import KeychainModel
 import KeychainServices
 
+#if !canImport(Darwin)
+import KeychainEngine
+#endif
+
 /// Keeps the items behind the SecItem functions.
 struct SecItemBackend: Backend {
     /// Calls a function in the surroundings it needs: on Linux a test names the keychain here.
@@ -105,7 +109,7 @@ struct SecItemBackend: Backend {
 
     private func call(_ function: () -> OSStatus) -> CallResult {
         let recorder = FailureRecorder()
-        let status = KeychainServicesContext.$recorder.withValue(recorder) { scope(function) }
+        let status = KeychainContext.$recorder.withValue(recorder) { scope(function) }
         // A reason belongs to its own status only.
         guard status != errSecSuccess, let failure = recorder.failure,
             failure.status.rawValue == status

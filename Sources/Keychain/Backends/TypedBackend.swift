@@ -206,7 +206,7 @@ extension KeychainError.Cause {
         case .damage: self = .damage
         case .permission: self = .permission
         case .contention: self = .contention
-        case .other: return nil
+        case .authentication, .other: return nil
         }
     }
 }

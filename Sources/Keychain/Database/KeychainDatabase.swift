@@ -52,7 +52,7 @@ public struct KeychainDatabase: Sendable {
         let backend: any Backend =
             isThroughSecItem
             ? SecItemBackend { call in
-                KeychainServicesContext.$connection.withValue(connection(), operation: call)
+                KeychainContext.$connection.withValue(connection(), operation: call)
             }
             : TypedBackend { () throws(KeychainFailure) in connection() }
         self.init(backend: backend, identity: identity, engine: engine)

@@ -43,15 +43,19 @@ struct AccessibilityName: ExpressibleByArgument {
     static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }
 
-/// Generic or internet passwords.
+/// A class of items.
 enum ClassName: String, CaseIterable, ExpressibleByArgument {
     case generic
     case internet
+    case certificate
+    case key
 
     var itemClass: ItemClass {
         switch self {
         case .generic: .genericPassword
         case .internet: .internetPassword
+        case .certificate: .certificate
+        case .key: .key
         }
     }
 
@@ -59,6 +63,8 @@ enum ClassName: String, CaseIterable, ExpressibleByArgument {
         switch itemClass {
         case .genericPassword: self = .generic
         case .internetPassword: self = .internet
+        case .certificate: self = .certificate
+        case .key: self = .key
         }
     }
 }

@@ -30,7 +30,8 @@ extension KeychainEngine {
         let now = options.now()
         var record = ItemRecord(
             itemClass: item.itemClass, attributes: item.attributes, accessGroup: group,
-            isSynchronizable: item.isSynchronizable, isTombstone: item.isTombstone)
+            constraints: item.constraints, isSynchronizable: item.isSynchronizable,
+            isTombstone: item.isTombstone)
         record.attributes[.creationDate] = .date(now)
         record.attributes[.modificationDate] = .date(now)
         let labels = RowLabels(record, index: store.index)

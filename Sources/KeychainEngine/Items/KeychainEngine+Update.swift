@@ -55,6 +55,11 @@ extension KeychainEngine {
         }
         record.attributes[.modificationDate] = .date(nextModification(of: opened.record))
         if let group = changes.accessGroup { record.accessGroup = group }
+        if let constraints = changes.constraints {
+            record.constraints = constraints
+        } else if changes.protection != nil {
+            record.constraints = []
+        }
         if let flag = changes.isSynchronizable { record.isSynchronizable = flag }
         if let flag = changes.isTombstone { record.isTombstone = flag }
 

@@ -16,8 +16,8 @@ struct OpenedRow {
         Item(
             itemClass: record.itemClass, reference: row.reference, attributes: record.attributes,
             accessGroup: record.accessGroup, protection: protection,
-            isSynchronizable: record.isSynchronizable, isTombstone: record.isTombstone,
-            hasData: record.secretTag != nil, data: data)
+            constraints: record.constraints, isSynchronizable: record.isSynchronizable,
+            isTombstone: record.isTombstone, hasData: record.secretTag != nil, data: data)
     }
 }
 

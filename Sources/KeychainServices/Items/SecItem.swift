@@ -40,7 +40,7 @@ public func SecItemAdd(
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(attributes)
         let newItem = try request.newItem()
-        let keychain = try KeychainServicesContext.current()
+        let keychain = try KeychainContext.current()
         let item = try keychain.service.add(newItem, as: keychain.caller)
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: true)
@@ -80,7 +80,7 @@ public func SecItemCopyMatching(
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(query)
         var itemQuery = try request.itemQuery(for: .copyMatching)
-        let keychain = try KeychainServicesContext.current()
+        let keychain = try KeychainContext.current()
         try keychain.resolve(request, in: &itemQuery)
         let items = try keychain.service.find(itemQuery, request.retrieval, as: keychain.caller)
         guard let result = unsafe result else { return }
@@ -128,7 +128,7 @@ public func SecItemUpdate(
         let changes = try RequestDictionary(
             changes: attributesToUpdate, of: .known(itemQuery.itemClass)
         ).changes(to: itemQuery)
-        let keychain = try KeychainServicesContext.current()
+        let keychain = try KeychainContext.current()
         try keychain.resolve(request, in: &itemQuery)
         try keychain.service.update(itemQuery, changes, as: keychain.caller)
     }
@@ -156,7 +156,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(query)
         var itemQuery = try request.itemQuery(for: .delete)
-        let keychain = try KeychainServicesContext.current()
+        let keychain = try KeychainContext.current()
         try keychain.resolve(request, in: &itemQuery)
         try keychain.service.delete(
             itemQuery, tombstones: request.tombstones, as: keychain.caller)
@@ -169,7 +169,7 @@ private func status(_ call: () throws(KeychainFailure) -> Void) -> OSStatus {
         try call()
         return 0
     } catch {
-        KeychainServicesContext.recorder?.record(error)
+        KeychainContext.recorder?.record(error)
         return error.status.rawValue
     }
 }

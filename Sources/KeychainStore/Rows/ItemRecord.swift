@@ -11,6 +11,8 @@ package struct ItemRecord: Hashable, Sendable {
     package var itemClass: ItemClass
     package var attributes: Attributes
     package var accessGroup: String
+    /// Conditions for opening the secret, beside its protection class.
+    package var constraints: AccessConstraints
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// The tag of the sealed secret, 16 bytes, which ties the halves of a row together.
@@ -19,17 +21,20 @@ package struct ItemRecord: Hashable, Sendable {
 
     package init(
         itemClass: ItemClass, attributes: Attributes, accessGroup: String,
-        isSynchronizable: Bool, isTombstone: Bool, secretTag: [UInt8]? = nil
+        constraints: AccessConstraints = [], isSynchronizable: Bool, isTombstone: Bool,
+        secretTag: [UInt8]? = nil
     ) {
         self.itemClass = itemClass
         self.attributes = attributes
         self.accessGroup = accessGroup
+        self.constraints = constraints
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
         self.secretTag = secretTag
     }
 
     // Names of the fields that stand among the attributes in the encoding.
+    private static let constraintsName: UInt32 = 0x6163_6363  // accc
     private static let accessGroupName: UInt32 = 0x6167_7270  // agrp
     private static let synchronizableName: UInt32 = 0x7379_6E63  // sync
     private static let tombstoneName: UInt32 = 0x746F_6D62  // tomb
@@ -51,6 +56,10 @@ package struct ItemRecord: Hashable, Sendable {
         fields.append((Self.accessGroupName, .string(accessGroup)))
         fields.append((Self.synchronizableName, .number(isSynchronizable ? 1 : 0)))
         fields.append((Self.tombstoneName, .number(isTombstone ? 1 : 0)))
+        if !constraints.isEmpty {
+            fields.append(
+                (Self.constraintsName, .number(Int64(bitPattern: constraints.rawValue))))
+        }
         fields.sort { $0.name < $1.name }
 
         var writer = ByteWriter(capacity: 256)
@@ -114,6 +123,9 @@ package struct ItemRecord: Hashable, Sendable {
             case (Self.accessGroupName, .string(let group)):
                 accessGroup = group
                 special += 1
+            case (Self.constraintsName, .number(let bits)):
+                constraints = AccessConstraints(rawValue: UInt64(bitPattern: bits))
+                guard !constraints.isEmpty, constraints.isSubset(of: .known) else { return nil }
             case (Self.synchronizableName, .number(let flag)) where flag == 0 || flag == 1:
                 isSynchronizable = flag == 1
                 special += 1

@@ -1,14 +1,11 @@
-// KeychainServicesContext: which keychain the functions of this module speak to, and who learns
-// why a call failed.
-
-#if !canImport(Darwin)
+// KeychainContext: which keychain the functions of the facades speak to, and who learns why a call
+// failed.
 
 package import KeychainModel
-internal import KeychainEngine
-internal import Synchronization
+import Synchronization
 
 /// The keychain of the current task.
-package enum KeychainServicesContext {
+package enum KeychainContext {
     /// A keychain that takes the place of this process's own for the duration of a task.
     @TaskLocal package static var connection: KeychainConnection?
 
@@ -42,9 +39,7 @@ package final class FailureRecorder: Sendable {
     /// The failure of the last call that failed.
     package var failure: KeychainFailure? { last.withLock { $0 } }
 
-    func record(_ failure: KeychainFailure) {
+    package func record(_ failure: KeychainFailure) {
         last.withLock { $0 = failure }
     }
 }
-
-#endif

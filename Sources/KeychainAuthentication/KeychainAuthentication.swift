@@ -1,0 +1,1 @@
+// KeychainAuthentication: what a keychain needs to know about the person at the device.

@@ -1,0 +1,167 @@
+// KeychainEngine+Identities: a private key and a certificate with the same public key.
+//   (1) Certificates are searched first, by their labels; then for each the key, by its application
+//       label. A question that names neither costs a look at each certificate.
+//   (2) A change to both halves is one transaction.
+
+import FoundationEssentials
+import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+
+extension KeychainEngine {
+    package func add(
+        certificate: NewItem, key: NewItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Identity {
+        try authorizeWrite(caller, group: certificate.accessGroup)
+        try authorizeWrite(caller, group: key.accessGroup)
+        guard let certificateGroup = certificate.accessGroup ?? caller.defaultGroup,
+            let keyGroup = key.accessGroup ?? caller.defaultGroup
+        else { throw .missingEntitlement("Name an access group: the caller has no default one.") }
+        return try write { transaction throws(KeychainFailure) in
+            let certificateKeys = try keys(for: certificate.protection)
+            let keyKeys = try keys(for: key.protection)
+            let kept = try insertUnlessThere(
+                certificate, group: certificateGroup, keys: certificateKeys, into: &transaction)
+            let added = try insert(key, group: keyGroup, keys: keyKeys, into: &transaction)
+            return Identity(certificate: kept, key: added)
+        }
+    }
+
+    @discardableResult
+    package func updateIdentities(
+        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try authorizeWrite(caller, group: query.certificate.accessGroup)
+        for group in [changes.certificate.accessGroup, changes.key.accessGroup] {
+            if let group { try authorizeWrite(caller, group: group) }
+        }
+        return try write { transaction throws(KeychainFailure) in
+            let pairs = try pairs(query, caller, in: &transaction)
+            var changedKeys: Set<ItemReference> = []
+            for (certificate, key) in pairs {
+                var query = query.certificate
+                query.reference = certificate.row.reference
+                try changeOne(query, changes.certificate, caller, in: &transaction)
+                guard changedKeys.insert(key.row.reference).inserted else { continue }
+                query = ItemQuery(
+                    itemClass: .key, isSynchronizable: nil, reference: key.row.reference,
+                    authorization: query.authorization)
+                try changeOne(query, changes.key, caller, in: &transaction)
+            }
+            return pairs.count
+        }
+    }
+
+    @discardableResult
+    package func deleteIdentities(
+        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try authorizeWrite(caller, group: query.certificate.accessGroup)
+        return try write { transaction throws(KeychainFailure) in
+            let pairs = try pairs(query, caller, in: &transaction)
+            var certificates: Set<ItemReference> = []
+            for (certificate, _) in pairs
+            where certificates.insert(certificate.row.reference).inserted {
+                try transaction.delete(certificate.row)
+                if leavesTombstone(certificate, tombstones) {
+                    try leaveTombstone(for: certificate, in: &transaction)
+                }
+            }
+            var keys: Set<ItemReference> = []
+            for (_, key) in pairs where keys.insert(key.row.reference).inserted {
+                guard try !hasCertificate(key.record, in: &transaction) else { continue }
+                try transaction.delete(key.row)
+                if leavesTombstone(key, tombstones) {
+                    try leaveTombstone(for: key, in: &transaction)
+                }
+            }
+            return pairs.count
+        }
+    }
+
+    // MARK: Parts
+
+    /// Adds an item, or gives the one that has its primary key.
+    private func insertUnlessThere(
+        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Item {
+        do {
+            return try insert(item, group: group, keys: keys, into: &transaction)
+        } catch {
+            guard error.status == .duplicateItem else { throw error }
+            var attributes: Attributes = [:]
+            let names = [item.itemClass.firstKey, item.itemClass.secondKey]
+            for name in names + item.itemClass.otherKeys {
+                attributes[name] = item.attributes[name] ?? .empty(of: name.kind)
+            }
+            let query = ItemQuery(
+                itemClass: item.itemClass, attributes: attributes, accessGroup: group,
+                isSynchronizable: item.isSynchronizable)
+            let there = try opened(query, AccessGroups([group]), in: &transaction)
+            guard let row = there.first else { throw error }
+            return row.item(data: item.data)
+        }
+    }
+
+    /// Certificates and their keys. A certificate stands once for each key.
+    private func pairs(
+        _ query: IdentityQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> [(certificate: OpenedRow, key: OpenedRow)] {
+        var pairs: [(OpenedRow, OpenedRow)] = []
+        for certificate in try opened(query.certificate, caller, in: &transaction) {
+            guard let keyQuery = query.key.ofKey(to: certificate.record.attributes)
+            else { continue }
+            for key in try opened(keyQuery, caller, in: &transaction) {
+                pairs.append((certificate, key))
+            }
+        }
+        guard !pairs.isEmpty else {
+            try store.requireSound()
+            throw .itemNotFound
+        }
+        return pairs
+    }
+
+    /// Every row that matches, with its metadata open. Damaged ones are passed over.
+    private func opened(
+        _ query: ItemQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> [OpenedRow] {
+        let search = RowSearch(query, visibleTo: caller, index: store.index)
+        var damaged = DamagedRows()
+        var rows: [OpenedRow] = []
+        for candidate in try transaction.rows(search, includesSecret: false) {
+            guard let row = try open(candidate, for: search, noting: &damaged),
+                row.record.matches(query, search, row.protection, caller: caller)
+            else { continue }
+            rows.append(row)
+        }
+        return rows
+    }
+
+    private func changeOne(
+        _ query: ItemQuery, _ changes: ItemChanges, _ caller: AccessGroups,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        let search = RowSearch(query, visibleTo: caller, index: store.index)
+        _ = try change(query, changes, search, caller, in: &transaction)
+    }
+
+    /// Whether any certificate, of whatever group, is about a key.
+    private func hasCertificate(
+        _ key: ItemRecord, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Bool {
+        guard let label = key.attributes[.applicationLabel] else { return false }
+        let query = ItemQuery(
+            itemClass: .certificate, attributes: [.publicKeyHash: label], isSynchronizable: nil)
+        let everybody = AccessGroups([AccessGroups.wildcard])
+        return try !opened(query, everybody, in: &transaction).isEmpty
+    }
+
+    private func leavesTombstone(_ row: OpenedRow, _ policy: TombstonePolicy) -> Bool {
+        switch policy {
+        case .always: true
+        case .never: false
+        case .automatic: row.record.isSynchronizable && !row.record.isTombstone
+        }
+    }
+}

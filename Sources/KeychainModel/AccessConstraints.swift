@@ -1,0 +1,35 @@
+// AccessConstraints: what must be satisfied before an item's secret is opened, beside its
+// protection class.
+//   (1) The bits are Apple's `SecAccessControlCreateFlags`; a value is valid or not as the rules of
+//       `SecAccessControlCreateWithFlags` say, which are checked there.
+
+/// The conditions of an item's access control. None: the protection class alone decides.
+package struct AccessConstraints: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    package static let userPresence = AccessConstraints(rawValue: 1 << 0)
+    package static let biometryAny = AccessConstraints(rawValue: 1 << 1)
+    package static let biometryCurrentSet = AccessConstraints(rawValue: 1 << 3)
+    package static let devicePasscode = AccessConstraints(rawValue: 1 << 4)
+    package static let companion = AccessConstraints(rawValue: 1 << 5)
+    package static let or = AccessConstraints(rawValue: 1 << 14)
+    package static let and = AccessConstraints(rawValue: 1 << 15)
+    package static let privateKeyUsage = AccessConstraints(rawValue: 1 << 30)
+    package static let applicationPassword = AccessConstraints(rawValue: 1 << 31)
+
+    /// What somebody or something must satisfy; the rest says how.
+    package static let conditions: AccessConstraints = [
+        .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
+        .applicationPassword,
+    ]
+
+    /// Every bit that has a meaning.
+    package static let known: AccessConstraints = [conditions, .or, .and, .privateKeyUsage]
+
+    /// Whether opening the secret takes more than the protection class.
+    package var needsAuthentication: Bool { !isDisjoint(with: Self.conditions) }
+}

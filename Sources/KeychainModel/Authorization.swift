@@ -1,0 +1,25 @@
+// Authorization: the proofs that come with a request for secrets under access constraints.
+
+package import FoundationEssentials
+
+/// The keychain's word that somebody proved to be present. It is made by
+/// ``KeychainService/authenticate(passcode:)`` and good until the keychain is locked.
+package struct AuthenticationGrant: Hashable, Sendable {
+    package let token: Bytes16
+
+    package init(token: Bytes16) {
+        self.token = token
+    }
+}
+
+/// What a caller can show for itself. Whatever is nil wasn't shown.
+package struct Authorization: Hashable, Sendable {
+    package var grant: AuthenticationGrant?
+    /// The password that takes part in the encryption of an item, 0 bytes and up.
+    package var applicationPassword: Data?
+
+    package init(grant: AuthenticationGrant? = nil, applicationPassword: Data? = nil) {
+        self.grant = grant
+        self.applicationPassword = applicationPassword
+    }
+}
