@@ -1,0 +1,94 @@
+// OpenSSL: the command line tool of that name, run in a temporary folder. Tests make keys,
+// certificates and containers with it and have it read what is made here.
+
+import Foundation
+
+/// A folder for the files of one test, and OpenSSL at work in it. The folder goes with the value.
+final class OpenSSL: Sendable {
+    /// OpenSSL was not found, or said no.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory
+            .appending(path: "openssl-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Runs OpenSSL in a folder of its own, for commands that need no files.
+    @discardableResult
+    static func run(_ arguments: [String], input: Data = Data()) throws -> Data {
+        try OpenSSL().run(arguments, input: input)
+    }
+
+    /// Runs OpenSSL in the folder: file names among the arguments are relative to it.
+    ///
+    /// - Parameters:
+    ///   - arguments: What follows `openssl` on the command line.
+    ///   - input: What it reads from standard input.
+    /// - Returns: What it wrote to standard output.
+    /// - Throws: ``Failure`` with what it wrote to standard error, when its status is not 0.
+    @discardableResult
+    func run(_ arguments: [String], input: Data = Data()) throws -> Data {
+        let (status, output, complaint) = try runUnchecked(arguments, input: input)
+        guard status == 0 else {
+            throw Failure(
+                description: "openssl \(arguments.joined(separator: " ")): \(complaint)")
+        }
+        return output
+    }
+
+    /// Runs OpenSSL where its refusal is the point.
+    ///
+    /// - Returns: Its status, standard output and standard error.
+    func runUnchecked(
+        _ arguments: [String], input: Data = Data()
+    ) throws -> (status: Int32, output: Data, complaint: String) {
+        // Files instead of pipes: neither side can block the other.
+        let run = UUID().uuidString
+        let inputFile = folder.appending(path: "\(run).in")
+        let outputFile = folder.appending(path: "\(run).out")
+        let complaintFile = folder.appending(path: "\(run).err")
+        try input.write(to: inputFile)
+        try Data().write(to: outputFile)
+        try Data().write(to: complaintFile)
+        defer {
+            for file in [inputFile, outputFile, complaintFile] {
+                try? FileManager.default.removeItem(at: file)
+            }
+        }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        process.currentDirectoryURL = folder
+        process.standardInput = try FileHandle(forReadingFrom: inputFile)
+        process.standardOutput = try FileHandle(forWritingTo: outputFile)
+        process.standardError = try FileHandle(forWritingTo: complaintFile)
+        try process.run()
+        process.waitUntilExit()
+        let complaint = String(decoding: try Data(contentsOf: complaintFile), as: UTF8.self)
+        return (process.terminationStatus, try Data(contentsOf: outputFile), complaint)
+    }
+
+    /// Puts a file into the folder.
+    func write(_ bytes: Data, to name: String) throws {
+        try bytes.write(to: folder.appending(path: name))
+    }
+
+    /// Puts a text file into the folder.
+    func write(_ text: String, to name: String) throws {
+        try write(Data(text.utf8), to: name)
+    }
+
+    /// The bytes of a file in the folder.
+    func contents(of name: String) throws -> Data {
+        try Data(contentsOf: folder.appending(path: name))
+    }
+}
