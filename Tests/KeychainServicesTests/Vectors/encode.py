@@ -44,8 +44,8 @@ def pss(group):
 
 
 def oaep(group):
-    if group["mgfSha"] != group["sha"] or group["keysize"] < 2048:
-        return None  # No identifier names two hashes; small keys are not made.
+    if group["mgfSha"] != group["sha"]:
+        return None  # No identifier names two hashes.
     return {"hash": HASHES[group["sha"]], "bits": group["keysize"],
             "key": pem(group["privateKeyPem"])}
 
