@@ -1,4 +1,4 @@
-// KeyDerivation: HKDF-SHA-256 for keys from keys, scrypt for keys from passcodes.
+// KeyDerivation: HKDF-SHA-256 for keys from keys, scrypt for keys from passcodes and passwords.
 
 package import KeychainModel
 import Crypto
@@ -26,7 +26,7 @@ package enum KeyDerivation {
     }
 }
 
-/// The cost of deriving a key from a passcode (RFC 7914).
+/// The cost of deriving a key from a passcode or a password (RFC 7914).
 package struct PasscodeCost: Hashable, Sendable {
     /// log2 of the CPU and memory cost N.
     package var logN: UInt8
@@ -42,11 +42,16 @@ package struct PasscodeCost: Hashable, Sendable {
     /// N = 2^17, r = 8, p = 1: 128 MiB of memory.
     package static let standard = PasscodeCost(logN: 17, blockSize: 8, parallelism: 1)
 
+    /// N = 2^15, r = 8, p = 1: 32 MiB of memory and a fraction of the time, for it is paid with
+    /// every secret that is opened, and the secret is under the keychain's keys besides.
+    package static let applicationPassword = PasscodeCost(
+        logN: 15, blockSize: 8, parallelism: 1)
+
     /// 128 · r · N.
     package var memoryByteCount: Int { 128 * Int(blockSize) << Int(logN) }
 
     /// Whether a reader takes the cost: at most 1 GiB of memory and p = 16, so that an altered
-    /// keybag can't exhaust the machine.
+    /// file can't exhaust the machine.
     package var isAcceptable: Bool {
         (1...24).contains(logN) && (1...32).contains(blockSize) && (1...16).contains(parallelism)
             && memoryByteCount <= 1 << 30 && Int(logN) < 16 * Int(blockSize)
@@ -58,13 +63,13 @@ package struct PasscodeCost: Hashable, Sendable {
     ) throws(KeychainFailure) -> SecretBytes {
         guard isAcceptable else {
             throw KeychainFailure(
-                .notAvailable, "The keybag asks for a passcode derivation beyond the limits.")
+                .notAvailable, "A derivation of a key beyond the limits is asked for.")
         }
         do {
             return try passcode.scrypt(salt: salt, cost: self)
         } catch {
             throw KeychainFailure(
-                .allocate, "Deriving the key from the passcode failed: too little memory.")
+                .allocate, "Deriving a key from a passcode or password failed: too little memory.")
         }
     }
 }

@@ -9,19 +9,26 @@ package struct EngineOptions: Sendable {
     package var now: @Sendable () -> Double
     /// The cost of new passcode slots. Existing ones keep theirs.
     package var passcodeCost: PasscodeCost
+    /// The cost of application passwords, which is paid with each secret that is opened. What is
+    /// stored keeps its own.
+    package var applicationPasswordCost: PasscodeCost
     /// Told of each operation, the shape of its query and its status.
     package var log: Logger
 
     package init(
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate },
-        passcodeCost: PasscodeCost = .standard, log: Logger = Logger(label: "keychain")
+        passcodeCost: PasscodeCost = .standard,
+        applicationPasswordCost: PasscodeCost = .applicationPassword,
+        log: Logger = Logger(label: "keychain")
     ) {
         self.now = now
         self.passcodeCost = passcodeCost
+        self.applicationPasswordCost = applicationPasswordCost
         self.log = log
     }
 
-    /// For tests: a passcode derivation that costs nearly nothing and protects nothing.
+    /// For tests: derivations that cost nearly nothing and protect nothing.
     package static let testing = EngineOptions(
-        passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1))
+        passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),
+        applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1))
 }

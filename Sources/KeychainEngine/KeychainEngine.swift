@@ -21,8 +21,8 @@ package final class KeychainEngine: KeychainService {
     /// Secrets opened since the engine was opened; tests hold it against what was asked for.
     let openedSecrets = Atomic<Int>(0)
 
-    /// Whoever authenticated since the last lock.
-    let grants = Mutex<Set<AuthenticationGrant>>([])
+    /// What is given to whoever proves to know the passcode.
+    let presence = Mutex(AuthenticationGrant(token: .random()))
 
     package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
 
@@ -113,6 +113,7 @@ package final class KeychainEngine: KeychainService {
 
     /// Closes the files, if there are any. The engine is not used afterwards.
     package func close() {
+        endGrants()
         store.close()
         lease?.end()
     }
@@ -142,7 +143,7 @@ package final class KeychainEngine: KeychainService {
     func reloadKeybag() throws(KeychainFailure) {
         let hierarchy = try Bootstrap.readKeybag(store.file, deviceKey: deviceKey)
         let deviceKeys = try hierarchy.openDeviceKeys()
-        ring.withLock { $0.adopt(hierarchy, deviceKeys: deviceKeys) }
+        if ring.withLock({ $0.adopt(hierarchy, deviceKeys: deviceKeys) }) { endGrants() }
     }
 
     /// An explicit group must be one of the caller's; a caller without groups may do nothing.

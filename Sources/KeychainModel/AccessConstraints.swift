@@ -32,4 +32,30 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
 
     /// Whether opening the secret takes more than the protection class.
     package var needsAuthentication: Bool { !isDisjoint(with: Self.conditions) }
+
+    /// Whether what a request shows is enough: any one of the conditions with ``or``, else all.
+    ///
+    /// Presence, which the passcode proves, is what ``userPresence`` and ``devicePasscode`` ask for.
+    /// The conditions of biometry and of a companion ask for hardware, which is never there.
+    package func isSatisfied(byPresence: Bool, applicationPassword: Bool) -> Bool {
+        let asked = intersection(.conditions)
+        var shown: AccessConstraints = []
+        if byPresence { shown.formUnion([.userPresence, .devicePasscode]) }
+        if applicationPassword { shown.insert(.applicationPassword) }
+        if asked.isEmpty { return true }
+        return contains(.or) ? !asked.isDisjoint(with: shown) : asked.isSubset(of: shown)
+    }
+
+    /// Whether nothing opens the secret without the application password, so that it can take
+    /// part in the encryption.
+    package var requiresApplicationPassword: Bool {
+        contains(.applicationPassword) && !acceptsInsteadOfPassword
+    }
+
+    /// Whether the application password is one way of several. A secret can't be encrypted with a
+    /// password that another way does without.
+    package var acceptsInsteadOfPassword: Bool {
+        contains([.applicationPassword, .or])
+            && intersection(.conditions) != .applicationPassword
+    }
 }

@@ -52,12 +52,14 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
                 + "Keep the value and try again after unlock.")
     }
 
-    /// An item's secret is to be opened, and the request doesn't show what that takes.
+    /// An item's secret is to be opened or sealed, and the request doesn't show what that takes.
+    /// No item: it is about to be added.
     package static func authenticationNeeded(
-        _ constraints: AccessConstraints, _ item: ItemReference
+        _ constraints: AccessConstraints, _ item: ItemReference?
     ) -> KeychainFailure {
         KeychainFailure(
-            .authenticationNeeded, "The item \(item) asks for authentication.",
+            .authenticationNeeded,
+            "The item \(item.map { "\($0) " } ?? "")asks for authentication.",
             cause: .authentication(constraints), item: item)
     }
 

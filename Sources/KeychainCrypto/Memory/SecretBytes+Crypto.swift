@@ -12,6 +12,15 @@ extension SecretBytes {
         unsafe withUnsafeBytes { unsafe Array(SHA256.hash(data: $0)) }
     }
 
+    /// SHA-256 of bytes that are not to be known by it: 32 bytes.
+    package var digest: SecretBytes {
+        // SAFETY: the buffer is used within the call only.
+        unsafe withUnsafeBytes {
+            unsafe SecretBytes(
+                copying: SHA256.hash(data: $0), byteCount: SHA256.byteCount)
+        }
+    }
+
     /// scrypt (RFC 7914) of the bytes as a password.
     func scrypt(salt: [UInt8], cost: PasscodeCost) throws -> SecretBytes {
         // SAFETY: the buffer is used within the call only.

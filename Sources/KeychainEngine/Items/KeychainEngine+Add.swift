@@ -34,15 +34,16 @@ extension KeychainEngine {
             isTombstone: item.isTombstone)
         record.attributes[.creationDate] = .date(now)
         record.attributes[.modificationDate] = .date(now)
+        try checkStorable(record)
         let labels = RowLabels(record, index: store.index)
         try makeRoom(for: record, labels, replacing: nil, in: &transaction)
 
         let reference = ItemReference.random()
         var secret: Data?
         if let data = item.data {
-            let sealed = RowSealing.seal(
-                secret: data, reference: reference, protection: item.protection,
-                itemClass: item.itemClass, keychainID: store.keychainID, keys: keys)
+            let sealed = try seal(
+                data, of: record, reference: reference, protection: item.protection, keys: keys,
+                password: proof(item.authorization).password, item: nil)
             secret = sealed.bytes
             record.secretTag = sealed.tag
         }

@@ -3,6 +3,7 @@
 //   (2) A locked row that is reached ends the search; it is never passed over.
 //       A lock is reported after a look at whether another process removed the passcode.
 //   (3) A damaged row never hides a whole one. Where nothing else matches, it is the answer.
+//   (4) A row whose constraints are not satisfied ends in a failure once no locked one is reached.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -37,7 +38,7 @@ extension KeychainEngine {
 
     /// Whether another process changed the passcode; it may have removed it, and with it the
     /// lock.
-    private func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
+    func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
         let generation = ring.withLock { $0.keybagGeneration }
         guard try store.header().keybagGeneration != generation else { return false }
         try reloadKeybag()
@@ -48,8 +49,10 @@ extension KeychainEngine {
         _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
     ) throws(KeychainFailure) -> [Item] {
         let search = RowSearch(query, visibleTo: caller, index: store.index)
+        let proof = try presentProof(query.authorization)
         var found: [(id: Int64, item: Item)] = []
         var damaged = DamagedRows()
+        var refused = RefusedRows(skips: retrieval.skipsConstrained)
         let limit = retrieval.limit ?? .max
         try store.visit(
             search, includesSecret: retrieval.includesData, limit: retrieval.limit
@@ -58,16 +61,20 @@ extension KeychainEngine {
                 opened.record.matches(query, search, opened.protection, caller: caller)
             else { return true }
             if retrieval.includesData, opened.record.secretTag != nil {
-                if let data = openSecret(opened) {
-                    found.append((opened.row.id, opened.item(data: data)))
-                } else {
-                    damaged.note(opened.row.reference)
+                // After a refusal only a lock can change the answer.
+                guard refused.first == nil else { return true }
+                switch openSecret(opened, showing: proof) {
+                case .opened(let data): found.append((opened.row.id, opened.item(data: data)))
+                case .damaged: damaged.note(opened.row.reference)
+                case .refused(let failure): refused.note(failure)
+                case .failed(let failure): throw failure
                 }
             } else {
                 found.append((opened.row.id, opened.item()))
             }
-            return found.count < limit
+            return found.count + refused.count < limit
         }
+        if let failure = refused.first { throw failure }
         if found.count < limit { try store.requireSound() }
         if !damaged.isEmpty {
             log.error(
@@ -125,8 +132,11 @@ extension KeychainEngine {
         return opened
     }
 
+    /// What the keychain's keys give of a secret: the secret itself, unless a password is
+    /// required too.
+    ///
     /// - Returns: nil where the secret is damaged.
-    func openSecret(_ opened: OpenedRow) -> Data? {
+    func openContent(_ opened: OpenedRow) -> Data? {
         openedSecrets.wrappingAdd(1, ordering: .relaxed)
         return try? RowSealing.openSecret(
             of: opened.row, record: opened.record, keychainID: store.keychainID,
@@ -161,6 +171,20 @@ extension ItemQuery {
         if protection != nil { names.append("pdmn") }
         if reference != nil { names.append("persistref") }
         return ([itemClass.name] + names.sorted()).joined(separator: " ")
+    }
+}
+
+/// The rows that a request was refused to open.
+private struct RefusedRows {
+    /// Whether they are passed over.
+    let skips: Bool
+    private(set) var first: KeychainFailure?
+
+    /// One at the most: the failure is certain then.
+    var count: Int { first == nil ? 0 : 1 }
+
+    mutating func note(_ failure: KeychainFailure) {
+        if !skips { first = first ?? failure }
     }
 }
 

@@ -31,22 +31,25 @@ extension KeychainEngine {
     package func updateIdentities(
         _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        try authorizeWrite(caller, group: query.certificate.accessGroup)
-        for group in [changes.certificate.accessGroup, changes.key.accessGroup] {
-            if let group { try authorizeWrite(caller, group: group) }
-        }
+        let groups = [
+            query.certificate.accessGroup, query.key.accessGroup,
+            changes.certificate.accessGroup, changes.key.accessGroup,
+        ]
+        for group in groups { try authorizeWrite(caller, group: group) }
         return try write { transaction throws(KeychainFailure) in
             let pairs = try pairs(query, caller, in: &transaction)
-            var changedKeys: Set<ItemReference> = []
+            // A certificate or key that is in several identities changes once.
+            var changed: Set<ItemReference> = []
             for (certificate, key) in pairs {
-                var query = query.certificate
-                query.reference = certificate.row.reference
-                try changeOne(query, changes.certificate, caller, in: &transaction)
-                guard changedKeys.insert(key.row.reference).inserted else { continue }
-                query = ItemQuery(
-                    itemClass: .key, isSynchronizable: nil, reference: key.row.reference,
-                    authorization: query.authorization)
-                try changeOne(query, changes.key, caller, in: &transaction)
+                if changed.insert(certificate.row.reference).inserted {
+                    try changeOne(
+                        certificate, changes.certificate, query.certificate.authorization, caller,
+                        in: &transaction)
+                }
+                if changed.insert(key.row.reference).inserted {
+                    try changeOne(
+                        key, changes.key, query.key.authorization, caller, in: &transaction)
+                }
             }
             return pairs.count
         }
@@ -56,7 +59,9 @@ extension KeychainEngine {
     package func deleteIdentities(
         _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        try authorizeWrite(caller, group: query.certificate.accessGroup)
+        for group in [query.certificate.accessGroup, query.key.accessGroup] {
+            try authorizeWrite(caller, group: group)
+        }
         return try write { transaction throws(KeychainFailure) in
             let pairs = try pairs(query, caller, in: &transaction)
             var certificates: Set<ItemReference> = []
@@ -139,9 +144,13 @@ extension KeychainEngine {
     }
 
     private func changeOne(
-        _ query: ItemQuery, _ changes: ItemChanges, _ caller: AccessGroups,
-        in transaction: inout StoreTransaction
+        _ opened: OpenedRow, _ changes: ItemChanges, _ authorization: Authorization,
+        _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
+        let query = ItemQuery(
+            itemClass: opened.record.itemClass, isSynchronizable: nil,
+            isTombstone: opened.record.isTombstone, reference: opened.row.reference,
+            authorization: authorization)
         let search = RowSearch(query, visibleTo: caller, index: store.index)
         _ = try change(query, changes, search, caller, in: &transaction)
     }

@@ -1,4 +1,6 @@
 // KeychainEngine+Update: changing all items that match, or none.
+//   (1) An item under constraints is changed only for a request that could open its secret,
+//       whatever is changed of it.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -25,28 +27,37 @@ extension KeychainEngine {
         _ query: ItemQuery, _ changes: ItemChanges, _ search: RowSearch, _ caller: AccessGroups,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Int {
-        // A change of the protection class alone needs the old secret to seal it anew.
-        let candidates = try transaction.rows(
-            search, includesSecret: changes.protection != nil && changes.data == nil)
+        let proof = proof(query.authorization)
         var damaged = DamagedRows()
-        var count = 0
-        for candidate in candidates {
+        var rows: [OpenedRow] = []
+        // All are opened first: a lock is reported before authentication is asked for.
+        for candidate in try transaction.rows(
+            search, includesSecret: mayOpenSecret(changes, proof))
+        {
             guard let opened = try open(candidate, for: search, noting: &damaged),
                 opened.record.matches(query, search, opened.protection, caller: caller)
             else { continue }
-            try apply(changes, to: opened, in: &transaction)
-            count += 1
+            rows.append(opened)
         }
-        if count == 0 {
+        guard !rows.isEmpty else {
             if let failure = damaged.failure { throw failure }
             try store.requireSound()
             throw .itemNotFound
         }
-        return count
+        for opened in rows { try apply(changes, to: opened, proof, in: &transaction) }
+        return rows.count
+    }
+
+    /// A change of protection class or constraints may need the old secret, to seal it anew; a
+    /// password is checked with it.
+    private func mayOpenSecret(_ changes: ItemChanges, _ proof: Proof) -> Bool {
+        proof.password != nil
+            || changes.data == nil && (changes.protection != nil || changes.constraints != nil)
     }
 
     private func apply(
-        _ changes: ItemChanges, to opened: OpenedRow, in transaction: inout StoreTransaction
+        _ changes: ItemChanges, to opened: OpenedRow, _ proof: Proof,
+        in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
         let old = opened.row
         var record = opened.record
@@ -68,11 +79,16 @@ extension KeychainEngine {
             throw .param("An item that stays on this device can't be synchronizable.")
         }
         let keys = try keys(for: protection)
+        if record.constraints != opened.record.constraints
+            || record.isSynchronizable != opened.record.isSynchronizable
+        {
+            try checkStorable(record)
+        }
         var secret: Data?
-        if let data = try newSecret(changes, opened, protection) {
-            let sealed = RowSealing.seal(
-                secret: data, reference: old.reference, protection: protection,
-                itemClass: record.itemClass, keychainID: store.keychainID, keys: keys)
+        if let data = try newSecret(changes, opened, record, protection, proof) {
+            let sealed = try seal(
+                data, of: record, reference: old.reference, protection: protection, keys: keys,
+                password: proof.password, item: old.reference)
             secret = sealed.bytes
             record.secretTag = sealed.tag
         }
@@ -101,14 +117,27 @@ extension KeychainEngine {
         }
     }
 
-    /// The secret to seal: a new one, or the old one where its protection class changes.
+    /// The secret to seal: a new one, or the old one where what it is sealed under changes.
+    ///
+    /// - Throws: `authenticationNeeded` or `authFailed` where the request couldn't open the old one.
     private func newSecret(
-        _ changes: ItemChanges, _ opened: OpenedRow, _ protection: ProtectionClass
+        _ changes: ItemChanges, _ opened: OpenedRow, _ record: ItemRecord,
+        _ protection: ProtectionClass, _ proof: Proof
     ) throws(KeychainFailure) -> Data? {
-        if let data = changes.data { return data }
-        guard protection != opened.protection, opened.record.secretTag != nil else { return nil }
-        guard let secret = openSecret(opened) else { throw .damagedItem(opened.row.reference) }
-        return secret
+        guard opened.record.secretTag != nil else { return changes.data }
+        if let failure = refusal(of: opened, proof) { throw failure }
+        let hadPassword = opened.record.constraints.requiresApplicationPassword
+        let isSealedAnew =
+            protection != opened.protection
+            || record.constraints != opened.record.constraints
+                && (hadPassword || record.constraints.requiresApplicationPassword)
+        // The old secret alone tells whether the password is right.
+        guard hadPassword || isSealedAnew && changes.data == nil else { return changes.data }
+        switch openSecret(opened, showing: proof) {
+        case .opened(let secret): return changes.data ?? (isSealedAnew ? secret : nil)
+        case .damaged: throw .damagedItem(opened.row.reference)
+        case .refused(let failure), .failed(let failure): throw failure
+        }
     }
 
     /// Now, or a millisecond after the last change where the clock has not advanced, so that a

@@ -57,11 +57,14 @@ struct KeyRing: Sendable {
     ///
     /// Class keys stay the same under a new passcode, so those in memory are kept; the key of
     /// the when-passcode-set class may be another one and is dropped.
-    mutating func adopt(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) {
-        guard hierarchy.keybag.generation != keybagGeneration else { return }
+    ///
+    /// - Returns: Whether it is another one than before.
+    mutating func adopt(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) -> Bool {
+        guard hierarchy.keybag.generation != keybagGeneration else { return false }
         self.hierarchy = hierarchy
         classes[.whenPasscodeSetThisDeviceOnly] = nil
         classes.merge(deviceKeys.classes) { _, new in new }
         if !hierarchy.keybag.hasPasscode { lockState = .unlocked }
+        return true
     }
 }

@@ -1,4 +1,7 @@
-// KeychainEngine+Authentication: grants, which somebody gets who proved to know the passcode.
+// KeychainEngine+Authentication: grants, for whoever proved to know the passcode.
+//   (1) A grant is good from the proof to the next lock, change or removal of the passcode, by
+//       whichever process, and to the closing of the engine. The next one is another.
+//   (2) It can't be guessed, and it is never written anywhere.
 
 package import FoundationEssentials
 import KeychainCrypto
@@ -8,13 +11,18 @@ import Synchronization
 extension KeychainEngine {
     package func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
         try reloadKeybag()
+        // Taken before the derivation: where the keychain is locked meanwhile, it is no longer good.
+        let grant = presence.withLock { $0 }
         let hierarchy = ring.withLock { $0.hierarchy }
         guard hierarchy.keybag.hasPasscode else {
             throw KeychainFailure(.notAvailable, "No passcode is set.")
         }
-        _ = try hierarchy.openPasscodeKeys(SecretBytes(copying: Array(passcode)))
-        let grant = AuthenticationGrant(token: .random())
-        _ = grants.withLock { $0.insert(grant) }
+        _ = try hierarchy.openPasscodeKeys(SecretBytes(copying: passcode))
         return grant
+    }
+
+    /// Ends all grants.
+    func endGrants() {
+        presence.withLock { $0 = AuthenticationGrant(token: .random()) }
     }
 }

@@ -26,11 +26,12 @@ extension KeychainEngine {
         store.commits.signal()
     }
 
-    /// Forgets the keys of the when-unlocked classes.
+    /// Forgets the keys of the when-unlocked classes, and ends all grants.
     /// - Throws: `param` when no passcode is set.
     package func lock() throws(KeychainFailure) {
         try reloadKeybag()
         try ring.withLock { ring throws(KeychainFailure) in try ring.lock() }
+        endGrants()
         store.commits.signal()
     }
 
@@ -90,6 +91,7 @@ extension KeychainEngine {
         var ring = KeyRing(new, deviceKeys: deviceKeys)
         if let passcode { try ring.unlock(passcode) }
         self.ring.withLock { [ring] in $0 = ring }
+        endGrants()
         store.commits.signal()
         return count
     }

@@ -96,6 +96,11 @@ extension KeychainEngine {
         guard record.secretTag != nil else {
             return row.secret == nil ? nil : "it has a secret that its attributes don't know"
         }
-        return openSecret(opened) == nil ? "its secret can't be opened" : nil
+        guard let content = openContent(opened) else { return "its secret can't be opened" }
+        guard
+            !record.constraints.requiresApplicationPassword
+                || PasswordSealing.isWellFormed(content)
+        else { return "its secret isn't one under an application password" }
+        return nil
     }
 }

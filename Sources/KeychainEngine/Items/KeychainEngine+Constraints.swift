@@ -1,0 +1,128 @@
+// KeychainEngine+Constraints: what the access constraints of an item ask of a request.
+//   (1) A secret under constraints is opened only for a request that shows what satisfies them.
+//       Attributes and deletion ask for nothing; a change asks for what opening does.
+//   (2) An application password is checked by decrypting with it, never by comparing.
+//   (3) Nothing is stored that nobody could open again.
+
+import FoundationEssentials
+import KeychainCrypto
+import KeychainModel
+import KeychainStore
+import Synchronization
+
+/// What a request shows for itself, with its grant looked at.
+struct Proof {
+    let isPresent: Bool
+    let password: SecretBytes?
+}
+
+/// What came of opening a secret.
+enum SecretOpening {
+    case opened(Data)
+    case damaged
+    /// The constraints are not satisfied, or the password is wrong.
+    case refused(KeychainFailure)
+    case failed(KeychainFailure)
+}
+
+extension KeychainEngine {
+    /// In a write, which begins with a look at whether the keybag is still the one in memory.
+    func proof(_ authorization: Authorization) -> Proof {
+        Proof(
+            isPresent: authorization.grant.map { shown in presence.withLock { $0 == shown } }
+                ?? false,
+            password: authorization.applicationPassword.map { SecretBytes(copying: $0) })
+    }
+
+    /// Outside a write.
+    func presentProof(_ authorization: Authorization) throws(KeychainFailure) -> Proof {
+        // Another process may have changed the passcode, which ends every grant.
+        if authorization.grant != nil { _ = try adoptsOtherKeybag() }
+        return proof(authorization)
+    }
+
+    // MARK: Opening
+
+    /// Opens the secret of a row that has one and was read with it.
+    func openSecret(_ opened: OpenedRow, showing proof: Proof) -> SecretOpening {
+        if let failure = refusal(of: opened, proof) { return .refused(failure) }
+        guard let content = openContent(opened) else { return .damaged }
+        guard opened.record.constraints.requiresApplicationPassword, let password = proof.password
+        else { return .opened(content) }
+        do {
+            return .opened(
+                try PasswordSealing.open(
+                    content, password: password,
+                    for: binding(opened.row.reference, opened.protection, opened.record)))
+        } catch {
+            switch error.status {
+            case .authFailed: return .refused(error)
+            case .decode: return .damaged
+            default: return .failed(error)
+            }
+        }
+    }
+
+    /// Why a secret isn't opened for a request; nil where it is, if the password is right.
+    func refusal(of opened: OpenedRow, _ proof: Proof) -> KeychainFailure? {
+        let constraints = opened.record.constraints
+        let isSatisfied = constraints.isSatisfied(
+            byPresence: proof.isPresent, applicationPassword: proof.password != nil)
+        return isSatisfied ? nil : .authenticationNeeded(constraints, opened.row.reference)
+    }
+
+    // MARK: Sealing
+
+    /// Seals a secret as the constraints in its record ask for.
+    ///
+    /// - Parameter item: nil for an item that is about to be added.
+    /// - Throws: `authenticationNeeded` without a password where one is required.
+    func seal(
+        _ secret: Data, of record: ItemRecord, reference: ItemReference,
+        protection: ProtectionClass, keys: ClassKeys, password: SecretBytes?, item: ItemReference?
+    ) throws(KeychainFailure) -> RowSealing.SealedSecret {
+        var content = secret
+        if record.constraints.requiresApplicationPassword {
+            guard let password else { throw .authenticationNeeded(record.constraints, item) }
+            content = try PasswordSealing.seal(
+                secret, password: password, cost: options.applicationPasswordCost,
+                for: binding(reference, protection, record))
+        }
+        return RowSealing.seal(
+            secret: content, reference: reference, protection: protection,
+            itemClass: record.itemClass, keychainID: store.keychainID, keys: keys)
+    }
+
+    /// Refuses constraints that can't be kept, or that nothing could satisfy later.
+    func checkStorable(_ record: ItemRecord) throws(KeychainFailure) {
+        let constraints = record.constraints
+        guard constraints.needsAuthentication else { return }
+        guard !record.isSynchronizable else {
+            throw .param("A synchronizable item has no access constraints.")
+        }
+        guard !constraints.acceptsInsteadOfPassword else {
+            throw KeychainFailure(
+                .unimplemented,
+                "An application password can't be one way of several: what another way opens "
+                    + "isn't encrypted with the password. Ask for both, or for one.")
+        }
+        let hasPasscode = hasPasscode
+        guard constraints.isSatisfied(byPresence: hasPasscode, applicationPassword: true) else {
+            throw KeychainFailure(
+                .authFailed,
+                !hasPasscode && constraints.isSatisfied(byPresence: true, applicationPassword: true)
+                    ? "An item that asks for presence or the passcode needs one. "
+                        + "Set it with `keychainctl passcode set`."
+                    : "Nobody could open the item: there is no biometric hardware and no "
+                        + "companion device here.")
+        }
+    }
+
+    private func binding(
+        _ reference: ItemReference, _ protection: ProtectionClass, _ record: ItemRecord
+    ) -> PasswordSealing.Binding {
+        PasswordSealing.Binding(
+            keychainID: store.keychainID, reference: reference, protection: protection,
+            itemClass: record.itemClass, constraints: record.constraints)
+    }
+}
