@@ -46,6 +46,9 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
         return contains(.or) ? !asked.isDisjoint(with: shown) : asked.isSubset(of: shown)
     }
 
+    /// Whether presence or the passcode is among what is asked for.
+    package var asksForPasscode: Bool { !isDisjoint(with: [.userPresence, .devicePasscode]) }
+
     /// Whether nothing opens the secret without the application password, so that it can take
     /// part in the encryption.
     package var requiresApplicationPassword: Bool {

@@ -2,7 +2,7 @@
 //   (1) A secret under constraints is opened only for a request that shows what satisfies them.
 //       Attributes and deletion ask for nothing; a change asks for what opening does.
 //   (2) An application password is checked by decrypting with it, never by comparing.
-//   (3) Nothing is stored that nobody could open again.
+//   (3) An item that asks for the passcode is stored only while there is one.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -93,7 +93,7 @@ extension KeychainEngine {
             itemClass: record.itemClass, keychainID: store.keychainID, keys: keys)
     }
 
-    /// Refuses constraints that can't be kept, or that nothing could satisfy later.
+    /// Refuses constraints that can't be kept.
     func checkStorable(_ record: ItemRecord) throws(KeychainFailure) {
         let constraints = record.constraints
         guard constraints.needsAuthentication else { return }
@@ -106,15 +106,13 @@ extension KeychainEngine {
                 "An application password can't be one way of several: what another way opens "
                     + "isn't encrypted with the password. Ask for both, or for one.")
         }
-        let hasPasscode = hasPasscode
-        guard constraints.isSatisfied(byPresence: hasPasscode, applicationPassword: true) else {
+        // What asks for hardware that isn't there is stored all the same, as at Apple: it may be
+        // deleted, and the attributes read. The passcode can be set first, so it has to be.
+        guard hasPasscode || !constraints.asksForPasscode else {
             throw KeychainFailure(
                 .authFailed,
-                !hasPasscode && constraints.isSatisfied(byPresence: true, applicationPassword: true)
-                    ? "An item that asks for presence or the passcode needs one. "
-                        + "Set it with `keychainctl passcode set`."
-                    : "Nobody could open the item: there is no biometric hardware and no "
-                        + "companion device here.")
+                "An item that asks for presence or the passcode needs one. "
+                    + "Set it with `keychainctl passcode set`.")
         }
     }
 
