@@ -26,7 +26,10 @@ struct ImportRow: CustomStringConvertible {
             imports: ["KeychainModel", "KeychainCrypto", "KeychainStore", "Logging"]),
         ImportRow(
             module: "KeychainServices",
-            imports: ["KeychainModel", "KeychainEngine", "KeychainServicesDarwin"]),
+            imports: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServicesDarwin",
+                "X509", "SwiftASN1",
+            ]),
         ImportRow(module: "KeychainCryptoKit", imports: ["Crypto"]),
         ImportRow(module: "KeychainCryptoKitAnchor", imports: ["KeychainCryptoKit"]),
         ImportRow(module: "KeychainServicesAnchor", imports: ["KeychainServices"]),

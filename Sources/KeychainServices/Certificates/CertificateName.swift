@@ -1,0 +1,128 @@
+// CertificateName: a distinguished name, its texts, and the form in which names are compared.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import SwiftASN1
+
+/// The name of a certificate's issuer or subject: RFC 5280 section 4.1.2.4.
+struct CertificateName: Sendable {
+    /// One type with its value. The value stays as it was encoded.
+    struct Attribute: Sendable {
+        let type: ASN1ObjectIdentifier
+        let typeBytes: ArraySlice<UInt8>
+        let value: ASN1Node
+    }
+
+    /// The relative names from the root down, each a set of attributes.
+    let relativeNames: [[Attribute]]
+
+    init(_ node: ASN1Node) throws {
+        relativeNames = try node.children(.sequence).map { relativeName in
+            let attributes = try relativeName.children(.set)
+            guard !attributes.isEmpty else { throw ASN1Node.Unexpected() }
+            return try attributes.map(Attribute.init)
+        }
+    }
+
+    /// - Returns: nil unless the bytes are one name in DER and nothing more.
+    init?(der: Data) {
+        guard let node = try? DER.parse(Array(der)), let name = try? Self(node) else {
+            return nil
+        }
+        self = name
+    }
+
+    /// All attributes, in the order of the name.
+    var attributes: [Attribute] { relativeNames.flatMap { $0 } }
+
+    /// The texts of all attributes of a type, in the order of the name. What is no text is left
+    /// out.
+    func texts(of type: ASN1ObjectIdentifier) -> [String] {
+        attributes.lazy.filter { $0.type == type }.compactMap(\.text)
+    }
+}
+
+extension CertificateName.Attribute {
+    fileprivate init(_ node: ASN1Node) throws {
+        let parts = try node.children(.sequence)
+        guard parts.count == 2 else { throw ASN1Node.Unexpected() }
+        self.init(
+            type: try ASN1ObjectIdentifier(derEncoded: parts[0]),
+            typeBytes: parts[0].encodedBytes, value: parts[1])
+    }
+
+    /// The value as text; nil if it is of another kind, or its bytes are not what its kind says.
+    var text: String? {
+        guard case .primitive(let bytes) = value.content else { return nil }
+        switch value.identifier {
+        case .utf8String:
+            return String(validating: bytes, as: UTF8.self)
+        case .printableString, .ia5String, .visibleString, .numericString:
+            return String(validating: bytes, as: Unicode.ASCII.self)
+        case .teletexString, .videotexString, .generalString:
+            // The standard's character sets are used by nobody: what is found is Latin-1.
+            return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        case .bmpString:
+            return String(bytes: bytes, encoding: .utf16BigEndian)
+        case .universalString:
+            return String(bytes: bytes, encoding: .utf32BigEndian)
+        default:
+            return nil
+        }
+    }
+}
+
+// MARK: - Comparing
+
+extension CertificateName {
+    /// The form in which two names of one meaning are the same bytes: the content of the name's
+    /// sequence, with printable strings in capitals and without white space that doesn't count.
+    ///
+    /// Apple's rule, which is that of RFC 2459 section 4.1.2.4: other kinds of text, such as UTF-8,
+    /// are compared as they are.
+    var normalizedContent: Data {
+        var content: [UInt8] = []
+        for relativeName in relativeNames {
+            let attributes = relativeName.flatMap { attribute in
+                Self.encoded(
+                    .sequence, Array(attribute.typeBytes) + Self.normalized(attribute.value))
+            }
+            content += Self.encoded(.set, attributes)
+        }
+        return Data(content)
+    }
+
+    /// ``normalizedContent`` as a sequence again.
+    var normalizedSequence: Data {
+        Data(Self.encoded(.sequence, Array(normalizedContent)))
+    }
+
+    private static func normalized(_ value: ASN1Node) -> [UInt8] {
+        guard value.identifier == .printableString, case .primitive(let bytes) = value.content
+        else { return Array(value.encodedBytes) }
+        let words = bytes.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        let folded = words.joined(separator: [UInt8(ascii: " ")]).map { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) ? byte & ~0x20 : byte
+        }
+        return encoded(.printableString, folded)
+    }
+
+    private static func encoded(_ identifier: ASN1Identifier, _ content: [UInt8]) -> [UInt8] {
+        var serializer = DER.Serializer()
+        serializer.appendPrimitiveNode(identifier: identifier) { $0 += content }
+        return serializer.serializedBytes
+    }
+}
+
+// MARK: - Types
+
+extension ASN1ObjectIdentifier {
+    static let commonName: ASN1ObjectIdentifier = [2, 5, 4, 3]
+    static let organization: ASN1ObjectIdentifier = [2, 5, 4, 10]
+    static let organizationalUnit: ASN1ObjectIdentifier = [2, 5, 4, 11]
+    static let nameDescription: ASN1ObjectIdentifier = [2, 5, 4, 13]
+    static let emailAddress: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 9, 1]
+}
+
+#endif
