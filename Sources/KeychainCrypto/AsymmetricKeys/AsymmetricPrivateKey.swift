@@ -1,0 +1,126 @@
+// AsymmetricPrivateKey: a private key of any kind, and its encodings.
+//   (1) The secret lives in the crypto library's own types. What is exported is the caller's.
+//   (2) No description or error holds any of it.
+
+import Crypto
+import CryptoExtras
+package import FoundationEssentials
+
+/// A private key.
+package struct AsymmetricPrivateKey: Sendable {
+    enum Key: Sendable {
+        case rsa(RSAPrivateKey)
+        case elliptic(any EllipticPrivateKey)
+        case ed25519(Curve25519.Signing.PrivateKey)
+        case x25519(Curve25519.KeyAgreement.PrivateKey)
+    }
+
+    let key: Key
+    /// The other half.
+    package let publicKey: AsymmetricPublicKey
+
+    private init(_ key: Key) throws {
+        self.key = key
+        let publicHalf: AsymmetricPublicKey.Key =
+            switch key {
+            case .rsa(let key): .rsa(try key.publicKey())
+            case .elliptic(let key): .elliptic(key.publicKey)
+            case .ed25519(let key): .ed25519(key.publicKey)
+            case .x25519(let key): .x25519(key.publicKey)
+            }
+        publicKey = AsymmetricPublicKey(publicHalf)
+    }
+
+    package var shape: KeyShape { publicKey.shape }
+
+    /// The sizes in bits of new RSA keys. More would take minutes.
+    package static let newRSASizes = 1024...8192
+
+    /// A new key of the system's generator.
+    package init(random shape: KeyShape) throws(KeyOperationFailure) {
+        do {
+            switch shape {
+            case .rsa(let size):
+                guard Self.newRSASizes.contains(size), size % 8 == 0 else {
+                    throw KeyOperationFailure.parameter(
+                        "New RSA keys have 1024 to 8192 bits, in whole bytes.")
+                }
+                try self.init(.rsa(RSAPrivateKey(randomOf: size)))
+            case .elliptic(let curve):
+                try self.init(.elliptic(curve.randomKey()))
+            case .ed25519:
+                try self.init(.ed25519(Curve25519.Signing.PrivateKey()))
+            case .x25519:
+                try self.init(.x25519(Curve25519.KeyAgreement.PrivateKey()))
+            }
+        } catch {
+            throw AsymmetricPublicKey.notAKey(error)
+        }
+    }
+
+    // MARK: Encodings
+
+    /// A key from Apple's external representation: PKCS #1 for RSA, 04 ‖ X ‖ Y ‖ K for curves of
+    /// NIST, 32 bytes for Ed25519 and X25519.
+    package init(
+        externalRepresentation bytes: Data, kind: KeyKind
+    ) throws(KeyOperationFailure) {
+        do {
+            switch kind {
+            case .rsa:
+                try self.init(.rsa(RSAPrivateKey(der: bytes)))
+            case .elliptic:
+                guard let curve = EllipticCurve(byteCount: bytes.count, isPrivate: true) else {
+                    throw KeyOperationFailure.parameter("No curve has private keys of this size.")
+                }
+                try self.init(.elliptic(curve.privateKey(x963: bytes)))
+            case .ed25519:
+                try self.init(.ed25519(Curve25519.Signing.PrivateKey(rawRepresentation: bytes)))
+            case .x25519:
+                try self.init(
+                    .x25519(Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes)))
+            }
+        } catch {
+            throw AsymmetricPublicKey.notAKey(error)
+        }
+    }
+
+    /// A key from PKCS #8 (RFC 5958), RSAPrivateKey (PKCS #1) or ECPrivateKey (SEC 1).
+    ///
+    /// - Returns: nil for other bytes and for a key of another algorithm or curve.
+    package init?(pkcs8 bytes: Data) {
+        let key: Key
+        if let rsa = try? RSAPrivateKey(der: bytes) {
+            key = .rsa(rsa)
+        } else if let elliptic = EllipticCurve.allCases.lazy
+            .compactMap({ try? $0.privateKey(der: bytes) }).first
+        {
+            key = .elliptic(elliptic)
+        } else if let ed25519 = try? Curve25519.Signing.PrivateKey(derRepresentation: bytes) {
+            key = .ed25519(ed25519)
+        } else if let x25519 = try? Curve25519.KeyAgreement.PrivateKey(derRepresentation: bytes) {
+            key = .x25519(x25519)
+        } else {
+            return nil
+        }
+        do { try self.init(key) } catch { return nil }
+    }
+
+    package var externalRepresentation: Data {
+        switch key {
+        case .rsa(let key): key.pkcs1
+        case .elliptic(let key): key.x963
+        case .ed25519(let key): key.rawRepresentation
+        case .x25519(let key): key.rawRepresentation
+        }
+    }
+
+    package var pkcs8Representation: Data {
+        switch key {
+        case .rsa(let key): key.pkcs8
+        case .elliptic(let key): key.pkcs8
+        case .ed25519(let key): key.pkcs8DERRepresentation
+        case .x25519(let key): key.pkcs8DERRepresentation
+        }
+    }
+}

@@ -1,0 +1,237 @@
+// Encrypting: encryption to public keys, and its reversal with private ones.
+//
+// The formats are those of Apple's SecKey functions:
+//   RSA with OAEP and AES-GCM: the AES key by OAEP ‖ ciphertext ‖ tag. The AES key has 128 bits, or
+//   256 from a modulus of 4096 bits on; the initialization vector is zero, which is sound because
+//   every key is used once; the RSAPublicKey (PKCS #1) is authenticated with the message.
+//   ECIES: the ephemeral point ‖ ciphertext ‖ tag. The AES key has 128 bits, or 256 for curves
+//   above 256 bits, and comes from the X9.63 derivation with the ephemeral point as shared
+//   information; nothing is authenticated beside the message. The initialization vector is zero,
+//   or the 16 bytes of the derivation after the key.
+
+import Crypto
+import CryptoExtras
+package import FoundationEssentials
+
+/// AES-GCM as these formats use it.
+private enum SessionEncryption {
+    static let vectorByteCount = 16
+    static let tagByteCount = 16
+
+    static func seal(
+        _ message: Data, key: [UInt8], vector: [UInt8], authenticating data: Data
+    ) throws -> Data {
+        defer { Residue.eraseContext() }
+        let box = try AES.GCM.seal(
+            message, using: SymmetricKey(data: key), nonce: AES.GCM.Nonce(data: vector),
+            authenticating: data)
+        return box.ciphertext + box.tag
+    }
+
+    static func open(
+        _ sealed: Data, key: [UInt8], vector: [UInt8], authenticating data: Data
+    ) throws -> Data {
+        defer { Residue.eraseContext() }
+        let box = try AES.GCM.SealedBox(
+            nonce: AES.GCM.Nonce(data: vector), ciphertext: sealed.dropLast(tagByteCount),
+            tag: sealed.suffix(tagByteCount))
+        return try AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: data)
+    }
+
+    /// The AES key for an RSA key of a size.
+    static func keyByteCount(rsaSizeInBits: Int) -> Int { rsaSizeInBits >= 4096 ? 32 : 16 }
+
+    static func keyByteCount(_ curve: EllipticCurve) -> Int { curve.sizeInBits > 256 ? 32 : 16 }
+
+    /// Key and initialization vector of ECIES.
+    static func derived(
+        _ curve: EllipticCurve, secret: [UInt8], ephemeralPoint: Data, _ digest: DigestAlgorithm,
+        derivesVector: Bool
+    ) -> (key: [UInt8], vector: [UInt8]) {
+        let keyCount = keyByteCount(curve)
+        let bytes = digest.deriveX963(
+            secret: secret, sharedInfo: ephemeralPoint,
+            byteCount: keyCount + (derivesVector ? vectorByteCount : 0))
+        let vector =
+            derivesVector
+            ? Array(bytes[keyCount...]) : [UInt8](repeating: 0, count: vectorByteCount)
+        return (Array(bytes[..<keyCount]), vector)
+    }
+}
+
+extension AsymmetricPublicKey {
+    /// Encrypts a message.
+    ///
+    /// - Throws: `parameter` where the key is of another kind or the message is too long.
+    package func encrypt(
+        _ message: Data, using algorithm: EncryptionAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        switch (key, algorithm) {
+        case (.rsa(let key), .rsaRaw):
+            guard message.count <= key.blockByteCount,
+                let block = key.raw(
+                    [UInt8](repeating: 0, count: key.blockByteCount - message.count) + message)
+            else { throw .parameter("The number to encrypt isn't below the modulus.") }
+            return Data(block)
+        case (.rsa(let key), .rsaPKCS1):
+            guard message.count <= key.blockByteCount - 11 else {
+                throw .parameter("The message is too long for this key.")
+            }
+            do {
+                return try key.encrypt(message, padding: ._WEAK_AND_INSECURE_PKCS_V1_5)
+            } catch {
+                throw .parameter("The message can't be encrypted with this key.")
+            }
+        case (.rsa(let key), .rsaOAEP(let digest)):
+            return try key.encryptOAEP(message, digest)
+        case (.rsa(let key), .rsaOAEPWithAESGCM(let digest)):
+            let session = [UInt8].random(
+                count: SessionEncryption.keyByteCount(rsaSizeInBits: key.sizeInBits))
+            let wrapped = try key.encryptOAEP(Data(session), digest)
+            let vector = [UInt8](repeating: 0, count: SessionEncryption.vectorByteCount)
+            guard
+                let sealed = try? SessionEncryption.seal(
+                    message, key: session, vector: vector, authenticating: key.pkcs1)
+            else { throw .parameter("The message can't be encrypted.") }
+            return wrapped + sealed
+        case (.elliptic(let key), .ecies(let digest, let derivesVector)):
+            guard let (point, secret) = try? key.agreeEphemerally() else {
+                throw .parameter("The key can't be used for key agreement.")
+            }
+            let (session, vector) = SessionEncryption.derived(
+                key.curve, secret: secret, ephemeralPoint: point, digest,
+                derivesVector: derivesVector)
+            guard
+                let sealed = try? SessionEncryption.seal(
+                    message, key: session, vector: vector, authenticating: Data())
+            else { throw .parameter("The message can't be encrypted.") }
+            return point + sealed
+        default:
+            throw .parameter("The key is of another kind than the algorithm.")
+        }
+    }
+}
+
+extension AsymmetricPrivateKey {
+    /// Decrypts what was encrypted to the public key.
+    ///
+    /// - Throws: `parameter` where the key is of another kind or the ciphertext isn't authentic.
+    package func decrypt(
+        _ ciphertext: Data, using algorithm: EncryptionAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        switch (key, algorithm) {
+        case (.rsa(let key), .rsaRaw):
+            guard let block = key.paddedWithZeros(ciphertext), let result = key.raw(block) else {
+                throw .parameter("The number to decrypt isn't below the modulus.")
+            }
+            return Data(result)
+        case (.rsa(let key), .rsaPKCS1):
+            do {
+                return try key.decrypt(ciphertext, padding: ._WEAK_AND_INSECURE_PKCS_V1_5)
+            } catch {
+                throw Self.notDecrypted
+            }
+        case (.rsa(let key), .rsaOAEP(let digest)):
+            return try key.decryptOAEP(ciphertext, digest)
+        case (.rsa(let key), .rsaOAEPWithAESGCM(let digest)):
+            return try key.decryptHybrid(ciphertext, digest, authenticating: publicKey)
+        case (.elliptic(let key), .ecies(let digest, let derivesVector)):
+            let curve = key.publicKey.curve
+            guard ciphertext.count >= curve.pointByteCount + SessionEncryption.tagByteCount else {
+                throw .parameter("The ciphertext is too short.")
+            }
+            let point = Data(ciphertext.prefix(curve.pointByteCount))
+            guard let secret = try? key.agree(with: point) else { throw Self.notDecrypted }
+            let (session, vector) = SessionEncryption.derived(
+                curve, secret: secret, ephemeralPoint: point, digest,
+                derivesVector: derivesVector)
+            do {
+                return try SessionEncryption.open(
+                    Data(ciphertext.dropFirst(curve.pointByteCount)), key: session,
+                    vector: vector, authenticating: Data())
+            } catch {
+                throw Self.notDecrypted
+            }
+        default:
+            throw .parameter("The key is of another kind than the algorithm.")
+        }
+    }
+
+    /// One answer to everything that a ciphertext can have wrong.
+    fileprivate static let notDecrypted = KeyOperationFailure.parameter(
+        "The ciphertext was not made with the public key of this key, or was changed.")
+}
+
+// MARK: - RSA
+
+extension RSAPublicKey {
+    fileprivate func encryptOAEP(
+        _ message: Data, _ digest: DigestAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        guard message.count <= blockByteCount - 2 * digest.byteCount - 2 else {
+            throw .parameter("The message is too long for this key.")
+        }
+        if let padding = digest.libraryOAEP, let block = try? encrypt(message, padding: padding) {
+            return block
+        }
+        guard
+            let encoded = RSAEncodings.oaep(
+                message: Array(message), seed: .random(count: digest.byteCount),
+                blockByteCount: blockByteCount, using: digest),
+            let block = raw(encoded)
+        else { throw .parameter("The message is too long for this key.") }
+        return Data(block)
+    }
+}
+
+extension RSAPrivateKey {
+    fileprivate func decryptOAEP(
+        _ ciphertext: Data, _ digest: DigestAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        guard ciphertext.count == blockByteCount else {
+            throw .parameter("The ciphertext has another size than the key.")
+        }
+        if let padding = digest.libraryOAEP, sizeInBits % 8 == 0 {
+            do {
+                return try decrypt(ciphertext, padding: padding)
+            } catch {
+                throw AsymmetricPrivateKey.notDecrypted
+            }
+        }
+        guard let block = raw(Array(ciphertext)),
+            let message = RSAEncodings.decodeOAEP(block, using: digest)
+        else { throw AsymmetricPrivateKey.notDecrypted }
+        return Data(message)
+    }
+
+    fileprivate func decryptHybrid(
+        _ ciphertext: Data, _ digest: DigestAlgorithm, authenticating key: AsymmetricPublicKey
+    ) throws(KeyOperationFailure) -> Data {
+        guard ciphertext.count >= blockByteCount + SessionEncryption.tagByteCount else {
+            throw .parameter("The ciphertext is too short.")
+        }
+        let session = try decryptOAEP(Data(ciphertext.prefix(blockByteCount)), digest)
+        guard session.count == SessionEncryption.keyByteCount(rsaSizeInBits: sizeInBits) else {
+            throw AsymmetricPrivateKey.notDecrypted
+        }
+        do {
+            return try SessionEncryption.open(
+                Data(ciphertext.dropFirst(blockByteCount)), key: Array(session),
+                vector: [UInt8](repeating: 0, count: SessionEncryption.vectorByteCount),
+                authenticating: key.externalRepresentation)
+        } catch {
+            throw AsymmetricPrivateKey.notDecrypted
+        }
+    }
+}
+
+extension DigestAlgorithm {
+    /// The library's OAEP with this hash function, where it has one.
+    fileprivate var libraryOAEP: _RSA.Encryption.Padding? {
+        switch self {
+        case .sha1: .PKCS1_OAEP
+        case .sha256: .PKCS1_OAEP_SHA256
+        case .sha224, .sha384, .sha512: nil
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// KeyAgreement: what a private and somebody else's public key have in common.
+
+import Crypto
+package import FoundationEssentials
+
+/// What a key derivation takes beside the shared secret.
+package struct KeyExchangeParameters: Hashable, Sendable {
+    /// The bytes wanted, 1 and up. nil: not given.
+    package var requestedByteCount: Int?
+    package var sharedInfo: Data
+
+    package init(requestedByteCount: Int? = nil, sharedInfo: Data = Data()) {
+        self.requestedByteCount = requestedByteCount
+        self.sharedInfo = sharedInfo
+    }
+}
+
+extension AsymmetricPrivateKey {
+    /// The shared secret, or what is derived from it.
+    ///
+    /// - Throws: `parameter` for keys of different kinds or curves, or without a size where the
+    ///   algorithm derives.
+    package func exchange(
+        with peer: AsymmetricPublicKey, using algorithm: KeyExchangeAlgorithm,
+        _ parameters: KeyExchangeParameters
+    ) throws(KeyOperationFailure) -> Data {
+        let secret = try sharedSecret(with: peer)
+        switch algorithm {
+        case .ecdh:
+            return Data(secret)
+        case .ecdhX963(let digest):
+            guard let count = parameters.requestedByteCount, count > 0,
+                count <= DigestAlgorithm.maximumDerivedByteCount
+            else { throw .parameter("The size of the derived bytes is missing or impossible.") }
+            return Data(
+                digest.deriveX963(
+                    secret: secret, sharedInfo: parameters.sharedInfo, byteCount: count))
+        }
+    }
+
+    private func sharedSecret(
+        with peer: AsymmetricPublicKey
+    ) throws(KeyOperationFailure) -> [UInt8] {
+        guard shape == peer.shape else {
+            throw .parameter("The two keys are on different curves.")
+        }
+        do {
+            switch (key, peer.key) {
+            case (.elliptic(let own), .elliptic(let other)):
+                return try own.agree(with: other.point)
+            case (.x25519(let own), .x25519(let other)):
+                return try own.sharedSecretFromKeyAgreement(with: other).bytes
+            default:
+                throw KeyOperationFailure.parameter("The key can't be used for key agreement.")
+            }
+        } catch {
+            throw error as? KeyOperationFailure
+                ?? .parameter("The keys can't be used with each other.")
+        }
+    }
+}
