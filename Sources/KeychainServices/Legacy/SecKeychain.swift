@@ -1,0 +1,209 @@
+// SecKeychain: the file-based keychains of macOS, as declarations.
+//   (1) There are no such keychains here, so no value of these types exists.
+//   (2) Every function answers `errSecUnimplemented`, changes nothing and leaves its results alone.
+//   (3) The functions are deprecated, as at Apple, and say what does the work. The types are not:
+//       current functions, such as `SecItemImport`, have them in their signatures.
+
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+#if !canImport(Darwin)
+
+public import Foundation
+
+/// A file-based keychain of macOS. No value of this type exists.
+public final class SecKeychain: NSObject, Sendable {
+    private init(_ impossible: Never) {}
+}
+
+extension SecKeychain: CoreFoundationTyped {
+    package static let coreFoundationType = CoreFoundationType.keychain
+}
+
+/// An item of a file-based keychain. No value of this type exists: items are found by `kSecClass`
+/// and have persistent references.
+public final class SecKeychainItem: NSObject, Sendable {
+    private init(_ impossible: Never) {}
+}
+
+extension SecKeychainItem: CoreFoundationTyped {
+    package static let coreFoundationType = CoreFoundationType.keychainItem
+}
+
+/// ``SecKeychainItem`` by the name that it has in C.
+@available(*, deprecated, renamed: "SecKeychainItem")
+public typealias SecKeychainItemRef = SecKeychainItem
+
+/// Whose list of file-based keychains is meant.
+public enum SecPreferencesDomain: Int32, Sendable {
+    /// The user's.
+    case user = 0
+    /// That of the system's services.
+    case system = 1
+    /// That which every program sees.
+    case common = 2
+    /// Keychains that come and go with hardware.
+    case dynamic = 3
+}
+
+/// Returns the identifier of file-based keychains, which no object has.
+public func SecKeychainGetTypeID() -> CFTypeID { CoreFoundationType.keychain.rawValue }
+
+/// Returns the identifier of items of file-based keychains, which no object has.
+public func SecKeychainItemGetTypeID() -> CFTypeID { CoreFoundationType.keychainItem.rawValue }
+
+/// Not implemented: makes a file-based keychain.
+///
+/// - Parameters:
+///   - pathName: The file.
+///   - passwordLength: The length of the password in bytes.
+///   - password: The password.
+///   - promptUser: Whether to ask the user for the password.
+///   - initialAccess: The access object of the keychain.
+///   - keychain: Left alone.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(
+    *, deprecated,
+    message: "There is one keychain, made at its first use. KEYCHAIN_DIRECTORY chooses its folder."
+)
+@discardableResult
+public func SecKeychainCreate(
+    _ pathName: UnsafePointer<CChar>, _ passwordLength: UInt32,
+    _ password: UnsafeRawPointer?, _ promptUser: Bool, _ initialAccess: SecAccess?,
+    _ keychain: UnsafeMutablePointer<SecKeychain?>
+) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: opens a file-based keychain.
+///
+/// - Parameters:
+///   - pathName: The file.
+///   - keychain: Left alone.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(
+    *, deprecated,
+    message:
+        "There is one keychain, opened at its first use. KEYCHAIN_DIRECTORY chooses its folder."
+)
+@discardableResult
+public func SecKeychainOpen(
+    _ pathName: UnsafePointer<CChar>, _ keychain: UnsafeMutablePointer<SecKeychain?>
+) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: deletes file-based keychains.
+///
+/// - Parameter keychainOrArray: The keychain.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(*, deprecated, message: "Use SecItemDelete to delete items.")
+@discardableResult
+public func SecKeychainDelete(_ keychainOrArray: SecKeychain?) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: the list of file-based keychains of a domain.
+///
+/// - Parameters:
+///   - domain: Whose list.
+///   - searchList: Left alone.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(
+    *, deprecated, message: "There is one keychain. Use kSecAttrAccessGroup to tell items apart."
+)
+@discardableResult
+public func SecKeychainCopyDomainSearchList(
+    _ domain: SecPreferencesDomain, _ searchList: UnsafeMutablePointer<CFArray?>
+) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: the path of a file-based keychain.
+///
+/// - Parameters:
+///   - keychain: The keychain, or nil for the default one.
+///   - ioPathLength: Left alone.
+///   - pathName: Left alone.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(*, deprecated, message: "`keychainctl status` says where the keychain is.")
+@discardableResult
+public func SecKeychainGetPath(
+    _ keychain: SecKeychain?, _ ioPathLength: UnsafeMutablePointer<UInt32>,
+    _ pathName: UnsafeMutablePointer<CChar>
+) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: whether a file-based keychain is unlocked, readable and writable.
+///
+/// - Parameters:
+///   - keychain: The keychain, or nil for the default one.
+///   - keychainStatus: Left alone.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(
+    *, deprecated,
+    message: "A call for a locked item answers errSecInteractionNotAllowed."
+)
+@discardableResult
+public func SecKeychainGetStatus(
+    _ keychain: SecKeychain?, _ keychainStatus: UnsafeMutablePointer<SecKeychainStatus>
+) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: locks a file-based keychain.
+///
+/// - Parameter keychain: The keychain, or nil for the default one.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(*, deprecated, message: "The system locks and unlocks, not the program.")
+@discardableResult
+public func SecKeychainLock(_ keychain: SecKeychain?) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: unlocks a file-based keychain.
+///
+/// - Parameters:
+///   - keychain: The keychain, or nil for the default one.
+///   - passwordLength: The length of the password in bytes.
+///   - password: The password.
+///   - usePassword: Whether the password is used or the user asked.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(*, deprecated, message: "The system locks and unlocks, not the program.")
+@discardableResult
+public func SecKeychainUnlock(
+    _ keychain: SecKeychain?, _ passwordLength: UInt32, _ password: UnsafeRawPointer?,
+    _ usePassword: Bool
+) -> OSStatus {
+    errSecUnimplemented
+}
+
+/// Not implemented: deletes an item of a file-based keychain.
+///
+/// - Parameter itemRef: The item.
+/// - Returns: ``errSecUnimplemented``.
+///
+/// It corresponds to the function of the same name.
+@available(*, deprecated, message: "Use SecItemDelete.")
+@discardableResult
+public func SecKeychainItemDelete(_ itemRef: SecKeychainItem) -> OSStatus {
+    errSecUnimplemented
+}
+
+#endif
