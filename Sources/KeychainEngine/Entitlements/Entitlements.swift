@@ -7,9 +7,12 @@ package import KeychainModel
 package struct Entitlements: Hashable, Sendable {
     /// The groups in order of precedence; the first is where new items go.
     package let accessGroups: AccessGroups
+    /// Everything that the list says, with variables expanded where their values are known.
+    package let values: [String: PropertyListValue]
 
-    package init(accessGroups: AccessGroups) {
+    package init(accessGroups: AccessGroups, values: [String: PropertyListValue] = [:]) {
         self.accessGroups = accessGroups
+        self.values = values
     }
 
     /// Reads a property list, XML or binary, as Xcode writes it.
@@ -25,33 +28,33 @@ package struct Entitlements: Hashable, Sendable {
         func failure(_ what: String) -> KeychainFailure {
             .missingEntitlement("The entitlements \(name) \(what).")
         }
-        let list: [String: Entry]
+        var list: [String: PropertyListValue]
         do {
             guard propertyList.count <= 1 << 20 else { throw failure("are larger than 1 MiB") }
-            list = try PropertyListDecoder().decode([String: Entry].self, from: propertyList)
+            list = try PropertyListDecoder().decode(
+                [String: PropertyListValue].self, from: propertyList)
         } catch {
             throw failure("are not a property list with a dictionary")
         }
-        let prefix =
-            switch list["com.apple.developer.team-identifier"] {
-            case .texts(let team): team.first.map { $0 + "." } ?? ""
-            default: ""
+        let team = list["com.apple.developer.team-identifier"]?.texts?.first
+        let prefix = team.map { $0 + "." } ?? ""
+        list = list.mapValues { value in
+            value.mapTexts {
+                $0.replacingOccurrences(of: "$(AppIdentifierPrefix)", with: prefix)
+                    .replacingOccurrences(of: "$(TeamIdentifierPrefix)", with: prefix)
             }
+        }
         var names: [String] = []
         func append(_ key: String) throws(KeychainFailure) {
-            guard let entry = list[key] else { return }
-            guard case .texts(let texts) = entry else {
+            guard let value = list[key] else { return }
+            guard let texts = value.texts else {
                 throw failure("hold something else than text under \(key)")
             }
             for text in texts {
-                let expanded =
-                    text
-                    .replacingOccurrences(of: "$(AppIdentifierPrefix)", with: prefix)
-                    .replacingOccurrences(of: "$(TeamIdentifierPrefix)", with: prefix)
-                guard !expanded.contains("$(") else {
+                guard !text.contains("$(") else {
                     throw failure("name a variable under \(key) that can't be expanded")
                 }
-                if !expanded.isEmpty { names.append(expanded) }
+                if !text.isEmpty { names.append(text) }
             }
         }
         try append("keychain-access-groups")
@@ -62,22 +65,6 @@ package struct Entitlements: Hashable, Sendable {
         }
         try append("com.apple.security.application-groups")
         accessGroups = AccessGroups(names)
-    }
-
-    /// A value of the list, as far as it matters here.
-    private enum Entry: Decodable {
-        case texts([String])
-        case other
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let text = try? container.decode(String.self) {
-                self = .texts([text])
-            } else if let texts = try? container.decode([String].self) {
-                self = .texts(texts)
-            } else {
-                self = .other
-            }
-        }
+        values = list
     }
 }
