@@ -75,6 +75,7 @@ public func SecCertificateCopySerialNumberData(
 public func SecCertificateCopySerialNumber(
     _ certificate: SecCertificate, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
+    // SAFETY: the pointer is handed on as the caller gave it.
     unsafe SecCertificateCopySerialNumberData(certificate, error)
 }
 

@@ -45,6 +45,12 @@ public typealias CFErrorDomain = CFString
 /// A count or position.
 public typealias CFIndex = Int
 
+/// A span of time, in seconds.
+public typealias CFTimeInterval = Double
+
+/// A moment: seconds since 2001-01-01 00:00:00 UTC.
+public typealias CFAbsoluteTime = CFTimeInterval
+
 /// An identifier of a class; see ``CFGetTypeID(_:)``.
 public typealias CFTypeID = UInt
 

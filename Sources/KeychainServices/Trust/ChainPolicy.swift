@@ -1,0 +1,135 @@
+// ChainPolicy: what a chain of certificates must be like to be trusted.
+//   (1) Signatures and the search for chains are X509's; every chain comes here before it counts.
+//   (2) Each refusal is kept with its code: X509 itself keeps texts only.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import SwiftASN1
+@_spi(FixedExpiryValidationTime) internal import X509
+
+/// The chains that were refused, in the order in which they were tried.
+final class RefusedChains {
+    struct Refusal {
+        /// From the leaf to the anchor, in DER.
+        let chain: [SecCertificate]
+        let failure: TrustFailure
+    }
+
+    var refusals: [Refusal] = []
+}
+
+/// The rules of RFC 5280 and of some policies of ours.
+struct ChainPolicy: VerifierPolicy {
+    let policies: [SecPolicy]
+    let date: Date
+    let refused: RefusedChains
+
+    let verifyingCriticalExtensions: [ASN1ObjectIdentifier] =
+        RFC5280Policy().verifyingCriticalExtensions + [
+            // The policies below look at these two.
+            .extendedKeyUsage, .subjectAlternativeName,
+            // Which certificate policies a chain has matters to those who ask for some, and nobody
+            // can here. A demand for one, by policy constraints, stays unhandled.
+            .certificatePolicies,
+        ]
+
+    mutating func chainMeetsPolicyRequirements(
+        chain: UnverifiedCertificateChain
+    ) async -> PolicyEvaluationResult {
+        let certificates = chain.compactMap { SecCertificate($0) }
+        guard certificates.count == chain.count, let leaf = certificates.first else {
+            return .failsToMeetPolicy(reason: "A certificate can't be encoded.")
+        }
+        let failure =
+            policies.lazy.compactMap { $0.failure(of: leaf) }.first
+            ?? validityFailure(of: certificates) ?? weaknessFailure(of: certificates)
+            ?? authorityFailure(of: certificates) ?? ruleFailure(of: chain)
+        guard let failure else { return .meetsPolicy }
+        refused.refusals.append(RefusedChains.Refusal(chain: certificates, failure: failure))
+        return .failsToMeetPolicy(reason: failure.reason)
+    }
+
+    /// Why a chain of one, an anchor itself, is refused; nil if it isn't.
+    func failure(ofAnchor leaf: SecCertificate) -> TrustFailure? {
+        leaf.criticalExtensionFailure(verifyingCriticalExtensions)
+            ?? policies.lazy.compactMap { $0.failure(of: leaf) }.first
+            ?? validityFailure(of: [leaf]) ?? weaknessFailure(of: [leaf])
+    }
+
+    private func validityFailure(of chain: [SecCertificate]) -> TrustFailure? {
+        chain.lazy.compactMap { $0.validityFailure(at: date) }.first
+    }
+
+    /// What RFC 5280 asks of those who sign certificates, and X509 leaves out: version 3, unless
+    /// it is the anchor, and a key usage, if there is one, for signing certificates.
+    private func authorityFailure(of chain: [SecCertificate]) -> TrustFailure? {
+        for certificate in chain.dropFirst() {
+            if let usage = certificate.keyUsage, usage & 0b0000_0100 == 0 {
+                return TrustFailure(
+                    status: errSecKeyUsageIncorrect,
+                    reason: "\(certificate.nameForPeople) is not for signing certificates.",
+                    isFatal: true)
+            }
+        }
+        for certificate in chain.dropFirst().dropLast() where certificate.structure.version < 3 {
+            return TrustFailure(
+                status: errSecNoBasicConstraints,
+                reason: "\(certificate.nameForPeople) doesn't say that it is an authority.",
+                isFatal: true)
+        }
+        return nil
+    }
+
+    private func ruleFailure(of chain: UnverifiedCertificateChain) -> TrustFailure? {
+        // A leaf that is an anchor itself needs no authority, so it needn't be one.
+        guard chain.count > 1 else { return nil }
+        let rules = RFC5280Policy(fixedExpiryValidationTime: date)
+        guard case .failsToMeetPolicy(let reason) = rules.chainMeetsPolicyRequirements(chain: chain)
+        else { return nil }
+        return TrustFailure(
+            status: errSecNotTrusted, reason: "The chain breaks a rule. \(reason)", isFatal: true)
+    }
+}
+
+extension SecCertificate {
+    /// nil if X509 can't encode the certificate, which it read.
+    convenience init?(_ certificate: Certificate) {
+        var serializer = DER.Serializer()
+        guard (try? serializer.serialize(certificate)) != nil else { return nil }
+        self.init(der: Data(serializer.serializedBytes))
+    }
+
+    /// Why the certificate is not valid at a moment; nil if it is.
+    func validityFailure(at date: Date) -> TrustFailure? {
+        if date < structure.notBefore {
+            return TrustFailure(
+                status: errSecCertificateNotValidYet,
+                reason: "\(nameForPeople) is not valid yet.")
+        }
+        if date > structure.notAfter {
+            return TrustFailure(
+                status: errSecCertificateExpired, reason: "\(nameForPeople) has expired.")
+        }
+        return nil
+    }
+
+    /// Why the certificate can't be judged: it says of an extension that it must be understood, and
+    /// nothing here looks at it. nil if there is no such extension.
+    func criticalExtensionFailure(_ handled: [ASN1ObjectIdentifier]) -> TrustFailure? {
+        let isUnhandled = structure.extensions.contains {
+            $0.isCritical && !handled.contains($0.identifier)
+        }
+        guard isUnhandled else { return nil }
+        return TrustFailure(
+            status: errSecUnknownCriticalExtensionFlag,
+            reason: "\(nameForPeople) has a critical extension that nothing here looks at.",
+            isFatal: true)
+    }
+}
+
+extension ASN1ObjectIdentifier {
+    static let certificatePolicies: ASN1ObjectIdentifier = [2, 5, 29, 32]
+}
+
+#endif

@@ -1,0 +1,64 @@
+// SystemRoots: the authorities that the system trusts.
+//   (1) The file is read when an evaluation first needs it, and again after it has changed.
+//   (2) What can't be read as a certificate is left out: nothing becomes trusted by it.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import SwiftASN1
+internal import Synchronization
+
+/// A file of trusted certificates in PEM.
+final class SystemRoots: Sendable {
+    /// The file of this system, in the places where distributions have it.
+    static let shared = SystemRoots(paths: [
+        "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine, Gentoo
+        "/etc/pki/tls/certs/ca-bundle.crt",  // Fedora, RHEL
+        "/etc/ssl/ca-bundle.pem",  // openSUSE
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // CentOS, RHEL
+        "/etc/ssl/cert.pem",  // Alpine, Void
+    ])
+
+    private struct Reading {
+        let path: String
+        let modified: Date?
+        let certificates: [SecCertificate]
+    }
+
+    private let paths: [String]
+    private let reading = Mutex<Reading?>(nil)
+
+    /// - Parameter paths: Where to look. The first file that exists counts.
+    init(paths: [String]) {
+        self.paths = paths
+    }
+
+    /// The certificates; none where there is no file.
+    var certificates: [SecCertificate] {
+        guard let path = paths.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
+            return []
+        }
+        let attributes = try? FileManager.default.attributesOfItem(
+            atPath: URL(filePath: path).resolvingSymlinksInPath().path)
+        let modified = attributes?[.modificationDate] as? Date
+        return reading.withLock { reading in
+            if let known = reading, known.path == path, known.modified == modified {
+                return known.certificates
+            }
+            let certificates = Self.read(path)
+            reading = Reading(path: path, modified: modified, certificates: certificates)
+            return certificates
+        }
+    }
+
+    private static func read(_ path: String) -> [SecCertificate] {
+        guard let bytes = FileManager.default.contents(atPath: path),
+            let documents = try? PEMDocument.parseMultiple(
+                pemString: String(decoding: bytes, as: UTF8.self))
+        else { return [] }
+        return documents.lazy.filter { $0.discriminator == "CERTIFICATE" }
+            .compactMap { SecCertificate(der: Data($0.derBytes)) }
+    }
+}
+
+#endif

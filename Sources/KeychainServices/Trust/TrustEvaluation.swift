@@ -1,0 +1,116 @@
+// TrustEvaluation: finds out whether a certificate is trusted.
+//   (1) It does no I/O but reading the system's roots: no certificate is fetched, and nobody is
+//       asked whether one was revoked.
+//   (2) It ends on the thread that began it and waits for no other.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import SwiftASN1
+internal import X509
+
+/// What an evaluation found out.
+struct TrustOutcome: Sendable {
+    /// From the leaf as far towards an anchor as it goes. Never empty.
+    let chain: [SecCertificate]
+    /// nil: the leaf is trusted.
+    let failure: TrustFailure?
+}
+
+/// A certificate to judge, and what to judge it by.
+struct TrustEvaluation: Sendable {
+    let leaf: SecCertificate
+    /// Certificates that may lie between leaf and anchor.
+    var others: [SecCertificate] = []
+    var anchors: [SecCertificate] = []
+    /// Authorities beside the anchors; nil: none.
+    var systemRoots: SystemRoots?
+    var policies: [SecPolicy]
+    var date: Date
+
+    /// Evaluates.
+    func outcome() -> TrustOutcome {
+        let anchors = anchors + (systemRoots?.certificates ?? [])
+        let policy = ChainPolicy(policies: policies, date: date, refused: RefusedChains())
+        if anchors.contains(leaf) {
+            return TrustOutcome(chain: [leaf], failure: policy.failure(ofAnchor: leaf))
+        }
+        if let failure = leaf.criticalExtensionFailure(policy.verifyingCriticalExtensions) {
+            return TrustOutcome(chain: partialChain(anchors), failure: failure)
+        }
+        guard let verifiable = leaf.verifiable else {
+            return TrustOutcome(
+                chain: [leaf],
+                failure: TrustFailure(
+                    status: errSecNotTrusted,
+                    reason: "\(leaf.nameForPeople) has a key or signature of a kind that can't be "
+                        + "verified here."))
+        }
+        return verified(verifiable, anchors) ?? unanchored(anchors)
+    }
+
+    /// What X509 says; nil if there is no chain to judge.
+    private func verified(_ leaf: Certificate, _ anchors: [SecCertificate]) -> TrustOutcome? {
+        let anchors = anchors.compactMap(\.verifiable)
+        let others = others.compactMap(\.verifiable)
+        return runOnCallingThread { [policies, date] in
+            let refused = RefusedChains()
+            var verifier = Verifier(rootCertificates: CertificateStore(anchors)) {
+                ChainPolicy(policies: policies, date: date, refused: refused)
+            }
+            let result = await verifier.validate(
+                leaf: leaf, intermediates: CertificateStore(others))
+            switch result {
+            case .validCertificate(let chain):
+                return TrustOutcome(chain: chain.compactMap { SecCertificate($0) }, failure: nil)
+            case .couldNotValidate:
+                return refused.refusals.first.map {
+                    TrustOutcome(chain: $0.chain, failure: $0.failure)
+                }
+            }
+        }
+    }
+
+    private func unanchored(_ anchors: [SecCertificate]) -> TrustOutcome {
+        let chain = partialChain(anchors)
+        let end = chain.last?.nameForPeople ?? leaf.nameForPeople
+        return TrustOutcome(
+            chain: chain,
+            failure: TrustFailure(
+                status: errSecNotTrusted,
+                reason: anchors.isEmpty
+                    ? "There is no trusted authority to lead a chain to."
+                    : "The chain ends at \(end), which no trusted authority signed."))
+    }
+
+    /// From the leaf to the last certificate that signed the one before it.
+    private func partialChain(_ anchors: [SecCertificate]) -> [SecCertificate] {
+        var chain = [leaf]
+        while let last = chain.last, let signer = signer(of: last, anchors), !chain.contains(signer)
+        {
+            chain.append(signer)
+        }
+        return chain
+    }
+
+    private func signer(
+        of certificate: SecCertificate, _ anchors: [SecCertificate]
+    ) -> SecCertificate? {
+        guard let signed = certificate.verifiable else { return nil }
+        let issuer = certificate.structure.issuer.normalizedContent
+        return (others + anchors).first { candidate in
+            candidate.structure.subject.normalizedContent == issuer
+                && candidate.verifiable?.publicKey.isValidSignature(signed.signature, for: signed)
+                    == true
+        }
+    }
+}
+
+extension SecCertificate {
+    /// The certificate as X509 reads it; nil if X509 can't verify its kind.
+    fileprivate var verifiable: Certificate? {
+        try? Certificate(derEncoded: Array(der))
+    }
+}
+
+#endif
