@@ -147,8 +147,10 @@ let package = Package(
             name: "KeychainServicesTests",
             dependencies: [
                 "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainStore",
-                "KeychainEngine", "KeychainTesting",
+                "KeychainEngine", "KeychainAuthentication", "KeychainTesting", x509, asn1, crypto,
+                cryptoExtras,
             ],
+            exclude: ["Vectors"],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainStoreTests",

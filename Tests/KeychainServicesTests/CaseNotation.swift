@@ -41,6 +41,8 @@ let shortNames: [String: String] = [
     "R.data": "r_Data", "R.attrs": "r_Attributes", "R.ref": "r_Ref",
     "R.pref": "r_PersistentRef", "limit": "m_Limit", "authUI": "u_AuthUI",
     "useTomb": "u_Tomb", "host": "m_HostOrSubdomainOfHost",
+    "policy": "m_Policy", "issuers": "m_Issuers", "validOn": "m_ValidOnDate",
+    "trusted": "m_TrustedOnly", "email": "m_EmailAddressIfPresent",
 ]
 let all = "m_LimitAll"
 let one = "m_LimitOne"
@@ -59,6 +61,21 @@ func genp(_ more: Entries = [:]) -> Entries {
 /// Any internet passwords.
 func inet(_ more: Entries = [:]) -> Entries {
     ["class": "inet"].merging(more) { $1 }
+}
+
+/// Any certificates.
+func cert(_ more: Entries = [:]) -> Entries {
+    ["class": "cert"].merging(more) { $1 }
+}
+
+/// Any keys.
+func keys(_ more: Entries = [:]) -> Entries {
+    ["class": "keys"].merging(more) { $1 }
+}
+
+/// Any identities.
+func idnt(_ more: Entries = [:]) -> Entries {
+    ["class": "idnt"].merging(more) { $1 }
 }
 
 func bytes(_ text: String) -> Data { Data(text.utf8) }

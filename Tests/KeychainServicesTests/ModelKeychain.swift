@@ -39,7 +39,7 @@ final class ModelKeychain: KeychainService {
             var item = Item(
                 itemClass: new.itemClass, reference: .random(), attributes: new.attributes,
                 accessGroup: group, protection: new.protection,
-                isSynchronizable: new.isSynchronizable, isTombstone: new.isTombstone,
+                constraints: new.constraints, isSynchronizable: new.isSynchronizable, isTombstone: new.isTombstone,
                 hasData: new.data != nil, data: new.data)
             try state.makeRoom(for: item)
             state.now += 1
@@ -125,6 +125,93 @@ final class ModelKeychain: KeychainService {
                 if leavesTombstone { state.items.append(Self.tombstone(of: item)) }
             }
             return matches.count
+        }
+    }
+
+    // MARK: - Identities
+
+    func add(
+        certificate: NewItem, key: NewItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Identity {
+        try orElseAsBefore { () throws(KeychainFailure) in
+            let kept = try addUnlessThere(certificate, as: caller)
+            return Identity(certificate: kept, key: try add(key, as: caller))
+        }
+    }
+
+    private func addUnlessThere(
+        _ item: NewItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Item {
+        do {
+            return try add(item, as: caller)
+        } catch {
+            guard error.status == .duplicateItem else { throw error }
+            return try there(item, caller)
+        }
+    }
+
+    func updateIdentities(
+        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try orElseAsBefore { () throws(KeychainFailure) in
+            let found = try findIdentities(query, Retrieval(limit: nil), as: caller)
+            for identity in found {
+                _ = try update(
+                    Self.query(for: identity.certificate), changes.certificate, as: caller)
+                _ = try update(Self.query(for: identity.key), changes.key, as: caller)
+            }
+            return found.count
+        }
+    }
+
+    func deleteIdentities(
+        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        let found = try findIdentities(query, Retrieval(limit: nil), as: caller)
+        for identity in found {
+            _ = try delete(
+                Self.query(for: identity.certificate), tombstones: tombstones, as: caller)
+        }
+        for identity in found {
+            let isNeeded = state.withLock { state in
+                state.items.contains {
+                    $0.itemClass == .certificate
+                        && $0.attributes[.publicKeyHash]
+                            == identity.key.attributes[.applicationLabel]
+                }
+            }
+            if isNeeded { continue }
+            _ = try delete(Self.query(for: identity.key), tombstones: tombstones, as: caller)
+        }
+        return found.count
+    }
+
+    private static func query(for item: Item) -> ItemQuery {
+        ItemQuery(itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference)
+    }
+
+    /// The item that has the primary key of a new one.
+    private func there(
+        _ new: NewItem, _ caller: AccessGroups
+    ) throws(KeychainFailure) -> Item {
+        var attributes: Attributes = [:]
+        for name in [new.itemClass.firstKey, new.itemClass.secondKey] + new.itemClass.otherKeys {
+            attributes[name] = new.attributes[name]
+        }
+        let query = ItemQuery(itemClass: new.itemClass, attributes: attributes)
+        return try find(query, Retrieval(includesData: true), as: caller)[0]
+    }
+
+    /// Undoes everything when an error is thrown.
+    private func orElseAsBefore<Result>(
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let before = state.withLock { $0 }
+        do {
+            return try body()
+        } catch {
+            state.withLock { $0 = before }
+            throw error
         }
     }
 

@@ -16,64 +16,85 @@ struct ItemResult {
     let givesEmptyData: Bool
 
     /// - Returns: nil where there is nothing to give.
-    func object(for item: Item) -> NSObject? {
+    func object(for found: FoundItem) -> NSObject? {
         switch returns {
         case []: nil
-        // Passwords have no object that stands for them.
-        case .ref: nil
+        case .ref: found.object
         case .data:
-            if let data = item.data {
+            if let data = found.data {
                 NSData(data: data)
             } else {
                 givesEmptyData ? NSData() : nil
             }
-        case .persistentRef: persistentReference(of: item)
-        default: dictionary(for: item)
+        case .persistentRef: persistentReference(of: found)
+        default: dictionary(for: found)
         }
     }
 
     /// The items of an answer as an array. Items with nothing to give are left out.
-    func array(for items: [Item]) -> NSArray {
+    func array(for items: [FoundItem]) -> NSArray {
         NSArray(array: items.compactMap { object(for: $0) })
     }
 
-    private func persistentReference(of item: Item) -> NSData {
-        NSData(data: PersistentReference.encoded(item.itemClass, item.reference))
+    private func persistentReference(of found: FoundItem) -> NSData {
+        NSData(data: PersistentReference.encoded(found.kind, found.leading.reference))
     }
 
-    private func dictionary(for item: Item) -> NSDictionary {
+    private func dictionary(for found: FoundItem) -> NSDictionary {
         var entries = Entries()
         if !returns.isDisjoint(with: [.attributes, .ref]) {
-            for (attribute, value) in item.attributes {
-                entries.set(attribute.name, value.object)
-            }
-            entries.set("agrp", NSString(string: item.accessGroup))
-            entries.set("pdmn", NSString(string: item.protection.code))
-            entries.set("sync", NSNumber(value: item.isSynchronizable ? 1 : 0))
-            entries.set("tomb", NSNumber(value: item.isTombstone ? 1 : 0))
-            // Empty: a keychain has one user. A dictionary with it can be used as a query.
-            entries.set("musr", NSData())
-            if let control = Self.accessControls[item.protection] {
-                entries.set("accc", control)
-            }
-            if returns.contains(.data) {
-                entries.set("sha1", NSData(data: ItemDigest.sha1(of: item)))
+            switch found {
+            case .item(let item): addAttributes(of: item, to: &entries)
+            case .identity(let identity):
+                // What both halves have is the certificate's.
+                for (attribute, value) in identity.key.attributes
+                where !ItemClass.certificate.has(attribute) {
+                    entries.set(attribute.name, value.object)
+                }
+                addAttributes(of: identity.certificate, to: &entries)
+                if let data = identity.certificate.data {
+                    entries.set("certdata", NSData(data: data))
+                }
             }
         }
         if returns.contains(.ref) {
-            entries.set("class", NSString(string: item.itemClass.name))
+            entries.set("class", NSString(string: found.kind.name))
+            if let object = found.object { entries.set("v_Ref", object) }
         }
-        if returns.contains(.data), let data = item.data {
+        if returns.contains(.data), let data = found.data {
             entries.set("v_Data", NSData(data: data))
         }
         if returns.contains(.persistentRef) {
-            entries.set("v_PersistentRef", persistentReference(of: item))
+            entries.set("v_PersistentRef", persistentReference(of: found))
         }
         return entries.dictionary
     }
 
+    private func addAttributes(of item: Item, to entries: inout Entries) {
+        for (attribute, value) in item.attributes {
+            entries.set(attribute.name, value.object)
+        }
+        entries.set("agrp", NSString(string: item.accessGroup))
+        entries.set("pdmn", NSString(string: item.protection.code))
+        entries.set("sync", NSNumber(value: item.isSynchronizable ? 1 : 0))
+        entries.set("tomb", NSNumber(value: item.isTombstone ? 1 : 0))
+        // Empty: a keychain has one user. A dictionary with it can be used as a query.
+        entries.set("musr", NSData())
+        if let control = Self.accessControl(of: item) { entries.set("accc", control) }
+        if returns.contains(.data) {
+            entries.set("sha1", NSData(data: ItemDigest.sha1(of: item)))
+        }
+    }
+
+    private static func accessControl(of item: Item) -> SecAccessControl? {
+        guard !item.constraints.isEmpty else { return unconstrained[item.protection] }
+        let flags = SecAccessControlCreateFlags(
+            rawValue: CFOptionFlags(item.constraints.rawValue))
+        return try? SecAccessControl(protection: item.protection.code, flags: flags)
+    }
+
     /// For each protection class the access control without constraints.
-    private static let accessControls: [ProtectionClass: SecAccessControl] = Dictionary(
+    private static let unconstrained: [ProtectionClass: SecAccessControl] = Dictionary(
         uniqueKeysWithValues: ProtectionClass.allCases.compactMap { protection in
             (try? SecAccessControl(protection: protection.code, flags: []))
                 .map { (protection, $0) }

@@ -5,8 +5,33 @@
 internal import KeychainModel
 
 extension RequestDictionary {
-    /// The item that an add describes.
-    func newItem() throws(KeychainFailure) -> NewItem {
+    // MARK: - Adding
+
+    /// The item of a class that an add describes.
+    func newItem(of itemClass: ItemClass) throws(KeychainFailure) -> NewItem {
+        try checkAdd()
+        if itemClass == .key, data == nil, valueReference == nil,
+            attributes[.tokenID]?.isEqual(to: .string("com.apple.setoken")) == true
+        {
+            throw .notBuilt("keys in a Secure Enclave")
+        }
+        return try newItem(of: itemClass, attributes: attributes)
+    }
+
+    /// The certificate and the key of the identity that an add describes.
+    func newIdentity() throws(KeychainFailure) -> (certificate: NewItem, key: NewItem) {
+        try checkAdd()
+        // An identity is not stored, so there is nothing that could stand for one.
+        guard case .identity = valueReference else {
+            throw .param("An identity is added by reference, or as a certificate and a key.")
+        }
+        return (
+            try newItem(of: .certificate, attributes: attributes.ofClass(.certificate)),
+            try newItem(of: .key, attributes: attributes.ofClass(.key))
+        )
+    }
+
+    private func checkAdd() throws(KeychainFailure) {
         // Apple's source means to refuse these two and by mistake reports success.
         if hasMatchKey { throw .param("An item can't be added with a match key.") }
         if hasItemList { throw .param("An item can't be added with an item list.") }
@@ -15,37 +40,89 @@ extension RequestDictionary {
         if contradictsSynchronizable {
             throw .param("A synchronizable item has no constraints and no sharing group.")
         }
-        let protection = protection ?? .whenUnlocked
-        if synchronizable == .only(true) { try Self.checkSynchronizable(protection) }
-        let itemClass = try builtClass()
-        try checkConstraintsAreBuilt()
+    }
 
-        var attributes = attributes
+    private func newItem(
+        of itemClass: ItemClass, attributes given: Attributes
+    ) throws(KeychainFailure) -> NewItem {
+        // A certificate is no secret.
+        let protection = protection ?? (itemClass == .certificate ? .always : .whenUnlocked)
+        if synchronizable == .only(true) { try Self.checkSynchronizable(protection) }
+        var attributes = given
         // The keychain's own clock sets both.
         attributes[.creationDate] = nil
         attributes[.modificationDate] = nil
+        if let valueReference {
+            attributes.merge(valueReference.attributes(of: itemClass)) { given, _ in given }
+        }
         return NewItem(
             itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,
-            protection: protection,
+            protection: protection, constraints: constraints ?? [],
             // "Any" names no value here. It is dropped, because existing code shares one
             // dictionary between searching and adding.
             isSynchronizable: synchronizable == .only(true),
-            isTombstone: isTombstone ?? false, data: data)
+            isTombstone: isTombstone ?? false,
+            data: data ?? valueReference?.data(of: itemClass))
     }
 
-    /// The items that a search, an update or a delete is about.
-    func itemQuery(for call: ItemCall) throws(KeychainFailure) -> ItemQuery {
+    // MARK: - Naming
+
+    /// The items of a class that a search, an update or a delete is about.
+    func itemQuery(
+        of itemClass: ItemClass, for call: ItemCall
+    ) throws(KeychainFailure) -> ItemQuery {
+        try checkQuery(for: call)
+        if matchesOnlyCertificates, itemClass != .certificate {
+            throw .notBuilt("a search by policy or issuer for what is no certificate or identity")
+        }
+        if hostOrSubdomain != nil, itemClass != .internetPassword {
+            throw .notBuilt("a search by host for another class than internet passwords")
+        }
+        return ItemQuery(
+            itemClass: itemClass, attributes: identifyingAttributes, accessGroup: accessGroup,
+            protection: protection, isSynchronizable: synchronizableFilter,
+            isTombstone: isTombstone ?? false, reference: reference?.itemReference,
+            hostOrSubdomain: hostOrSubdomain)
+    }
+
+    /// The identities that a search, an update or a delete is about.
+    ///
+    /// An attribute that certificates and keys have is asked of the certificate.
+    func identityQuery(for call: ItemCall) throws(KeychainFailure) -> IdentityQuery {
+        try checkQuery(for: call)
+        if hostOrSubdomain != nil {
+            throw .notBuilt("a search by host for another class than internet passwords")
+        }
+        let attributes = identifyingAttributes
+        let certificate = ItemQuery(
+            itemClass: .certificate, attributes: attributes.ofClass(.certificate),
+            accessGroup: accessGroup, protection: protection,
+            isSynchronizable: synchronizableFilter, isTombstone: isTombstone ?? false,
+            reference: reference?.itemReference)
+        let key = ItemQuery(
+            itemClass: .key,
+            attributes: attributes.filter { !ItemClass.certificate.has($0.key) },
+            isSynchronizable: synchronizableFilter)
+        return IdentityQuery(certificate: certificate, key: key)
+    }
+
+    private func checkQuery(for call: ItemCall) throws(KeychainFailure) {
         try checkAuthentication(for: call)
         switch call {
         case .add, .copyMatching:
             if hasItemList { throw .param("A search takes no item list.") }
-            if case .item = reference, namesAttribute {
+            if reference?.itemReference != nil, namesAttribute {
                 throw .param("A search by persistent reference takes no attribute.")
             }
         case .update:
             if hasItemList { throw .param("An update takes no item list.") }
             if hasMatchKey { throw .param("An update takes no match key.") }
             if !returns.isEmpty { throw .param("An update returns nothing.") }
+            if case .identity = reference {
+                // As at Apple, where only the parts of an identity are updated by reference.
+                throw KeychainFailure(
+                    .internalError, "Identities are not updated by persistent reference.")
+            }
         case .delete:
             // All is what a delete does anyhow, and code for macOS has to say it. One is not.
             if hasMatchKeyBesideLimit || (limit ?? .all) != .all {
@@ -55,19 +132,15 @@ extension RequestDictionary {
         if synchronizable == .only(true), attributes[.sharingGroup] != nil {
             throw .param("A synchronizable item has no sharing group.")
         }
-        let itemClass = try builtClass()
-        if matchesCertificates {
-            throw .notBuilt("policies and issuers in a search for passwords")
-        }
-        if hostOrSubdomain != nil, itemClass != .internetPassword {
-            throw .notBuilt("a search by host for another class than internet passwords")
-        }
-        return ItemQuery(
-            itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,
-            protection: protection, isSynchronizable: synchronizableFilter,
-            isTombstone: isTombstone ?? false, reference: itemReference,
-            hostOrSubdomain: hostOrSubdomain)
     }
+
+    /// What is said by attributes and what an object says; what was said wins.
+    private var identifyingAttributes: Attributes {
+        guard let valueReference else { return attributes }
+        return attributes.merging(valueReference.identifyingAttributes) { given, _ in given }
+    }
+
+    // MARK: - Changing
 
     /// What an update of the items of `query` sets, for a dictionary read as changes.
     func changes(to query: ItemQuery) throws(KeychainFailure) -> ItemChanges {
@@ -80,13 +153,27 @@ extension RequestDictionary {
         if let protection, isSynchronizable ?? query.isSynchronizable ?? false {
             try Self.checkSynchronizable(protection)
         }
-        try checkConstraintsAreBuilt()
         var attributes = attributes
         attributes[.modificationDate] = nil
         return ItemChanges(
             attributes: attributes, accessGroup: accessGroup, protection: protection,
-            isSynchronizable: isSynchronizable, isTombstone: isTombstone, data: data)
+            constraints: constraints, isSynchronizable: isSynchronizable,
+            isTombstone: isTombstone, data: data)
     }
+
+    /// What an update sets in both halves of the identities of `query`.
+    func changes(to query: IdentityQuery) throws(KeychainFailure) -> IdentityChanges {
+        guard data == nil else {
+            throw .param("The data of an identity are those of two items. Update one of them.")
+        }
+        let both = try changes(to: query.certificate)
+        var changes = IdentityChanges(certificate: both, key: both)
+        changes.certificate.attributes = both.attributes.ofClass(.certificate)
+        changes.key.attributes = both.attributes.ofClass(.key)
+        return changes
+    }
+
+    // MARK: - Answers
 
     /// How many items a search gives and how much of each.
     var retrieval: Retrieval {
@@ -95,7 +182,20 @@ extension RequestDictionary {
             case .count(let count): count
             case .all: nil
             }
-        return Retrieval(limit: count, includesData: returns.contains(.data))
+        return Retrieval(limit: count, includesData: needsData)
+    }
+
+    /// Whether data have to be read: they are asked for, or an object is made of them, or a
+    /// certificate is looked into.
+    private var needsData: Bool {
+        guard let kind else { return returns.contains(.data) }
+        return returns.contains(.data) || (returns.contains(.ref) && kind.hasObject)
+            || filtersCertificates
+    }
+
+    /// Whether certificates are looked into.
+    var filtersCertificates: Bool {
+        (kind?.hasCertificate ?? false) && !certificateFilter.acceptsEverything
     }
 
     /// Whether a search answers with an array: whenever more than one item could come.
@@ -109,10 +209,6 @@ extension RequestDictionary {
     }
 
     // MARK: - Parts
-
-    private var itemReference: ItemReference? {
-        if case .item(_, let reference) = reference { reference } else { nil }
-    }
 
     /// A search is for local items unless it says otherwise or names one item.
     private var synchronizableFilter: Bool? {
@@ -140,19 +236,16 @@ extension RequestDictionary {
         }
     }
 
-    // MARK: - What is not built
-
-    private func builtClass() throws(KeychainFailure) -> ItemClass {
-        if hasValueRef { throw .notBuilt("kSecValueRef") }
-        switch itemClass {
-        case .known(let itemClass): return itemClass
-        case .toCome(let itemClass): throw .notBuilt("items of class \(itemClass.rawValue)")
-        case nil: throw .notBuilt("references to items on tokens")
-        }
+    /// The conditions of the access control, where there is one.
+    private var constraints: AccessConstraints? {
+        accessControl.map { AccessConstraints(rawValue: UInt64($0.flags.rawValue)) }
     }
+}
 
-    private func checkConstraintsAreBuilt() throws(KeychainFailure) {
-        if accessControl?.hasConstraints == true { throw .notBuilt("access constraints") }
+extension Attributes {
+    /// The attributes that items of a class have.
+    fileprivate func ofClass(_ itemClass: ItemClass) -> Attributes {
+        filter { itemClass.has($0.key) }
     }
 }
 

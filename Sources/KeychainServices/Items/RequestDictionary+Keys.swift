@@ -28,17 +28,32 @@ extension RequestDictionary {
         case "m_HostOrSubdomainOfHost":
             guard case .string(let host) = value else { return refuse("The host is not text.") }
             hostOrSubdomain = host
-        case "m_Policy", "m_Issuers":
-            matchesCertificates = true
+        case "m_Policy":
+            guard case .object(let object) = value, let policy = object as? SecPolicy
+            else { return refuse("The policy is not a SecPolicy.") }
+            certificateFilter.policy = policy
+            matchesOnlyCertificates = true
+        case "m_Issuers":
+            guard case .object(let object) = value, let names = object as? [Data]
+            else { return refuse("The issuers are not an array of data.") }
+            certificateFilter.issuers = names
+            matchesOnlyCertificates = true
         case "m_ValidOnDate":
             switch value {
-            case .date, .null: break
+            case .date(let date): certificateFilter.validOn = date
+            case .null: certificateFilter.validOn = Date()
             default: refuse("The date of validity is not a date.")
             }
         case "m_TrustedOnly":
-            guard case .boolean = value else { return refuse("“Trusted only” is no boolean.") }
+            guard case .boolean(let isWanted) = value else {
+                return refuse("“Trusted only” is no boolean.")
+            }
+            certificateFilter.trustedOnly = isWanted
         case "m_EmailAddressIfPresent":
-            guard case .string = value else { return refuse("The mail address is not text.") }
+            guard case .string(let address) = value else {
+                return refuse("The mail address is not text.")
+            }
+            certificateFilter.emailAddress = address
         default: break
         }
     }
@@ -108,7 +123,10 @@ extension RequestDictionary {
     mutating func readValueKey(_ key: String, _ value: DictionaryValue) {
         switch key {
         case "v_Data": readData(value)
-        case "v_Ref": hasValueRef = true
+        case "v_Ref":
+            guard case .object(let object) = value, let referred = ValueReference(object)
+            else { return refuse("The object in kSecValueRef stands for no item.") }
+            valueReference = referred
         case "v_PersistentRef":
             guard case .data(let bytes) = value,
                 let parsed = PersistentReference(encoded: bytes)

@@ -41,13 +41,8 @@ struct RequestDictionary {
         case any
     }
 
-    /// The class a dictionary names, by key or by persistent reference.
-    enum Class: Equatable {
-        case known(ItemClass)
-        case toCome(ClassToCome)
-    }
-
-    private(set) var itemClass: Class?
+    /// nil for a reference to something on a token.
+    private(set) var kind: ItemKind?
     private(set) var attributes: Attributes = [:]
     private(set) var accessGroup: String?
     private(set) var synchronizable: Synchronizable?
@@ -60,7 +55,7 @@ struct RequestDictionary {
 
     var data: Data?
     var reference: PersistentReference?
-    var hasValueRef = false
+    var valueReference: ValueReference?
 
     var returns: ReturnTypes = []
 
@@ -70,8 +65,10 @@ struct RequestDictionary {
     var hasMatchKey = false
     /// Whether there is a match key other than `kSecMatchLimit`.
     var hasMatchKeyBesideLimit = false
-    /// Whether a match key looks into certificates.
-    var matchesCertificates = false
+    /// What certificates have to be like.
+    var certificateFilter = CertificateFilter()
+    /// Whether a match key is for certificates and identities alone.
+    var matchesOnlyCertificates = false
 
     var hasItemList = false
     var hasCredentialReference = false
@@ -82,7 +79,7 @@ struct RequestDictionary {
     private var protectionCode: String?
     private var classCode: String?
     private var isClassRefused = false
-    /// Names of attributes that no password class has.
+    /// Names of attributes that no class has.
     private var foreignAttributes: [String] = []
     private var hasAttribute = false
     private var refusal: KeychainFailure?
@@ -103,7 +100,7 @@ struct RequestDictionary {
     /// Reads the changes of an update: attributes and data, nothing else.
     ///
     /// - Throws: `noSuchAttribute` for any other key that is text.
-    init(changes: CFDictionary, of itemClass: Class) throws(KeychainFailure) {
+    init(changes: CFDictionary, of kind: ItemKind) throws(KeychainFailure) {
         var other: String?
         changes.forEachEntry { key, value in
             let value = DictionaryValue(value)
@@ -117,7 +114,7 @@ struct RequestDictionary {
                 refuse("A key is not text.")
             }
         }
-        self.itemClass = itemClass
+        self.kind = kind
         if let refusal { throw refusal }
         if let other { throw Self.noSuchAttribute(other) }
         try checkAttributes()
@@ -178,38 +175,33 @@ struct RequestDictionary {
     private mutating func resolveClass() throws(KeychainFailure) {
         if isClassRefused { throw .param("The class is not text, or its key not known.") }
         if let classCode {
-            if let known = ItemClass(name: classCode) {
-                itemClass = .known(known)
-            } else if let toCome = ClassToCome(rawValue: classCode) {
-                itemClass = .toCome(toCome)
-            } else {
+            guard let named = ItemKind(name: classCode) else {
                 throw KeychainFailure(.noSuchClass, "There is no such class.")
             }
+            kind = named
         }
-        if let referred = reference?.itemClass {
-            guard itemClass == nil || itemClass == referred else {
+        if let referred = reference?.kind {
+            guard kind == nil || kind == referred else {
                 throw KeychainFailure(.noSuchClass, "The reference is to another class.")
             }
-            itemClass = referred
+            kind = referred
         }
-        guard itemClass != nil || hasValueRef || reference == .token else {
+        if let referred = valueReference?.kind {
+            guard kind == nil || kind == referred else {
+                throw refusal ?? .param("The object in kSecValueRef is of another class.")
+            }
+            kind = referred
+        }
+        guard kind != nil || reference == .token else {
             throw refusal ?? .param("The class is missing.")
         }
     }
 
     private func checkAttributes() throws(KeychainFailure) {
-        switch itemClass {
-        case .known(let itemClass):
-            if let foreign = foreignAttributes.first { throw Self.noSuchAttribute(foreign) }
-            for attribute in attributes.keys where !itemClass.has(attribute) {
-                throw Self.noSuchAttribute(attribute.name)
-            }
-        case .toCome(let itemClass):
-            let names = foreignAttributes + attributes.keys.map(\.name)
-            if let foreign = names.first(where: { !itemClass.has($0) }) {
-                throw Self.noSuchAttribute(foreign)
-            }
-        case nil: break
+        guard let kind else { return }
+        if let foreign = foreignAttributes.first { throw Self.noSuchAttribute(foreign) }
+        for attribute in attributes.keys where !kind.has(attribute) {
+            throw Self.noSuchAttribute(attribute.name)
         }
     }
 

@@ -20,7 +20,10 @@ internal import KeychainModel
 ///   - attributes: `kSecClass`, attributes of the class, `kSecValueData` with the secret (0 bytes
 ///     and up; an item may have none), and `kSecReturn…` keys. `kSecAttrAccessGroup` is the
 ///     caller's first group and `kSecAttrAccessible` is `kSecAttrAccessibleWhenUnlocked` where
-///     they are left out. Creation and modification date are set by the keychain.
+///     they are left out, of a certificate `kSecAttrAccessibleAlways`. Creation and modification
+///     date are set by the keychain. A ``SecKey``, ``SecCertificate`` or ``SecIdentity`` as
+///     `kSecValueRef` stands for class, data and the attributes that are not given. An identity is
+///     added as a certificate, which may be there already, and a key.
 ///   - result: Receives what the `kSecReturn…` keys ask for, in the shape that
 ///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing.
 ///     Untouched when the call fails. May be nil.
@@ -30,7 +33,7 @@ internal import KeychainModel
 ///   - `errSecAuthFailed`: the protection class needs a passcode and there is none;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
-///   - `errSecUnimplemented`: it asks for a class or an access constraint that is not built;
+///   - `errSecUnimplemented`: it asks for a key on a token, of which there is none;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
@@ -39,9 +42,7 @@ public func SecItemAdd(
 ) -> OSStatus {
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(attributes)
-        let newItem = try request.newItem()
-        let keychain = try KeychainContext.current()
-        let item = try keychain.service.add(newItem, as: keychain.caller)
+        let item = try request.add()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: true)
         // SAFETY: the caller's pointer is valid for the call, as its type promises.
@@ -56,12 +57,17 @@ public func SecItemAdd(
 ///
 /// - Parameters:
 ///   - query: `kSecClass` with attributes that all have to be equal (text and data of the same
-///     bytes are; case counts), or `kSecValuePersistentRef` without attributes. Without
+///     bytes are; case counts), or `kSecValuePersistentRef` without attributes, or a key,
+///     certificate or identity as `kSecValueRef`, which stands for its primary key. Without
 ///     `kSecAttrSynchronizable` only local items are found, without `kSecAttrAccessGroup` those
-///     of all groups of the caller. `kSecMatchLimit` is one unless given.
+///     of all groups of the caller. `kSecMatchLimit` is one unless given. Certificates and
+///     identities can be chosen by `kSecMatchIssuers`, `kSecMatchPolicy`, `kSecMatchValidOnDate`,
+///     `kSecMatchEmailAddressIfPresent` and `kSecMatchTrustedOnly`, internet passwords by
+///     `kSecMatchHostOrSubdomainOfHost`; other `kSecMatch…` keys are ignored, as on iOS.
 ///   - result: Receives, for each item, data for `kSecReturnData` or `kSecReturnPersistentRef`
-///     alone and a dictionary for `kSecReturnAttributes` or any two of the keys; nil where nothing
-///     is asked for or the item has no data. An array of these if the limit is not one. Untouched
+///     alone, the key, certificate or identity for `kSecReturnRef` alone, and a dictionary for
+///     `kSecReturnAttributes` or any two of the keys; nil where nothing is asked for, the item has
+///     no data, or nothing stands for it. An array of these if the limit is not one. Untouched
 ///     when the call fails. May be nil.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches; there is never an empty array for that;
@@ -70,7 +76,7 @@ public func SecItemAdd(
 ///   - `errSecDecode`: the items that could match are damaged, and no other matches;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
-///   - `errSecUnimplemented`: it asks for a class or a match key that is not built;
+///   - `errSecUnimplemented`: a policy, issuers or a host in a search for another class;
 ///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
@@ -79,10 +85,7 @@ public func SecItemCopyMatching(
 ) -> OSStatus {
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(query)
-        var itemQuery = try request.itemQuery(for: .copyMatching)
-        let keychain = try KeychainContext.current()
-        try keychain.resolve(request, in: &itemQuery)
-        let items = try keychain.service.find(itemQuery, request.retrieval, as: keychain.caller)
+        let items = try request.find()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: false)
         let object: NSObject? =
@@ -115,7 +118,6 @@ public func SecItemCopyMatching(
 ///   - `errSecDecode`: a matching item is damaged;
 ///   - `errSecMissingEntitlement`: the old or the new access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchClass`: one of the dictionaries is wrong;
-///   - `errSecUnimplemented`: it asks for a class or an access constraint that is not built;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
@@ -124,20 +126,15 @@ public func SecItemUpdate(
 ) -> OSStatus {
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(query)
-        var itemQuery = try request.itemQuery(for: .update)
-        let changes = try RequestDictionary(
-            changes: attributesToUpdate, of: .known(itemQuery.itemClass)
-        ).changes(to: itemQuery)
-        let keychain = try KeychainContext.current()
-        try keychain.resolve(request, in: &itemQuery)
-        try keychain.service.update(itemQuery, changes, as: keychain.caller)
+        try request.update(attributesToUpdate)
     }
 }
 
 /// Deletes all items that match.
 ///
 /// All of them are gone for good when this returns `errSecSuccess`; otherwise all are there. A
-/// locked item can be deleted. A dictionary with the class alone empties the class for the
+/// locked item can be deleted. An identity goes with its key, unless the key has another
+/// certificate. A dictionary with the class alone empties the class for the
 /// caller's groups, but for synchronizable items.
 ///
 /// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key other
@@ -148,18 +145,13 @@ public func SecItemUpdate(
 ///   - `errSecInteractionNotAllowed`: whether a locked item matches can't be told;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
-///   - `errSecUnimplemented`: it asks for a class that is not built;
 ///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(query)
-        var itemQuery = try request.itemQuery(for: .delete)
-        let keychain = try KeychainContext.current()
-        try keychain.resolve(request, in: &itemQuery)
-        try keychain.service.delete(
-            itemQuery, tombstones: request.tombstones, as: keychain.caller)
+        try request.delete()
     }
 }
 
@@ -171,30 +163,6 @@ private func status(_ call: () throws(KeychainFailure) -> Void) -> OSStatus {
     } catch {
         KeychainContext.recorder?.record(error)
         return error.status.rawValue
-    }
-}
-
-extension KeychainConnection {
-    /// Brings into a query what the model's queries have no word for.
-    ///
-    /// A digest is over the whole primary key, so it belongs to one item at most, and the query is
-    /// narrowed to that item's reference. What else the query says still has to hold.
-    ///
-    /// - Throws: `itemNotFound` when nothing can match.
-    fileprivate func resolve(
-        _ request: RequestDictionary, in query: inout ItemQuery
-    ) throws(KeychainFailure) {
-        if request.matchesNothing {
-            // Asks all the same, because access is checked first.
-            _ = try service.find(query, Retrieval(limit: 0), as: caller)
-            throw .itemNotFound
-        }
-        guard let digest = request.digest else { return }
-        let candidates = try service.find(query, Retrieval(limit: nil), as: caller)
-        guard let match = candidates.first(where: { ItemDigest.sha1(of: $0) == digest }) else {
-            throw .itemNotFound
-        }
-        query.reference = match.reference
     }
 }
 

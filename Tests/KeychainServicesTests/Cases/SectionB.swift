@@ -4,7 +4,46 @@ import Foundation
 import KeychainServices
 import Testing
 
+/// A certificate to add by reference.
+private func certificate(_ more: Entries = [:]) throws -> Entries {
+    let entries: Entries = ["ref": try CertificateFixtures.shared().root.certificate]
+    return entries.merging(more) { $1 }
+}
+
 let sectionB: [Row] = [
+    Row(22, "a certificate's persistent reference leads to its bytes") { k in
+        let reference = try k.add(try certificate(["R.pref": true])).givesData()
+        #expect(reference.prefix(4) == bytes("cert"))
+        try k.copy(["pref": reference, "R.data": true])
+            .givesData(try CertificateFixtures.shared().root.der)
+    },
+    Row(23, "a certificate is given back as an object") { k in
+        let added = k.add(try certificate(["R.ref": true])).gives(0)
+        let root = try CertificateFixtures.shared().root.certificate
+        #expect(added.result as? SecCertificate == root)
+    },
+    Row(25, "a certificate's attributes are numbers where they are numbers") { k in
+        let attributes = try k.add(try certificate(["R.attrs": true])).givesDictionary()
+        #expect(attributes["ctyp"] as? NSNumber == 3)
+        #expect(attributes["cenc"] as? NSNumber == 3)
+        for absent in ["v_Data", "v_Ref", "v_PersistentRef"] { #expect(attributes[absent] == nil) }
+    },
+    Row(26, "all that is asked for comes in one dictionary") { k in
+        let every: Entries = ["R.attrs": true, "R.data": true, "R.ref": true, "R.pref": true]
+        let whole = try k.add(try certificate(every)).givesDictionary()
+        let root = try CertificateFixtures.shared().root
+        #expect(whole["v_Data"] as? Data == root.der)
+        #expect(whole["v_Ref"] as? SecCertificate == root.certificate)
+        #expect((whole["v_PersistentRef"] as? Data)?.count == 20)
+        #expect(whole["class"] as? String == "cert")
+        #expect(whole["labl"] as? String == "Fixture Root")
+    },
+    Row(28, "a certificate is there once") { k in
+        k.add(try certificate()).gives(0)
+        for key in ["R.attrs", "R.data", "R.ref", "R.pref"] {
+            k.add(try certificate([key: true])).gives(-25299)
+        }
+    },
     Row(29, "an add gives a persistent reference of 20 bytes") { k in
         let reference = try k.add(GP("a", "s", ["data": bytes("x"), "R.pref": true])).givesData()
         #expect(reference.count == 20)
@@ -25,7 +64,7 @@ let sectionB: [Row] = [
     @Test(arguments: Backend.allCases, sectionB)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `3 rows ran`() { #expect(sectionB.count == 3) }
+    @Test func `8 rows ran`() { #expect(sectionB.count == 8) }
 
     @Test(arguments: Backend.allCases)
     func `an add without a return key gives nil`(on backend: Backend) throws {

@@ -9,6 +9,26 @@ private func withItem(_ k: Client) {
 }
 
 let sectionC: [Row] = [
+    Row(46, "a key is given as an object") { k in
+        let key = try CertificateFixtures.shared().root.key
+        k.add(["ref": key]).gives(0)
+        #expect(k.copy(keys(["R.ref": true])).gives(0).result as? SecKey == key)
+    },
+    Row(47, "a certificate is given as an object") { k in
+        let certificate = try CertificateFixtures.shared().root.certificate
+        k.add(["ref": certificate]).gives(0)
+        let found = k.copy(cert(["R.ref": true])).gives(0).result
+        #expect(found as? SecCertificate == certificate)
+    },
+    Row(52, "a key is given with its data, its class and its attributes") { k in
+        let key = try CertificateFixtures.shared().root.key
+        k.add(["ref": key]).gives(0)
+        let whole = try k.copy(keys(["R.ref": true, "R.data": true])).givesDictionary()
+        #expect(whole["v_Ref"] as? SecKey == key)
+        #expect((whole["v_Data"] as? Data)?.count == 97)
+        #expect(whole["class"] as? String == "keys")
+        #expect(whole["kcls"] as? NSNumber == 1)
+    },
     Row(35, "a search that asks for nothing gives nil") { k in
         withItem(k)
         k.copy(GP("a", "s")).givesNil()
@@ -89,7 +109,7 @@ let sectionC: [Row] = [
     @Test(arguments: Backend.allCases, sectionC)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `12 rows ran`() { #expect(sectionC.count == 12) }
+    @Test func `15 rows ran`() { #expect(sectionC.count == 15) }
 
     @Test(arguments: Backend.allCases)
     func `a search for a reference object of a password`(on backend: Backend) throws {

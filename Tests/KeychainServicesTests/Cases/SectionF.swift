@@ -5,6 +5,15 @@ import KeychainServices
 import Testing
 
 let sectionF: [Row] = [
+    Row(118, "a date attribute takes dates only") { k in
+        k.add(keys(["sdat": "2020"])).gives(-50)
+        k.add(keys(["sdat": Date(timeIntervalSince1970: 0)])).gives(0)
+    },
+    Row(119, "a key class is given as text and comes back as a number") { k in
+        k.add(keys(["kcls": "1"])).gives(0)
+        let attributes = try k.copy(keys(["kcls": "1", "R.attrs": true])).givesDictionary()
+        #expect(attributes["kcls"] as? NSNumber == 1)
+    },
     Row(106, "text finds data of the same bytes") { k in
         k.add(genp(["acct": "x"])).gives(0)
         let found = try k.copy(genp(["acct": bytes("x"), "R.attrs": true])).givesDictionary()
@@ -86,7 +95,7 @@ let sectionF: [Row] = [
     @Test(arguments: Backend.allCases, sectionF)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `14 rows ran`() { #expect(sectionF.count == 14) }
+    @Test func `16 rows ran`() { #expect(sectionF.count == 16) }
 
     @Test(arguments: Backend.allCases)
     func `a value comes back in the type it was given`(on backend: Backend) throws {

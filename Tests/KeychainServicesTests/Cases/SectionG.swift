@@ -29,7 +29,38 @@ private func differing(
     }
 }
 
+private var certificateBase: Entries {
+    cert(["issr": bytes("i"), "slnr": bytes("1"), "ctyp": 3, "labl": "l", "data": bytes("x")])
+}
+
+private var keyBase: Entries {
+    keys([
+        "kcls": "1", "klbl": bytes("l"), "atag": bytes("t"), "type": "73", "bsiz": 256,
+        "labl": "l", "data": bytes("x"),
+    ])
+}
+
 let sectionG: [Row] = [
+    differing(
+        146, certificateBase,
+        in: [("issr", bytes("j")), ("slnr", bytes("2")), ("ctyp", 1)], 0),
+    differing(148, keyBase, in: [("kcls", "0")], 0),
+    differing(149, keyBase, in: [("klbl", bytes("other"))], 0),
+    differing(151, keyBase, in: [("type", "42")], 0),
+    differing(152, keyBase, in: [("bsiz", 384)], 0),
+    differing(154, keyBase, in: [("crtr", 7)], 0),
+    differing(155, keyBase, in: [("sdat", Date(timeIntervalSinceReferenceDate: 1))], 0),
+    differing(
+        157, keyBase, in: [("labl", "other"), ("encr", 1), ("decr", 0), ("sign", 0)], -25299),
+    Row(158, "a private key and its public key are two items") { k in
+        let key = try CertificateFixtures.shared().root.key
+        let publicKey = try #require(SecKeyCopyPublicKey(key))
+        k.add(["ref": key]).gives(0)
+        k.add(["ref": publicKey]).gives(0)
+        let both = try k.copy(keys(["R.attrs": true, "limit": all])).givesArray(2)
+        let labels = try both.map { try #require(($0 as? Entries)?["klbl"] as? Data) }
+        #expect(Set(labels).count == 1)
+    },
     differing(130, base, in: [("svc", "t")], 0),
     differing(131, base, in: [("agrp", "G2")], 0),
     differing(133, base, in: [("gena", "other")], -25299),
@@ -48,7 +79,7 @@ let sectionG: [Row] = [
     @Test(arguments: Backend.allCases, sectionG)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `11 rows ran`() { #expect(sectionG.count == 11) }
+    @Test func `20 rows ran`() { #expect(sectionG.count == 20) }
 
     @Test(arguments: Backend.allCases)
     func `account, port, path and synchronizable make an item different`(

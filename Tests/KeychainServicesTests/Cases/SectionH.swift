@@ -13,6 +13,29 @@ private func withThree(_ k: Client) {
 }
 
 let sectionH: [Row] = [
+    Row(194, "both halves of an identity move to another group") { k in
+        let identity = try CertificateFixtures.shared().root.identity
+        k.add(["ref": identity, "labl": "L"]).gives(0)
+        k.update(idnt(["agrp": "G1", "labl": "L"]), ["agrp": "G2"]).gives(0)
+        k.copy(idnt(["agrp": "G1"])).gives(-25300)
+        k.copy(idnt(["agrp": "G2", "labl": "L"])).gives(0)
+        k.copy(keys(["agrp": "G2", "labl": "L"])).gives(0)
+        k.copy(cert(["agrp": "G2", "labl": "L"])).gives(0)
+    },
+    Row(196, "an identity's label is its certificate's, not its key's") { k in
+        let fixture = try CertificateFixtures.shared().root
+        k.add(["ref": try fixture.identity, "labl": "zomg"]).gives(0)
+        k.update(["ref": fixture.key], ["labl": "zzzomg"]).gives(0)
+        k.copy(idnt(["labl": "zomg"])).gives(0)
+    },
+    Row(197, "a new label of the certificate is the identity's") { k in
+        let fixture = try CertificateFixtures.shared().root
+        k.add(["ref": try fixture.identity, "labl": "zomg"]).gives(0)
+        k.update(["ref": fixture.key], ["labl": "zzzomg"]).gives(0)
+        k.update(["ref": fixture.certificate], ["labl": "zzzomg"]).gives(0)
+        k.copy(idnt(["labl": "zomg"])).gives(-25300)
+        k.copy(idnt(["labl": "zzzomg"])).gives(0)
+    },
     Row(159, "the account changes") { k in
         withItem(k)
         k.update(GP("a", "s"), ["acct": "b"]).gives(0)
@@ -162,7 +185,7 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
     @Test(arguments: Backend.allCases, sectionH)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `23 rows ran`() { #expect(sectionH.count == 23) }
+    @Test func `26 rows ran`() { #expect(sectionH.count == 26) }
 
     @Test(arguments: Backend.allCases)
     func `an update of several items is all or nothing`(on backend: Backend) throws {

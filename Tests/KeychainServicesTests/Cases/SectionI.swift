@@ -4,7 +4,40 @@ import Foundation
 import KeychainServices
 import Testing
 
+/// SHA-1 of the public key of a fixture, as its item says it.
+private func publicKeyHash(_ fixture: FixtureIdentity) -> Data {
+    let attributes = SecKeyCopyAttributes(fixture.key) as? Entries
+    return attributes?["klbl"] as? Data ?? Data()
+}
+
 let sectionI: [Row] = [
+    Row(212, "a deleted identity leaves its key to another certificate of it") { k in
+        let fixture = try CertificateFixtures.shared().root
+        k.add(["ref": try fixture.identity]).gives(0)
+        k.delete(idnt()).gives(0)
+        k.copy(cert()).gives(-25300)
+        k.copy(keys()).gives(-25300)
+
+        k.add(["ref": try fixture.identity]).gives(0)
+        k.add(cert(["slnr": bytes("other"), "pkhh": publicKeyHash(fixture)])).gives(0)
+        k.delete(idnt(["labl": "Fixture Root"])).gives(0)
+        k.copy(keys()).gives(0)
+        k.copy(idnt()).gives(0)
+    },
+    Row(214, "an identity is deleted by its persistent reference") { k in
+        let identity = try CertificateFixtures.shared().root.identity
+        let reference = try k.add(["ref": identity, "R.pref": true]).givesData()
+        k.delete(["pref": reference]).gives(0)
+        k.copy(idnt()).gives(-25300)
+        k.copy(keys()).gives(-25300)
+    },
+    Row(215, "without its certificate an identity is a key") { k in
+        let fixture = try CertificateFixtures.shared().root
+        k.add(["ref": try fixture.identity]).gives(0)
+        k.delete(["ref": fixture.certificate]).gives(0)
+        k.copy(idnt()).gives(-25300)
+        k.copy(keys()).gives(0)
+    },
     Row(200, "all matches are deleted") { k in
         for index in 1...3 { k.add(GP("a\(index)", "s")).gives(0) }
         k.add(GP("a1", "t")).gives(0)
@@ -68,7 +101,7 @@ let sectionI: [Row] = [
     @Test(arguments: Backend.allCases, sectionI)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `9 rows ran`() { #expect(sectionI.count == 9) }
+    @Test func `12 rows ran`() { #expect(sectionI.count == 12) }
 
     @Test(arguments: Backend.allCases)
     func `an empty query deletes nothing`(on backend: Backend) throws {

@@ -10,6 +10,19 @@ private func added(_ k: Client, _ entries: Entries) throws -> Data {
 }
 
 let sectionJ: [Row] = [
+    Row(236, "an identity's reference leads to the identity") { k in
+        let identity = try CertificateFixtures.shared().root.identity
+        let reference = try added(k, ["ref": identity])
+        #expect(reference.prefix(4) == bytes("idnt"))
+        let found = k.copy(["pref": reference, "R.ref": true]).gives(0).result
+        #expect(found as? SecIdentity == identity)
+    },
+    Row(238, "an identity has one reference") { k in
+        let identity = try CertificateFixtures.shared().root.identity
+        let reference = try added(k, ["ref": identity, "labl": "L"])
+        try k.copy(["ref": identity, "R.pref": true]).givesData(reference)
+        try k.copy(idnt(["labl": "L", "R.pref": true])).givesData(reference)
+    },
     Row(220, "a reference finds what the attributes find") { k in
         let entries = inet(["srvr": "h", "acct": "a", "data": bytes("x")])
         let reference = try added(k, entries)
@@ -93,7 +106,7 @@ let sectionJ: [Row] = [
     @Test(arguments: Backend.allCases, sectionJ)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `12 rows ran`() { #expect(sectionJ.count == 12) }
+    @Test func `14 rows ran`() { #expect(sectionJ.count == 14) }
 
     @Test(arguments: Backend.allCases)
     func `the older form of 12 bytes names nothing`(on backend: Backend) throws {

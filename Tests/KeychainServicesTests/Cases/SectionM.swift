@@ -20,6 +20,11 @@ private func keeps(_ number: Int, _ protection: String) -> Row {
 }
 
 let sectionM: [Row] = [
+    Row(284, "a certificate can always be read") { k in
+        k.add(cert(["issr": bytes("i"), "data": bytes("x")])).gives(0)
+        let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
+        #expect(attributes["pdmn"] as? String == "dk")
+    },
     Row(283, "the class is ak unless given") { k in
         k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
         let found = try k.copy(GP("a", "s", ["R.attrs": true])).givesDictionary()
@@ -106,5 +111,5 @@ let sectionM: [Row] = [
     @Test(arguments: Backend.allCases, sectionM)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `16 rows ran`() { #expect(sectionM.count == 16) }
+    @Test func `17 rows ran`() { #expect(sectionM.count == 17) }
 }

@@ -1,0 +1,144 @@
+// RequestDictionary+Execution: the four calls on items of a class and on identities.
+//   (1) What a dictionary gets wrong is told before the keychain is opened.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import KeychainEngine
+internal import KeychainModel
+
+extension RequestDictionary {
+    func add() throws(KeychainFailure) -> FoundItem {
+        switch try subject() {
+        case .stored(let itemClass):
+            let item = try newItem(of: itemClass)
+            let keychain = try KeychainContext.current()
+            return .item(try keychain.service.add(item, as: keychain.caller))
+        case .identity:
+            let (certificate, key) = try newIdentity()
+            let keychain = try KeychainContext.current()
+            return .identity(
+                try keychain.service.add(
+                    certificate: certificate, key: key, as: keychain.caller))
+        }
+    }
+
+    func find() throws(KeychainFailure) -> [FoundItem] {
+        var retrieval = retrieval
+        let filters = filtersCertificates
+        // A filter looks into what was found, so the limit counts what it leaves.
+        if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
+        switch try subject() {
+        case .stored(let itemClass):
+            var query = try itemQuery(of: itemClass, for: .copyMatching)
+            let keychain = try KeychainContext.current()
+            try keychain.resolve(self, in: &query)
+            let found = try keychain.service.find(query, retrieval, as: keychain.caller)
+                .map { FoundItem.item($0) }
+            return filters ? try keychain.filtered(found, self) : found
+        case .identity:
+            var query = try identityQuery(for: .copyMatching)
+            let keychain = try KeychainContext.current()
+            try keychain.resolve(self, in: &query.certificate)
+            let found = try keychain.service
+                .findIdentities(query, retrieval, as: keychain.caller)
+                .map { FoundItem.identity($0) }
+            return filters ? try keychain.filtered(found, self) : found
+        }
+    }
+
+    func update(_ attributes: CFDictionary) throws(KeychainFailure) {
+        let kind = try subject()
+        switch kind {
+        case .stored(let itemClass):
+            var query = try itemQuery(of: itemClass, for: .update)
+            let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
+            let keychain = try KeychainContext.current()
+            try keychain.resolve(self, in: &query)
+            try keychain.service.update(query, changes, as: keychain.caller)
+        case .identity:
+            var query = try identityQuery(for: .update)
+            let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
+            let keychain = try KeychainContext.current()
+            try keychain.resolve(self, in: &query.certificate)
+            try keychain.service.updateIdentities(query, changes, as: keychain.caller)
+        }
+    }
+
+    func delete() throws(KeychainFailure) {
+        switch try subject() {
+        case .stored(let itemClass):
+            var query = try itemQuery(of: itemClass, for: .delete)
+            let keychain = try KeychainContext.current()
+            try keychain.resolve(self, in: &query)
+            try keychain.service.delete(query, tombstones: tombstones, as: keychain.caller)
+        case .identity:
+            var query = try identityQuery(for: .delete)
+            let keychain = try KeychainContext.current()
+            try keychain.resolve(self, in: &query.certificate)
+            try keychain.service.deleteIdentities(
+                query, tombstones: tombstones, as: keychain.caller)
+        }
+    }
+
+    /// What the request is about, if that can be in a keychain.
+    private func subject() throws(KeychainFailure) -> ItemKind {
+        guard let kind else {
+            throw .notBuilt("references to items on tokens")
+        }
+        return kind
+    }
+}
+
+extension KeychainConnection {
+    /// Brings into a query what the model's queries have no word for.
+    ///
+    /// A digest is over the whole primary key, so it belongs to one item at most, and the query is
+    /// narrowed to that item's reference. What else the query says still has to hold.
+    ///
+    /// - Throws: `itemNotFound` when nothing can match.
+    fileprivate func resolve(
+        _ request: RequestDictionary, in query: inout ItemQuery
+    ) throws(KeychainFailure) {
+        if request.matchesNothing {
+            // Asks all the same, because access is checked first.
+            _ = try service.find(query, Retrieval(limit: 0), as: caller)
+            throw .itemNotFound
+        }
+        guard let digest = request.digest else { return }
+        let candidates = try service.find(query, Retrieval(limit: nil), as: caller)
+        guard let match = candidates.first(where: { ItemDigest.sha1(of: $0) == digest }) else {
+            throw .itemNotFound
+        }
+        query.reference = match.reference
+    }
+
+    /// What the request's filter lets through, up to its limit.
+    fileprivate func filtered(
+        _ found: [FoundItem], _ request: RequestDictionary
+    ) throws(KeychainFailure) -> [FoundItem] {
+        let limit = request.retrieval.limit ?? .max
+        var accepted: [FoundItem] = []
+        for item in found where accepted.count < limit {
+            guard let certificate = item.certificate,
+                request.certificateFilter.accepts(certificate, issuersOf: issuers(of:))
+            else { continue }
+            accepted.append(item)
+        }
+        guard !accepted.isEmpty else { throw .itemNotFound }
+        return accepted
+    }
+
+    /// The certificates of the keychain whose subject issued a certificate. One that can't be read
+    /// issued nothing: the filter then has a shorter chain to go by.
+    private func issuers(of certificate: SecCertificate) -> [SecCertificate] {
+        guard let issuer = certificate.itemAttributes[.issuer] else { return [] }
+        let query = ItemQuery(
+            itemClass: .certificate, attributes: [.subject: issuer], isSynchronizable: nil)
+        let found = try? service.find(
+            query, Retrieval(limit: nil, includesData: true), as: caller)
+        return (found ?? []).compactMap { $0.data.flatMap { SecCertificate(der: $0) } }
+    }
+}
+
+#endif

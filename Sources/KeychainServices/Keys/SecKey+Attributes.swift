@@ -1,0 +1,111 @@
+// SecKey+Attributes: what a key says about itself, as attributes of an item and as a dictionary;
+// and the way back from an item.
+
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+#if !canImport(Darwin)
+
+public import Foundation
+package import KeychainCrypto
+package import KeychainModel
+
+extension SecKey {
+    /// The attributes of an item with this key: what its numbers say, with what was given for it.
+    package var itemAttributes: Attributes {
+        numberAttributes.merging(givenAttributes) { _, given in given }
+    }
+
+    /// What follows from class and numbers.
+    private var numberAttributes: Attributes {
+        func flag(_ value: Bool) -> AttributeValue { .number(value ? 1 : 0) }
+        let isRSA = shape.kind == .rsa
+        let agrees = shape.kind == .elliptic || shape.kind == .x25519
+        let size = AttributeValue.number(Int64(shape.sizeInBits))
+        return [
+            .keyClass: .number(isPrivate ? 1 : 0),
+            .type: .number(shape.kind.keyType),
+            .keySizeInBits: size,
+            .effectiveKeySize: size,
+            .applicationLabel: .data(publicKeyHash),
+            .isPermanent: flag(true),
+            // Apple says true of public keys too. An identity is made of the private key with a
+            // certificate's hash, and would be made of the public one then.
+            .isPrivate: flag(isPrivate),
+            .isModifiable: flag(true),
+            .isSensitive: flag(false),
+            .wasAlwaysSensitive: flag(false),
+            .isExtractable: flag(true),
+            .wasNeverExtractable: flag(false),
+            .canEncrypt: flag(!isPrivate),
+            .canDecrypt: flag(isPrivate || isRSA),
+            .canDerive: flag(agrees),
+            .canSign: flag(isPrivate),
+            .canVerify: flag(!isPrivate),
+            .canSignRecover: flag(false),
+            .canVerifyRecover: flag(false),
+            .canWrap: flag(!isPrivate),
+            .canUnwrap: flag(isPrivate),
+        ]
+    }
+
+    /// The key in an item of the class for keys, with its data.
+    ///
+    /// - Throws: `param` where the data are no key of the item's type and class; `unimplemented`
+    ///   for symmetric keys and algorithms that are not built.
+    package convenience init(_ item: Item) throws(KeychainFailure) {
+        guard let data = item.data else { throw .param("The item has no key data.") }
+        let parsed = try KeyType(item.attributes[.type])
+        let keyClass = try KeyClass(item.attributes[.keyClass])
+        let material = try Material(data, type: parsed, class: keyClass)
+        self.init(material, attributes: item.attributes)
+    }
+}
+
+extension KeyKind {
+    /// The number of the key type: the value of a `kSecAttrKeyType…` constant.
+    package var keyType: Int64 {
+        switch self {
+        case .rsa: 42
+        case .elliptic: 73
+        case .ed25519: 105
+        case .x25519: 106
+        }
+    }
+}
+
+/// Returns what a key says about itself.
+///
+/// - Parameter key: The key.
+/// - Returns: A dictionary of `kSecAttr…` keys. Class and type are the strings of the
+///   `kSecAttrKeyClass…` and `kSecAttrKeyType…` constants, sizes are numbers, uses are booleans, and
+///   `kSecAttrApplicationLabel` is the SHA-1 of the public key unless the caller chose another. A
+///   key that was created with attributes, or found in the keychain, has those too. Never nil.
+///
+/// It corresponds to the function of the same name. Apple's dictionary also holds the key's bytes:
+/// for those of a private key call ``SecKeyCopyExternalRepresentation(_:_:)``.
+public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
+    var entries: [String: Any] = [kSecClass as String: kSecClassKey]
+    for (attribute, value) in key.itemAttributes {
+        switch (attribute, value) {
+        case (.keyClass, .number(let number)), (.type, .number(let number)):
+            entries[attribute.name] = String(number)
+        case (_, .number(let number)) where Attribute.keyFlags.contains(attribute):
+            entries[attribute.name] = number != 0
+        default:
+            entries[attribute.name] = value.object
+        }
+    }
+    if !key.isPrivate { entries[kSecValueData as String] = key.externalData }
+    return entries as NSDictionary
+}
+
+extension Attribute {
+    /// The attributes of keys that are true or false.
+    static let keyFlags: Set<Attribute> = [
+        .isPermanent, .isPrivate, .isModifiable, .isSensitive, .wasAlwaysSensitive,
+        .isExtractable, .wasNeverExtractable, .canEncrypt, .canDecrypt, .canDerive, .canSign,
+        .canVerify, .canSignRecover, .canVerifyRecover, .canWrap, .canUnwrap,
+    ]
+}
+
+#endif

@@ -1,0 +1,232 @@
+// SecKeyCreation: new keys, and keys from bytes.
+//   (1) A key that is to be permanent is stored before it is handed out.
+//   (2) When storing fails, no key is handed out and nothing is left in the keychain.
+
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+#if !canImport(Darwin)
+
+public import Foundation
+internal import KeychainCrypto
+internal import KeychainModel
+
+/// Makes a new key pair.
+///
+/// The private key is stored in the keychain if `kSecAttrIsPermanent` is true, the public one only if
+/// the dictionary `kSecPublicKeyAttrs` says so itself. They are durable when this returns; when it
+/// returns nil, the keychain is as it was.
+///
+/// - Parameters:
+///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256, 384 or 521 for elliptic
+///     curves (256 where it is missing), 1024 to 8192 in whole bytes for RSA (2048). Attributes
+///     of the two keys, `kSecAttrAccessible` and other keys of ``SecItemAdd(_:_:)`` stand beside, or
+///     in the dictionaries `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs`, which win.
+///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
+///     otherwise. Codes are
+///   - `errSecParam`: the type is missing or unknown, or there is no such size;
+///   - `errSecUnimplemented`: the type is not built, or the key is to live in hardware, with
+///     `kSecAttrTokenID`: make one without, which is a key in software;
+///   - any of ``SecItemAdd(_:_:)``, where a key could not be stored.
+/// - Returns: The private key. ``SecKeyCopyPublicKey(_:)`` gives the other.
+///
+/// It corresponds to the function of the same name.
+public func SecKeyCreateRandomKey(
+    _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    unsafe result(error) { () throws(KeychainFailure) in
+        let parameters = KeyParameters(parameters)
+        let isPublicPermanent = parameters.own(kSecPublicKeyAttrs).flag(kSecAttrIsPermanent)
+        return try NewKeyPair(parameters, storesPublicKey: isPublicPermanent ?? false).stored()
+            .privateKey
+    }
+}
+
+/// Makes a new key pair and gives both keys.
+///
+/// As ``SecKeyCreateRandomKey(_:_:)``, except that `kSecAttrIsPermanent` beside the dictionaries of the
+/// two keys counts for both.
+///
+/// - Parameters:
+///   - parameters: As there.
+///   - publicKey: Receives the public key. May be nil. Untouched when the call fails.
+///   - privateKey: Receives the private key. May be nil. Untouched when the call fails.
+/// - Returns: `errSecSuccess`, or the code of the error there.
+///
+/// It corresponds to the function of the same name.
+@available(*, deprecated, message: "use SecKeyCreateRandomKey")
+public func SecKeyGeneratePair(
+    _ parameters: CFDictionary, _ publicKey: UnsafeMutablePointer<SecKey?>?,
+    _ privateKey: UnsafeMutablePointer<SecKey?>?
+) -> OSStatus {
+    do throws(KeychainFailure) {
+        let parameters = KeyParameters(parameters)
+        let isPermanent = parameters.merged(with: kSecPublicKeyAttrs).flag(kSecAttrIsPermanent)
+        let pair = try NewKeyPair(parameters, storesPublicKey: isPermanent ?? false).stored()
+        // SAFETY: the caller's pointers are valid for the call, as their types promise.
+        unsafe publicKey?.pointee = pair.publicKey
+        unsafe privateKey?.pointee = pair.privateKey
+        return errSecSuccess
+    } catch {
+        return error.status.rawValue
+    }
+}
+
+/// Makes a key from its external representation.
+///
+/// - Parameters:
+///   - keyData: PKCS #1 for RSA keys of 1024 bits and up; 04 ‖ X ‖ Y for public and
+///     04 ‖ X ‖ Y ‖ K for private keys on P-256, P-384 and P-521; 32 bytes for Ed25519 and X25519.
+///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`. The size follows from the data. Other
+///     attributes are kept for ``SecKeyCopyAttributes(_:)`` and for storing the key; nothing is stored
+///     here.
+///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
+///     otherwise. `errSecParam`: the data are no key of the type and class, or these are missing.
+///     `errSecUnimplemented`: the key is symmetric, of a type that is not built, or in hardware.
+/// - Returns: The key.
+///
+/// It corresponds to the function of the same name.
+public func SecKeyCreateWithData(
+    _ keyData: CFData, _ attributes: CFDictionary,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
+    unsafe result(error) { () throws(KeychainFailure) in
+        let parameters = KeyParameters(attributes)
+        try parameters.refuseToken()
+        let keyClass = try KeyClass(parameters.number(kSecAttrKeyClass))
+        let type = try KeyType(parameters.number(kSecAttrKeyType))
+        let material = try SecKey.Material(Data(keyData), type: type, class: keyClass)
+        return SecKey(material, attributes: parameters.givenAttributes)
+    }
+}
+
+extension KeyParameters {
+    /// Keys of hardware can't be made or imported: there is none behind this keychain.
+    fileprivate func refuseToken() throws(KeychainFailure) {
+        guard self[kSecAttrTokenID] != nil else { return }
+        throw KeychainFailure(
+            .unimplemented,
+            "There is no hardware for keys of a token, such as the Secure Enclave. Without "
+                + "kSecAttrTokenID the key is made in software.")
+    }
+
+    /// The attributes that a caller decides; what the key itself says stays its own.
+    fileprivate var givenAttributes: Attributes {
+        attributes.filter { attribute, _ in
+            switch attribute {
+            case .keyClass, .type, .keySizeInBits, .effectiveKeySize, .isPrivate, .tokenID,
+                .creationDate, .modificationDate:
+                false
+            default: true
+            }
+        }
+    }
+}
+
+/// A pair that was just made and is not stored yet.
+private struct NewKeyPair {
+    let privateKey: SecKey
+    let publicKey: SecKey
+    private let privateParameters: KeyParameters
+    private let publicParameters: KeyParameters
+    private let storesPublicKey: Bool
+
+    init(_ parameters: KeyParameters, storesPublicKey: Bool) throws(KeychainFailure) {
+        privateParameters = parameters.merged(with: kSecPrivateKeyAttrs)
+        publicParameters = parameters.merged(with: kSecPublicKeyAttrs)
+        self.storesPublicKey = storesPublicKey
+        let shape = try Self.shape(parameters)
+        try privateParameters.refuseToken()
+        let pair: AsymmetricPrivateKey
+        do {
+            pair = try AsymmetricPrivateKey(random: shape)
+        } catch {
+            throw KeychainFailure(error)
+        }
+        privateKey = SecKey(.privateKey(pair), attributes: privateParameters.givenAttributes)
+        publicKey = SecKey(
+            .publicKey(pair.publicKey), attributes: publicParameters.givenAttributes)
+    }
+
+    private static func shape(_ parameters: KeyParameters) throws(KeychainFailure) -> KeyShape {
+        let type = try KeyType(parameters.number(kSecAttrKeyType))
+        let size: Int?
+        switch parameters.number(kSecAttrKeySizeInBits) {
+        case .number(let number): size = Int(number)
+        case nil where parameters[kSecAttrKeySizeInBits] == nil: size = nil
+        default: throw .param("The size of the key is no number.")
+        }
+        switch type.kind {
+        case .rsa:
+            return .rsa(sizeInBits: size ?? 2048)
+        case .elliptic:
+            guard let curve = EllipticCurve(rawValue: size ?? 256) else {
+                throw .param("There is no elliptic curve of this size: 256, 384 and 521 exist.")
+            }
+            return .elliptic(curve)
+        case .ed25519, .x25519:
+            guard (size ?? 256) == 256 else { throw .param("Keys of this type have 256 bits.") }
+            return type.kind == .ed25519 ? .ed25519 : .x25519
+        }
+    }
+
+    /// The pair, after what is permanent of it was stored.
+    func stored() throws(KeychainFailure) -> NewKeyPair {
+        var publicReference: NSData?
+        if storesPublicKey {
+            publicReference = try Self.store(publicKey, publicParameters)
+        }
+        guard privateParameters.flag(kSecAttrIsPermanent) ?? false else { return self }
+        do {
+            _ = try Self.store(privateKey, privateParameters)
+        } catch {
+            if let publicReference { Self.remove(publicReference) }
+            throw error
+        }
+        return self
+    }
+
+    /// - Returns: The persistent reference of the new item.
+    private static func store(
+        _ key: SecKey, _ parameters: KeyParameters
+    ) throws(KeychainFailure) -> NSData? {
+        var item = parameters
+        for name in [kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecClass] {
+            item.set(name, nil)
+        }
+        item.set(kSecValueRef, key)
+        item.set(kSecReturnPersistentRef, true)
+        var result: CFTypeRef?
+        // SAFETY: the variable outlives the call.
+        let status = unsafe SecItemAdd(item.entries as NSDictionary, &result)
+        guard status == errSecSuccess else {
+            throw KeychainFailure(
+                Status(rawValue: status), "The key was made and not stored, so it is gone: "
+                    + StatusMessages.message(for: status))
+        }
+        return result as? NSData
+    }
+
+    /// Takes back an item that was just added. Should that fail too, the public key stays, which
+    /// is no secret.
+    private static func remove(_ reference: NSData) {
+        _ = SecItemDelete([kSecValuePersistentRef as String: reference] as NSDictionary)
+    }
+}
+
+/// The result of a call, or nil with its failure in the error pointer.
+func result<Value>(
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?,
+    _ call: () throws(KeychainFailure) -> Value
+) -> Value? {
+    do throws(KeychainFailure) {
+        return try call()
+    } catch let failure {
+        // SAFETY: the pointer is the caller's, valid or nil as its function asks for.
+        unsafe CFError(status: failure.status.rawValue, reason: failure.reason).store(in: error)
+        return nil
+    }
+}
+
+#endif

@@ -1,0 +1,205 @@
+// SectionQ: searches that look into certificates, and searches by host.
+
+import Foundation
+import KeychainServices
+import Testing
+
+/// Six self-signed certificates: two for mail, two for clients, two for servers.
+private func withSix(_ k: Client) throws -> CertificateFixtures {
+    let fixtures = try CertificateFixtures.shared()
+    for fixture in fixtures.mail + fixtures.clients + fixtures.servers {
+        k.add(["ref": fixture.certificate]).gives(0)
+    }
+    return fixtures
+}
+
+/// Root and intermediate as certificates, both leaves as identities.
+private func withChain(_ k: Client) throws -> CertificateFixtures {
+    let fixtures = try CertificateFixtures.shared()
+    k.add(["ref": fixtures.root.certificate]).gives(0)
+    k.add(["ref": fixtures.intermediate.certificate]).gives(0)
+    for leaf in fixtures.leaves { k.add(["ref": try leaf.identity]).gives(0) }
+    return fixtures
+}
+
+private func mailPolicy(_ address: String? = nil) throws -> SecPolicy {
+    var properties: Entries = [:]
+    properties["\(kSecPolicyName)"] = address
+    return try #require(
+        SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, properties as NSDictionary))
+}
+
+/// The subject of a certificate as `kSecMatchIssuers` takes it.
+private func name(_ certificate: SecCertificate) throws -> Data {
+    try #require(SecCertificateCopyNormalizedSubjectSequence(certificate)) as Data
+}
+
+private let inside = CertificateFixtures.today
+
+let sectionQ: [Row] = [
+    Row(364, "a certificate gives its item the attributes") { k in
+        let leaf = try CertificateFixtures.shared().leaves[0]
+        k.add(["ref": leaf.certificate]).gives(0)
+        let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
+        for name in ["issr", "subj", "slnr", "skid", "pkhh"] {
+            #expect((attributes[name] as? Data)?.isEmpty == false, "\(name)")
+        }
+        #expect(attributes["ctyp"] as? NSNumber == 3)
+        #expect(attributes["cenc"] as? NSNumber == 3)
+        #expect(attributes["labl"] as? String == "Leaf One")
+        #expect((attributes["pkhh"] as? Data)?.count == 20)
+    },
+    Row(365, "a certificate is found by the hash of its public key") { k in
+        let fixtures = try withSix(k)
+        let attributes = try #require(SecKeyCopyAttributes(fixtures.mail[1].key) as? Entries)
+        let found = k.copy(
+            cert(["pkhh": try #require(attributes["klbl"] as? Data), "R.ref": true]))
+        #expect(found.gives(0).result as? SecCertificate == fixtures.mail[1].certificate)
+    },
+    Row(367, "a policy for mail finds certificates for mail") { k in
+        _ = try withSix(k)
+        try k.copy(
+            cert([
+                "policy": try mailPolicy(), "validOn": inside, "limit": all, "R.ref": true,
+            ])
+        ).givesArray(2)
+    },
+    Row(368, "a policy for mail can name the address") { k in
+        let fixtures = try withSix(k)
+        let found = try k.copy(
+            cert([
+                "policy": try mailPolicy("one@example.org"), "validOn": inside, "limit": all,
+                "R.ref": true,
+            ])
+        ).givesArray(1)
+        #expect(found.first as? SecCertificate == fixtures.mail[0].certificate)
+    },
+    Row(370, "a policy for clients finds certificates for clients") { k in
+        _ = try withSix(k)
+        try k.copy(
+            cert([
+                "policy": SecPolicyCreateSSL(false, nil), "validOn": inside, "limit": all,
+                "R.ref": true,
+            ])
+        ).givesArray(2)
+    },
+    Row(371, "no certificate for a policy is valid before or after its time") { k in
+        _ = try withSix(k)
+        let policies = [try mailPolicy(), SecPolicyCreateSSL(false, nil)]
+        for policy in policies {
+            for day in [CertificateFixtures.dayBefore, CertificateFixtures.dayAfter] {
+                k.copy(cert(["policy": policy, "validOn": day, "limit": all, "R.ref": true]))
+                    .gives(-25300)
+            }
+        }
+    },
+    Row(373, "a date outside the validity finds nothing") { k in
+        _ = try withSix(k)
+        for day in [CertificateFixtures.dayBefore, CertificateFixtures.dayAfter] {
+            k.copy(cert(["validOn": day, "R.ref": true])).gives(-25300)
+        }
+        try k.copy(cert(["validOn": inside, "limit": all, "R.ref": true])).givesArray(6)
+    },
+    Row(374, "null stands for now") { k in
+        let expired = try OpenSSL.run([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-keyout", "/dev/null", "-subj", "/CN=Expired", "-days", "-1", "-outform", "DER",
+        ])
+        let certificate = try #require(SecCertificateCreateWithData(nil, expired as NSData))
+        k.add(["ref": certificate]).gives(0)
+        k.copy(cert(["validOn": NSNull()])).gives(-25300)
+        k.copy(cert()).gives(0)
+    },
+    Row(376, "what nobody vouches for is not trusted") { k in
+        _ = try withSix(k)
+        k.copy(cert(["trusted": true, "R.ref": true])).gives(-25300)
+    },
+    Row(377, "trusted only can be said no to") { k in
+        _ = try withSix(k)
+        k.copy(cert(["trusted": false, "R.ref": true])).gives(0)
+    },
+    Row(379, "identities are found by any issuer above them") { k in
+        let fixtures = try withChain(k)
+        for issuer in [fixtures.root, fixtures.intermediate] {
+            let found = try k.copy(
+                idnt([
+                    "issuers": [try name(issuer.certificate)], "limit": all, "R.ref": true,
+                ])
+            ).givesArray(2)
+            #expect(found.allSatisfy { $0 is SecIdentity })
+        }
+    },
+    Row(380, "certificates are found by their issuer") { k in
+        let fixtures = try withChain(k)
+        try k.copy(
+            cert([
+                "issuers": [try name(fixtures.intermediate.certificate)], "limit": 0x7fff,
+                "R.ref": true,
+            ])
+        ).givesArray(2)
+    },
+    Row(382, "passwords have no issuers") { k in
+        k.copy(genp(["issuers": [bytes("x")]])).gives(-4)
+    },
+    Row(383, "passwords have no policy") { k in
+        k.copy(genp(["policy": SecPolicyCreateBasicX509()])).gives(-4)
+    },
+    Row(385, "a host is found by the domain above it") { k in
+        k.add(inet(["srvr": "origin.example.com"])).gives(0)
+        k.copy(inet(["host": "example.com"])).gives(0)
+    },
+    Row(386, "a host is found by itself") { k in
+        k.add(inet(["srvr": "origin.example.com"])).gives(0)
+        k.copy(inet(["host": "origin.example.com"])).gives(0)
+    },
+    Row(388, "a domain ends at a dot") { k in
+        k.add(inet(["srvr": "foobar.com"])).gives(0)
+        k.copy(inet(["host": "bar.com"])).gives(-25300)
+    },
+    Row(389, "a host is text") { k in
+        k.copy(inet(["host": 5])).gives(-50)
+    },
+    Row(391, "a certificate without an address has no address") { k in
+        k.add(["ref": try CertificateFixtures.shared().root.certificate]).gives(0)
+        k.copy(cert(["email": "a@b.com"])).gives(-25300)
+    },
+    Row(392, "an address is text") { k in
+        k.copy(cert(["email": 5])).gives(-50)
+    },
+]
+
+@Suite("Q. Looking into certificates") struct SectionQ {
+    @Test(arguments: Backend.allCases, sectionQ)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `20 rows ran`() { #expect(sectionQ.count == 20) }
+
+    @Test(arguments: Backend.allCases)
+    func `an address is found whatever its case`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let fixtures = try withSix(k)
+        let found = k.copy(cert(["email": "TWO@example.ORG", "R.ref": true])).gives(0).result
+        #expect(found as? SecCertificate == fixtures.mail[1].certificate)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a limit counts what the filter lets through`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let fixtures = try withSix(k)
+        let wanted: Entries = [
+            "policy": SecPolicyCreateSSL(true, "two.example.org" as NSString),
+            "validOn": inside, "limit": one, "R.ref": true,
+        ]
+        let found = k.copy(cert(wanted)).gives(0).result
+        #expect(found as? SecCertificate == fixtures.servers[1].certificate)
+    }
+
+    @Test func `what is no policy or list of names is refused`() throws {
+        let k = Client(try Backend.model.open(), groups: ["G1"])
+        k.copy(cert(["policy": "SSL"])).gives(-50)
+        k.copy(cert(["issuers": "CN=Root"])).gives(-50)
+        k.copy(cert(["issuers": ["CN=Root"]])).gives(-50)
+        k.copy(cert(["validOn": "today"])).gives(-50)
+        k.copy(cert(["trusted": 1])).gives(-50)
+    }
+}

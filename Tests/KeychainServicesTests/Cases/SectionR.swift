@@ -1,0 +1,152 @@
+// SectionR: identities, the join of a private key and a certificate.
+
+import Foundation
+import KeychainServices
+import Testing
+
+private func fixture() throws -> FixtureIdentity { try CertificateFixtures.shared().root }
+
+let sectionR: [Row] = [
+    Row(394, "a certificate alone is no identity") { k in
+        k.add(["ref": try fixture().certificate]).gives(0)
+        k.copy(idnt()).gives(-25300)
+    },
+    Row(395, "a key alone is no identity") { k in
+        k.add(["ref": try fixture().key]).gives(0)
+        k.copy(idnt()).gives(-25300)
+    },
+    Row(397, "an identity is added as two items") { k in
+        k.add(["ref": try fixture().identity]).gives(0)
+        try k.copy(cert(["R.attrs": true, "limit": all])).givesArray(1)
+        try k.copy(keys(["R.attrs": true, "limit": all])).givesArray(1)
+        k.copy(idnt()).gives(0)
+    },
+    Row(398, "an identity is there once") { k in
+        k.add(["ref": try fixture().identity]).gives(0)
+        k.add(["ref": try fixture().identity, "R.pref": true]).gives(-25299)
+    },
+    Row(400, "an identity's label is given to both halves") { k in
+        k.add(["ref": try fixture().identity, "labl": "zomg"]).gives(0)
+        for entries in [idnt(), cert(), keys()] {
+            k.copy(entries.merging(["labl": "zomg"]) { $1 }).gives(0)
+        }
+    },
+    Row(401, "an identity is found by its certificate's issuer") { k in
+        let fixture = try fixture()
+        k.add(["ref": try fixture.identity]).gives(0)
+        let issuer = try #require(
+            SecCertificateCopyNormalizedIssuerSequence(fixture.certificate))
+        // The attribute is the content of the sequence.
+        let attributes = try k.copy(cert(["R.attrs": true])).givesDictionary()
+        let stored = try #require(attributes["issr"] as? Data)
+        #expect((issuer as Data).suffix(stored.count) == stored)
+        let found = k.copy(idnt(["issr": stored, "R.ref": true])).gives(0).result
+        #expect(found as? SecIdentity == (try fixture.identity))
+    },
+    Row(403, "an identity is in its certificate's group") { k in
+        k.add(["ref": try fixture().identity, "agrp": "G1", "labl": "L"]).gives(0)
+        k.copy(idnt(["agrp": "G1", "labl": "L"])).gives(0)
+        k.copy(idnt(["agrp": "G2", "labl": "L"])).gives(-25300)
+    },
+    Row(404, "half an identity in another's group is none") { k in
+        k.add(["ref": try fixture().certificate, "agrp": "G1"]).gives(0)
+        k.member(of: "G3").add(["ref": try fixture().key]).gives(0)
+        k.copy(idnt()).gives(-25300)
+        k.member(of: "G1", "G3").copy(idnt()).gives(0)
+    },
+    Row(406, "an identity's data are the private key") { k in
+        k.add(["ref": try fixture().identity]).gives(0)
+        let key = try k.copy(keys(["R.data": true])).givesData()
+        try k.copy(idnt(["R.data": true])).givesData(key)
+    },
+]
+
+@Suite("R. Identities") struct SectionR {
+    @Test(arguments: Backend.allCases, sectionR)
+    func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
+
+    @Test func `9 rows ran`() { #expect(sectionR.count == 9) }
+
+    @Test(arguments: Backend.allCases)
+    func `an identity has the attributes of both halves, with the certificate's first`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let fixture = try fixture()
+        k.add(["ref": fixture.key, "labl": "key", "atag": bytes("tag")]).gives(0)
+        k.add(["ref": fixture.certificate, "labl": "certificate"]).gives(0)
+        let every: Entries = ["R.attrs": true, "R.data": true, "R.ref": true]
+        let whole = try k.copy(idnt(every)).givesDictionary()
+        #expect(whole["labl"] as? String == "certificate")
+        #expect(whole["atag"] as? Data == bytes("tag"))
+        #expect(whole["class"] as? String == "idnt")
+        #expect(whole["certdata"] as? Data == fixture.der)
+        #expect(whole["v_Ref"] as? SecIdentity == (try fixture.identity))
+        k.copy(idnt(["atag": bytes("tag")])).gives(0)
+        k.copy(idnt(["atag": bytes("other")])).gives(-25300)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a certificate that is there already is taken for the identity's`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let reference = try k.add(["ref": try fixture().certificate, "R.pref": true]).givesData()
+        let identity = try k.add(["ref": try fixture().identity, "R.pref": true]).givesData()
+        #expect(identity.suffix(16) == reference.suffix(16))
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `an identity is added whole or not at all`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(["ref": try fixture().key]).gives(0)
+        k.add(["ref": try fixture().identity]).gives(-25299)
+        k.copy(cert()).gives(-25300)
+    }
+
+    @Test func `an identity is no thing of its own`() throws {
+        let k = Client(try Backend.model.open(), groups: ["G1"])
+        k.add(idnt(["data": bytes("x")])).gives(-50)
+        k.copy(idnt(["svce": "s"])).gives(-25303)
+        k.add(["ref": NSObject()]).gives(-50)
+        k.add(["class": "keys", "ref": try fixture().certificate]).gives(-50)
+        k.update(idnt(), ["v_Data": bytes("x")]).gives(-50)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `an identity is made of a certificate and the key that the keychain has`(
+        on backend: Backend
+    ) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let fixture = try fixture()
+        var identity: SecIdentity?
+        func make() -> OSStatus {
+            // SAFETY: the variable outlives the call.
+            k.withKeychain {
+                unsafe SecIdentityCreateWithCertificate(nil, fixture.certificate, &identity)
+            }
+        }
+        #expect(make() == errSecItemNotFound)
+        k.add(["ref": fixture.key]).gives(0)
+        #expect(make() == errSecSuccess)
+        #expect(identity == (try fixture.identity))
+        let other = try CertificateFixtures.shared().intermediate.key
+        #expect(SecIdentityCreate(nil, fixture.certificate, other) == nil)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `a key is found by what it can do and by its tag`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let key = try fixture().key
+        k.add(["ref": key, "atag": bytes("tag"), "labl": "mine"]).gives(0)
+        for entries: Entries in [
+            ["atag": bytes("tag")], ["labl": "mine"], ["kcls": "1"], ["type": "73"],
+            ["bsiz": 256], ["sign": true], ["ref": key],
+        ] {
+            k.copy(keys(entries)).gives(0)
+        }
+        k.copy(keys(["sign": false])).gives(-25300)
+        k.delete(["ref": key]).gives(0)
+        k.copy(keys()).gives(-25300)
+    }
+}
