@@ -110,7 +110,13 @@ extension CertificateName {
 
     private static func encoded(_ identifier: ASN1Identifier, _ content: [UInt8]) -> [UInt8] {
         var serializer = DER.Serializer()
-        serializer.appendPrimitiveNode(identifier: identifier) { $0 += content }
+        if identifier == .printableString {
+            serializer.appendPrimitiveNode(identifier: identifier) { $0 += content }
+        } else {
+            serializer.appendConstructedNode(identifier: identifier) {
+                $0.serializeRawBytes(content)
+            }
+        }
         return serializer.serializedBytes
     }
 }

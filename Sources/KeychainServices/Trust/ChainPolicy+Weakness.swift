@@ -18,9 +18,9 @@ extension ChainPolicy {
                 reason: "\(certificate.nameForPeople) is signed with a broken hash function.",
                 isFatal: true)
         }
-        let leastBitCount = isForConnections ? 2048 : 1024
+        // Apple takes 1024 bits where it is not for connections; X509 takes no such key at all.
         for certificate in chain {
-            if let bitCount = certificate.modulusBitCount, bitCount < leastBitCount {
+            if let bitCount = certificate.modulusBitCount, bitCount < 2048 {
                 return TrustFailure(
                     status: errSecUnsupportedKeySize,
                     reason: "\(certificate.nameForPeople) has an RSA key of \(bitCount) bits only.",

@@ -41,10 +41,11 @@ struct TrustEvaluation: Sendable {
         guard let verifiable = leaf.verifiable else {
             return TrustOutcome(
                 chain: [leaf],
-                failure: TrustFailure(
-                    status: errSecNotTrusted,
-                    reason: "\(leaf.nameForPeople) has a key or signature of a kind that can't be "
-                        + "verified here."))
+                failure: policy.weaknessFailure(of: [leaf])
+                    ?? TrustFailure(
+                        status: errSecNotTrusted,
+                        reason: "\(leaf.nameForPeople) has a key or signature of a kind that "
+                            + "can't be verified here."))
         }
         return verified(verifiable, anchors) ?? unanchored(anchors)
     }

@@ -1,0 +1,161 @@
+// CertificateFilterTests: the conditions of searches. Numbers are rows of section Q of the behaviour
+// cases.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct CertificateFilterTests {
+    let made: TrustFixtures
+
+    init() throws {
+        made = try TrustFixtures.shared.get()
+    }
+
+    /// The certificates of a keychain, and the look-up by subject that the engine does.
+    private func accepted(
+        _ filter: CertificateFilter, among certificates: [SecCertificate]? = nil,
+        systemRoots: SystemRoots = SystemRoots(paths: [])
+    ) -> [SecCertificate] {
+        let all =
+            certificates ?? [made.root, made.intermediate, made.server, made.client, made.mail]
+        return all.filter { certificate in
+            filter.accepts(certificate, systemRoots: systemRoots) { child in
+                all.filter {
+                    $0.itemAttributes[.subject] == child.itemAttributes[.issuer]
+                }
+            }
+        }
+    }
+
+    @Test func `no condition accepts everything`() {
+        #expect(CertificateFilter().acceptsEverything)
+        #expect(accepted(CertificateFilter()).count == 5)
+    }
+
+    @Test func `Q367, Q368, Q370: a policy chooses by purpose and address`() throws {
+        let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
+        #expect(accepted(CertificateFilter(policy: mail)).contains(made.mail))
+        #expect(!accepted(CertificateFilter(policy: mail)).contains(made.server))
+        let alice = try #require(
+            SecPolicyCreateWithProperties(
+                kSecPolicyAppleSMIME, [kSecPolicyName: "alice@example.com"] as CFDictionary))
+        #expect(accepted(CertificateFilter(policy: alice)) == [made.mail])
+        let client = SecPolicyCreateSSL(false, nil)
+        #expect(
+            accepted(
+                CertificateFilter(policy: client), among: [made.client, made.server, made.mail])
+                == [made.client])
+        #expect(accepted(CertificateFilter(policy: SecPolicyCreateBasicX509())).count == 5)
+    }
+
+    @Test func `Q371, Q373: outside its validity nothing matches`() {
+        let day: TimeInterval = 86_400
+        let before = made.root.structure.notBefore - day
+        let after = made.mail.structure.notAfter + day
+        for date in [before, after] {
+            #expect(accepted(CertificateFilter(validOn: date)).isEmpty)
+            #expect(
+                accepted(CertificateFilter(policy: SecPolicyCreateBasicX509(), validOn: date))
+                    .isEmpty)
+        }
+        #expect(accepted(CertificateFilter(validOn: made.mail.structure.notBefore)).count >= 1)
+        #expect(accepted(CertificateFilter(validOn: Date())).count == 5)
+    }
+
+    @Test func `Q376, Q377: trusted are those with a chain to the system's authorities`() throws {
+        #expect(accepted(CertificateFilter(trustedOnly: true)).isEmpty)
+        #expect(accepted(CertificateFilter(trustedOnly: false)).count == 5)
+        let roots = SystemRoots(paths: [
+            made.maker.openSSL.folder.appending(path: "root.pem").path
+        ])
+        #expect(accepted(CertificateFilter(trustedOnly: true), systemRoots: roots).count == 5)
+        // The root need not be in the keychain, the intermediate must.
+        #expect(
+            accepted(
+                CertificateFilter(trustedOnly: true), among: [made.server, made.intermediate],
+                systemRoots: roots
+            ).count == 2)
+        #expect(
+            accepted(
+                CertificateFilter(trustedOnly: true), among: [made.server, made.root],
+                systemRoots: roots
+            ) == [made.root])
+    }
+
+    @Test func `Q379, Q380: an issuer further up counts`() throws {
+        let root = try #require(SecCertificateCopyNormalizedSubjectSequence(made.root) as Data?)
+        let middle = try #require(
+            SecCertificateCopyNormalizedSubjectSequence(made.intermediate) as Data?)
+        let leaves = [made.server, made.client, made.mail]
+        #expect(accepted(CertificateFilter(issuers: [root])).count == 5)
+        #expect(accepted(CertificateFilter(issuers: [middle])) == leaves)
+        // Without the intermediate the way up is broken.
+        #expect(accepted(CertificateFilter(issuers: [root]), among: leaves).isEmpty)
+        let other = try #require(
+            SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
+        #expect(accepted(CertificateFilter(issuers: [other])).isEmpty)
+        #expect(accepted(CertificateFilter(issuers: [other, middle])) == leaves)
+    }
+
+    @Test func `issuers that are no names match nothing`() {
+        #expect(accepted(CertificateFilter(issuers: [])).isEmpty)
+        #expect(accepted(CertificateFilter(issuers: [Data("CN=Root".utf8)])).isEmpty)
+    }
+
+    @Test func `issuers are compared in their normal form`() throws {
+        let maker = try CertificateMaker()
+        let root = try maker.make("root", subject: "/CN=Some Root", printable: true)
+        // The sequence as OpenSSL would write it, in small letters.
+        let name =
+            Data([0x30, 20, 0x31, 18, 0x30, 16, 6, 3, 0x55, 4, 3, 0x13, 9])
+            + Data("some root".utf8)
+        #expect(accepted(CertificateFilter(issuers: [name]), among: [root]) == [root])
+    }
+
+    @Test func `the way up ends after ten issuers, and in circles`() throws {
+        let maker = try CertificateMaker()
+        var chain = [try maker.make("0", subject: "/CN=0")]
+        for level in 1...12 {
+            chain.append(
+                try maker.make(
+                    "\(level)", subject: "/CN=\(level)", issuer: "\(level - 1)",
+                    extensions: CertificateMaker.authority))
+        }
+        let top = try #require(SecCertificateCopyNormalizedSubjectSequence(chain[0]) as Data?)
+        let matches = accepted(CertificateFilter(issuers: [top]), among: chain)
+        // Number 11 has ten issuers below the top between itself and the top's name.
+        #expect(matches == Array(chain[0...11]))
+        // Two authorities that certified each other.
+        let one = try #require(SecCertificateCopyNormalizedSubjectSequence(made.otherRoot) as Data?)
+        let circle = [made.root, made.intermediate]
+        let found = circle.filter { certificate in
+            CertificateFilter(issuers: [one]).accepts(certificate) { _ in circle }
+        }
+        #expect(found.isEmpty)
+    }
+
+    @Test(arguments: ["alice@example.com", "ALICE@EXAMPLE.COM"])
+    func `an address counts whatever its case`(address: String) {
+        #expect(accepted(CertificateFilter(emailAddress: address)) == [made.mail])
+    }
+
+    @Test func `Q391: a certificate without an address doesn't match`() {
+        #expect(accepted(CertificateFilter(emailAddress: "a@b.com")).isEmpty)
+        #expect(accepted(CertificateFilter(emailAddress: "")).isEmpty)
+    }
+
+    @Test func `all conditions must hold`() {
+        let address = "alice@example.com"
+        #expect(
+            accepted(
+                CertificateFilter(policy: SecPolicyCreateSSL(true, nil), emailAddress: address)
+            ).isEmpty)
+    }
+}
+
+#endif

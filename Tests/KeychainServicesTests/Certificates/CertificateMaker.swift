@@ -1,0 +1,115 @@
+// CertificateMaker: certificates made by OpenSSL for one test or suite.
+
+#if !canImport(Darwin)
+
+import Foundation
+
+@testable import KeychainServices
+
+/// Makes keys and certificates in a folder of its own: NAME.key and NAME.pem.
+struct CertificateMaker {
+    /// How a key is made, as arguments of `openssl genpkey`.
+    struct KeyKind: Hashable, Sendable {
+        let arguments: [String]
+
+        static func curve(_ name: String) -> KeyKind {
+            KeyKind(arguments: ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(name)"])
+        }
+
+        static func rsa(_ bitCount: Int) -> KeyKind {
+            KeyKind(arguments: ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(bitCount)"])
+        }
+
+        static let ed25519 = KeyKind(arguments: ["-algorithm", "ED25519"])
+    }
+
+    /// The extensions of an authority.
+    static let authority = [
+        "basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign",
+        "subjectKeyIdentifier=hash",
+    ]
+
+    /// The extensions of a server with these alternative names.
+    static func server(_ names: String...) -> [String] {
+        ["extendedKeyUsage=serverAuth", "subjectAltName=\(names.joined(separator: ","))"]
+    }
+
+    let openSSL: OpenSSL
+
+    init() throws {
+        openSSL = try OpenSSL()
+        try openSSL.write(
+            "[req]\ndistinguished_name=dn\nstring_mask=utf8only\n[dn]\n", to: "utf8.cnf")
+        try openSSL.write(
+            "[req]\ndistinguished_name=dn\nstring_mask=default\n[dn]\n", to: "printable.cnf")
+    }
+
+    /// Makes a key and its certificate.
+    ///
+    /// - Parameters:
+    ///   - name: What the files are called.
+    ///   - subject: The subject in OpenSSL's notation, such as `/CN=Root`.
+    ///   - issuer: The name of the certificate that signs. nil: the new one itself.
+    ///   - extensions: One line each. Without any, the certificate is of version 1.
+    ///   - key: How the key is made.
+    ///   - days: How long the certificate is valid, from now on.
+    ///   - printable: Whether texts are printable strings where they can be, instead of UTF-8.
+    ///   - arguments: More arguments for `openssl x509 -req`.
+    /// - Returns: The certificate.
+    /// - Throws: What OpenSSL complains about.
+    @discardableResult
+    func make(
+        _ name: String, subject: String, issuer: String? = nil, extensions: [String] = [],
+        key: KeyKind = .curve("P-256"), days: Int = 30, printable: Bool = false,
+        arguments: [String] = []
+    ) throws -> SecCertificate {
+        try openSSL.run(["genpkey"] + key.arguments + ["-out", "\(name).key"])
+        return try certify(
+            name, subject: subject, issuer: issuer, extensions: extensions, days: days,
+            printable: printable, arguments: arguments)
+    }
+
+    /// Makes a certificate for a key that is there.
+    @discardableResult
+    func certify(
+        _ name: String, subject: String, issuer: String? = nil, extensions: [String] = [],
+        days: Int = 30, printable: Bool = false, arguments: [String] = []
+    ) throws -> SecCertificate {
+        try openSSL.run([
+            "req", "-new", "-key", "\(name).key", "-subj", subject, "-utf8", "-config",
+            printable ? "printable.cnf" : "utf8.cnf", "-out", "\(name).csr",
+        ])
+        var request = ["x509", "-req", "-in", "\(name).csr", "-days", String(days)]
+        if let issuer {
+            request += ["-CA", "\(issuer).pem", "-CAkey", "\(issuer).key"]
+        } else {
+            request += ["-signkey", "\(name).key"]
+        }
+        if !arguments.contains("-set_serial") {
+            request += ["-set_serial", String(Int.random(in: 1...Int.max))]
+        }
+        if !extensions.isEmpty {
+            try openSSL.write(
+                extensions.joined(separator: "\n") + "\n", to: "\(name).ext")
+            request += ["-extfile", "\(name).ext"]
+        }
+        try openSSL.run(request + arguments + ["-out", "\(name).pem"])
+        return try certificate(name)
+    }
+
+    /// The certificate in NAME.pem.
+    func certificate(_ name: String) throws -> SecCertificate {
+        let der = try der(name)
+        guard let certificate = SecCertificateCreateWithData(nil, der as CFData) else {
+            throw OpenSSL.Failure(description: "\(name) is no certificate")
+        }
+        return certificate
+    }
+
+    /// The bytes of the certificate in NAME.pem.
+    func der(_ name: String) throws -> Data {
+        try openSSL.run(["x509", "-in", "\(name).pem", "-outform", "DER"])
+    }
+}
+
+#endif

@@ -1,0 +1,81 @@
+// CertificateNameTests: the form in which names are compared.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct CertificateNameTests {
+    let maker: CertificateMaker
+
+    init() throws {
+        maker = try CertificateMaker()
+    }
+
+    private func name(_ subject: String, printable: Bool) throws -> Data {
+        let certificate = try maker.make("a", subject: subject, printable: printable)
+        return try #require(SecCertificateCopyNormalizedSubjectSequence(certificate) as Data?)
+    }
+
+    /// Pairs of subjects, and whether they are one name where texts are printable strings.
+    @Test(arguments: [
+        ("/CN=Marianne Swanson", "/CN=MARIANNE SWANSON", true),
+        ("/CN=  Marianne   Swanson ", "/CN=Marianne Swanson", true),
+        ("/CN=Marianne Swanson", "/CN=MarianneSwanson", false),
+        ("/C=CH/CN=a", "/CN=a/C=CH", false),
+        ("/CN=a", "/O=a", false),
+        ("/CN=a+O=b", "/CN=A+O=B", true),
+    ])
+    func `case and white space don't count in printable strings`(
+        one: String, other: String, isOne: Bool
+    ) throws {
+        let names = (
+            try name(one, printable: true), try name(other, printable: true)
+        )
+        #expect((names.0 == names.1) == isOne)
+    }
+
+    @Test func `they count in other strings`() throws {
+        #expect(
+            try name("/CN=Marianne", printable: false) != name("/CN=MARIANNE", printable: false))
+    }
+
+    /// Written down by hand, from RFC 5280's structure and Apple's rule.
+    @Test func `the form is DER with capitals`() throws {
+        let expected = "300d310b300906035504030c02613a"
+        #expect(try name("/CN=a:", printable: false).hexadecimal == expected)
+        // A printable string of two words, the spaces between them folded.
+        #expect(
+            try name("/CN= ab   c ", printable: true).hexadecimal
+                == "300f310d300b06035504031304" + "41422043")
+    }
+
+    @Test func `the item's name is the content of the sequence`() throws {
+        let certificate = try maker.make("a", subject: "/CN=Ab", printable: true)
+        #expect(
+            certificate.itemAttributes[.subject]
+                == .data(Data([0x31, 11, 0x30, 9, 6, 3, 0x55, 4, 3, 0x13, 2, 0x41, 0x42])))
+        #expect(
+            SecCertificateCopyNormalizedIssuerSequence(certificate) as Data?
+                == SecCertificateCopyNormalizedSubjectSequence(certificate) as Data?)
+    }
+
+    /// The lengths around the name need two bytes before folding and one after it.
+    @Test func `a name that becomes much shorter is still DER`() throws {
+        let long = try name("/CN=a" + String(repeating: " ", count: 55) + "b/O=c", printable: true)
+        #expect(long == (try name("/CN=a b/O=c", printable: true)))
+        #expect(CertificateName(der: long)?.normalizedSequence == long)
+    }
+
+    @Test func `an empty name is a name`() throws {
+        #expect(CertificateName(der: Data([0x30, 0]))?.normalizedContent == Data())
+        #expect(CertificateName(der: Data()) == nil)
+        #expect(CertificateName(der: Data([0x31, 0])) == nil)
+        #expect(CertificateName(der: Data([0x30, 2, 0x31, 0])) == nil)
+    }
+}
+
+#endif

@@ -1,0 +1,262 @@
+// SecTrustTests: evaluations of chains that OpenSSL made.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct SecTrustTests {
+    let made: TrustFixtures
+
+    init() throws {
+        made = try TrustFixtures.shared.get()
+    }
+
+    private func trust(
+        _ certificates: [SecCertificate], _ policies: CFTypeRef? = nil
+    ) throws -> SecTrust {
+        var trust: SecTrust?
+        let status = unsafe SecTrustCreateWithCertificates(
+            certificates as CFArray, policies, &trust)
+        #expect(status == errSecSuccess)
+        return try #require(trust)
+    }
+
+    private func chain(_ trust: SecTrust) -> [SecCertificate]? {
+        SecTrustCopyCertificateChain(trust) as? [SecCertificate]
+    }
+
+    private func result(_ trust: SecTrust) -> SecTrustResultType? {
+        var result = SecTrustResultType.otherError
+        return unsafe SecTrustGetTrustResult(trust, &result) == errSecSuccess ? result : nil
+    }
+
+    // MARK: - Chains
+
+    @Test func `a chain to an anchor is trusted`() throws {
+        let trust = try trust([made.server, made.intermediate])
+        #expect(SecTrustSetAnchorCertificates(trust, [made.root] as CFArray) == errSecSuccess)
+        #expect(result(trust) == .invalid)
+        var error: CFError? = nil
+        #expect(unsafe SecTrustEvaluateWithError(trust, &error))
+        #expect(error == nil)
+        #expect(result(trust) == .unspecified)
+        #expect(chain(trust) == [made.server, made.intermediate, made.root])
+        #expect(SecTrustGetCertificateCount(trust) == 3)
+        #expect(CFGetTypeID(trust) == SecTrustGetTypeID())
+    }
+
+    @Test func `the order of the other certificates doesn't matter`() {
+        #expect(
+            judge(
+                [made.server, made.root, made.otherRoot, made.intermediate], anchors: [made.root])
+                == nil)
+    }
+
+    @Test func `without an anchor a chain is not trusted`() throws {
+        let trust = try trust([made.server, made.intermediate, made.root])
+        for anchors in [[made.otherRoot], []] {
+            #expect(SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess)
+            var error: CFError?
+            #expect(unsafe !SecTrustEvaluateWithError(trust, &error))
+            #expect(error?.code == Int(errSecNotTrusted))
+            #expect(error?.domain == NSOSStatusErrorDomain)
+            #expect(error?.localizedDescription.isEmpty == false)
+            #expect(result(trust) == .recoverableTrustFailure)
+            #expect(chain(trust) == [made.server, made.intermediate, made.root])
+        }
+    }
+
+    @Test func `a missing intermediate ends the chain`() throws {
+        let trust = try trust([made.server])
+        #expect(SecTrustSetAnchorCertificates(trust, [made.root] as CFArray) == errSecSuccess)
+        #expect(!isTrusted(trust))
+        #expect(chain(trust) == [made.server])
+    }
+
+    /// Nothing that a test makes is in the system's bundle.
+    @Test func `the system's authorities are the default`() throws {
+        let trust = try trust([made.server, made.intermediate, made.root])
+        var error: CFError?
+        #expect(unsafe !SecTrustEvaluateWithError(trust, &error))
+        #expect(error?.code == Int(errSecNotTrusted))
+        #expect(SecTrustSetAnchorCertificates(trust, [made.root] as CFArray) == errSecSuccess)
+        #expect(isTrusted(trust))
+        #expect(SecTrustSetAnchorCertificates(trust, nil) == errSecSuccess)
+        #expect(!isTrusted(trust))
+    }
+
+    @Test func `an anchor that is no authority is trusted itself`() throws {
+        let alone = try made.maker.make(
+            "alone", subject: "/CN=Alone", extensions: CertificateMaker.server("DNS:a.example.com"))
+        let policy = SecPolicyCreateSSL(true, "a.example.com" as CFString)
+        #expect(judge([alone], anchors: [alone], policy) == nil)
+        #expect(judge([alone], anchors: [made.root], policy)?.code == Int(errSecNotTrusted))
+        let wrong = SecPolicyCreateSSL(true, "b.example.com" as CFString)
+        #expect(judge([alone], anchors: [alone], wrong)?.code == Int(errSecHostNameMismatch))
+    }
+
+    @Test func `an anchor in the middle is enough`() {
+        #expect(judge([made.server], anchors: [made.intermediate]) == nil)
+    }
+
+    @Test func `a leaf signs nothing`() throws {
+        let child = try made.maker.make("child", subject: "/CN=Child", issuer: "server")
+        let error = judge([child, made.server, made.intermediate], anchors: [made.root])
+        #expect(error?.code == Int(errSecNotTrusted))
+    }
+
+    @Test func `an authority may sign only if its key usage says so`() throws {
+        try made.maker.make(
+            "mute", subject: "/CN=Mute", issuer: "root",
+            extensions: ["basicConstraints=critical,CA:TRUE", "keyUsage=digitalSignature"])
+        let child = try made.maker.make("heard", subject: "/CN=Heard", issuer: "mute")
+        let error = judge([child, try made.maker.certificate("mute")], anchors: [made.root])
+        #expect(error?.code == Int(errSecKeyUsageIncorrect))
+    }
+
+    @Test func `version 1 is for anchors and leaves`() throws {
+        let old = try made.maker.make("old", subject: "/CN=Old", issuer: "root")
+        #expect(old.itemAttributes[.certificateType] == .number(1))
+        #expect(judge([old], anchors: [made.root]) == nil)
+        let child = try made.maker.make("young", subject: "/CN=Young", issuer: "old")
+        #expect(judge([child, old], anchors: [made.root])?.code == Int(errSecNoBasicConstraints))
+        #expect(judge([child], anchors: [old]) == nil)
+    }
+
+    @Test func `a path that is too long is refused`() throws {
+        try made.maker.make(
+            "short", subject: "/CN=Short",
+            extensions: ["basicConstraints=critical,CA:TRUE,pathlen:0"])
+        let middle = try made.maker.make(
+            "middle", subject: "/CN=Middle", issuer: "short",
+            extensions: CertificateMaker.authority)
+        let leaf = try made.maker.make("far", subject: "/CN=Far", issuer: "middle")
+        let anchors = [try made.maker.certificate("short")]
+        #expect(judge([middle], anchors: anchors) == nil)
+        #expect(judge([leaf, middle], anchors: anchors)?.code == Int(errSecNotTrusted))
+    }
+
+    @Test func `names outside the authority's are refused`() throws {
+        try made.maker.make(
+            "narrow", subject: "/CN=Narrow",
+            extensions: CertificateMaker.authority + [
+                "nameConstraints=critical,permitted;DNS:example.com"
+            ])
+        let inside = try made.maker.make(
+            "inside", subject: "/CN=Inside", issuer: "narrow",
+            extensions: CertificateMaker.server("DNS:www.example.com"))
+        let outside = try made.maker.make(
+            "outside", subject: "/CN=Outside", issuer: "narrow",
+            extensions: CertificateMaker.server("DNS:www.example.org"))
+        let anchors = [try made.maker.certificate("narrow")]
+        #expect(judge([inside], anchors: anchors) == nil)
+        #expect(judge([outside], anchors: anchors)?.code == Int(errSecNotTrusted))
+    }
+
+    @Test func `an unknown critical extension is refused`() throws {
+        let odd = try made.maker.make(
+            "odd", subject: "/CN=Odd", issuer: "root",
+            extensions: ["1.2.3.4=critical,ASN1:NULL"])
+        #expect(
+            judge([odd], anchors: [made.root])?.code == Int(errSecUnknownCriticalExtensionFlag))
+        #expect(judge([odd], anchors: [odd])?.code == Int(errSecUnknownCriticalExtensionFlag))
+    }
+
+    @Test func `a signature that was changed is no signature`() throws {
+        var der = made.server.der
+        der[der.count - 1] ^= 1
+        let changed = try #require(SecCertificate(der: der))
+        let error = judge([changed, made.intermediate], anchors: [made.root])
+        #expect(error?.code == Int(errSecNotTrusted))
+    }
+
+    // MARK: - Time
+
+    @Test func `a chain is valid for its time`() throws {
+        let day: TimeInterval = 86_400
+        let certificates = [made.server, made.intermediate]
+        let anchors = [made.root]
+        let begin = made.server.structure.notBefore
+        let end = made.root.structure.notAfter
+        #expect(judge(certificates, anchors: anchors, at: begin) == nil)
+        #expect(judge(certificates, anchors: anchors, at: end) == nil)
+        #expect(
+            judge(certificates, anchors: anchors, at: begin - 2 * day)?.code
+                == Int(errSecCertificateNotValidYet))
+        #expect(
+            judge(certificates, anchors: anchors, at: end + 2 * day)?.code
+                == Int(errSecCertificateExpired))
+        #expect(
+            judge([made.root], anchors: anchors, at: end + 2 * day)?.code
+                == Int(errSecCertificateExpired))
+    }
+
+    @Test func `the moment can be read and set`() throws {
+        let trust = try trust([made.server])
+        let now = Date().timeIntervalSinceReferenceDate
+        #expect(abs(SecTrustGetVerifyTime(trust) - now) < 3600)
+        let moment = Date(timeIntervalSinceReferenceDate: 1_000_000)
+        #expect(SecTrustSetVerifyDate(trust, moment as CFDate) == errSecSuccess)
+        #expect(SecTrustGetVerifyTime(trust) == 1_000_000)
+    }
+
+    // MARK: - Settings
+
+    @Test func `a change of the settings forgets the verdict`() throws {
+        let trust = try trust([made.server, made.intermediate])
+        let changes: [() -> OSStatus] = [
+            { SecTrustSetAnchorCertificates(trust, [made.root] as CFArray) },
+            { SecTrustSetAnchorCertificatesOnly(trust, true) },
+            { SecTrustSetPolicies(trust, SecPolicyCreateBasicX509()) },
+            { SecTrustSetVerifyDate(trust, Date() as CFDate) },
+        ]
+        for change in changes {
+            _ = isTrusted(trust)
+            #expect(result(trust) != .invalid)
+            #expect(change() == errSecSuccess)
+            #expect(result(trust) == .invalid)
+        }
+    }
+
+    @Test func `all policies must hold`() throws {
+        let trust = try trust(
+            [made.server, made.intermediate],
+            [SecPolicyCreateBasicX509(), SecPolicyCreateSSL(false, nil)] as CFArray)
+        #expect(SecTrustSetAnchorCertificates(trust, [made.root] as CFArray) == errSecSuccess)
+        var error: CFError?
+        #expect(unsafe !SecTrustEvaluateWithError(trust, &error))
+        #expect(error?.code == Int(errSecSSLBadExtendedKeyUsage))
+        #expect(SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, nil)) == errSecSuccess)
+        #expect(isTrusted(trust))
+        var policies: CFArray?
+        #expect(unsafe SecTrustCopyPolicies(trust, &policies) == errSecSuccess)
+        #expect(policies as? [SecPolicy] == [SecPolicyCreateSSL(true, nil)])
+        var anchors: CFArray?
+        #expect(unsafe SecTrustCopyCustomAnchorCertificates(trust, &anchors) == errSecSuccess)
+        #expect(anchors as? [SecCertificate] == [made.root])
+    }
+
+    @Test func `what is no certificate or policy is refused`() throws {
+        var none: SecTrust?
+        let text = "text" as CFString
+        #expect(unsafe SecTrustCreateWithCertificates(text, nil, &none) == errSecParam)
+        #expect(unsafe SecTrustCreateWithCertificates([] as CFArray, nil, &none) == errSecParam)
+        #expect(
+            unsafe SecTrustCreateWithCertificates([made.root, text] as CFArray, nil, &none)
+                == errSecParam)
+        #expect(unsafe SecTrustCreateWithCertificates(made.root, text, &none) == errSecParam)
+        #expect(none == nil)
+        let trust = try trust([made.root])
+        #expect(SecTrustSetAnchorCertificates(trust, [text] as CFArray) == errSecParam)
+        #expect(SecTrustSetPolicies(trust, [] as CFArray) == errSecParam)
+        #expect(SecTrustSetPolicies(trust, made.root) == errSecParam)
+        #expect(unsafe SecTrustCreateWithCertificates(made.root, nil, &none) == errSecSuccess)
+        #expect(none != nil)
+    }
+}
+
+#endif

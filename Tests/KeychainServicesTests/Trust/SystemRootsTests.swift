@@ -1,0 +1,66 @@
+// SystemRootsTests: the file of trusted authorities.
+
+#if !canImport(Darwin)
+
+import Foundation
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct SystemRootsTests {
+    let made: TrustFixtures
+    let folder: OpenSSL
+
+    init() throws {
+        made = try TrustFixtures.shared.get()
+        folder = try OpenSSL()
+    }
+
+    private func roots() -> SystemRoots {
+        SystemRoots(paths: [
+            folder.folder.appending(path: "absent.pem").path,
+            folder.folder.appending(path: "bundle.pem").path,
+        ])
+    }
+
+    @Test func `the first file that exists is read`() throws {
+        let one = try made.maker.openSSL.contents(of: "root.pem")
+        let other = try made.maker.openSSL.contents(of: "other.pem")
+        try folder.write(Data("# comment\n".utf8) + one + Data("\n".utf8) + other, to: "bundle.pem")
+        #expect(roots().certificates == [made.root, made.otherRoot])
+    }
+
+    @Test func `without a file nothing is trusted`() {
+        #expect(roots().certificates.isEmpty)
+        let outcome = TrustEvaluation(
+            leaf: made.server, others: [made.intermediate, made.root], systemRoots: roots(),
+            policies: [SecPolicyCreateBasicX509()], date: Date()
+        ).outcome()
+        #expect(outcome.failure?.status == errSecNotTrusted)
+    }
+
+    @Test func `a file that was changed is read again`() throws {
+        let roots = roots()
+        try folder.write(try made.maker.openSSL.contents(of: "root.pem"), to: "bundle.pem")
+        #expect(roots.certificates == [made.root])
+        try folder.write(try made.maker.openSSL.contents(of: "other.pem"), to: "bundle.pem")
+        // The clock of some file systems is coarse: a change within its step would pass unseen.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date() + 10],
+            ofItemAtPath: folder.folder.appending(path: "bundle.pem").path)
+        #expect(roots.certificates == [made.otherRoot])
+    }
+
+    @Test func `what is no certificate is left out`() throws {
+        let key = try made.maker.openSSL.contents(of: "root.key")
+        let root = try made.maker.openSSL.contents(of: "root.pem")
+        let broken = Data(
+            "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n".utf8)
+        try folder.write(key + broken + root, to: "bundle.pem")
+        #expect(roots().certificates == [made.root])
+        try folder.write(Data([0xFF, 0, 1]), to: "bundle.pem")
+        #expect(roots().certificates.count <= 1)
+    }
+}
+
+#endif

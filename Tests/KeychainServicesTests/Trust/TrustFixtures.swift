@@ -1,0 +1,74 @@
+// TrustFixtures: chains that several tests judge, made once.
+
+#if !canImport(Darwin)
+
+import Foundation
+
+@testable import KeychainServices
+
+/// Root, intermediate, and leaves of several kinds.
+struct TrustFixtures {
+    /// Made when a test first asks for it.
+    static let shared = Result { try TrustFixtures() }
+
+    let maker: CertificateMaker
+    let root: SecCertificate
+    let otherRoot: SecCertificate
+    let intermediate: SecCertificate
+    /// `www.example.com`, `*.wild.example.com`, 10.0.0.1.
+    let server: SecCertificate
+    let client: SecCertificate
+    let mail: SecCertificate
+
+    private init() throws {
+        let maker = try CertificateMaker()
+        self.maker = maker
+        root = try maker.make("root", subject: "/CN=Root", extensions: CertificateMaker.authority)
+        otherRoot = try maker.make(
+            "other", subject: "/CN=Other", extensions: CertificateMaker.authority)
+        intermediate = try maker.make(
+            "intermediate", subject: "/CN=Intermediate", issuer: "root",
+            extensions: CertificateMaker.authority)
+        server = try maker.make(
+            "server", subject: "/CN=common.example.com", issuer: "intermediate",
+            extensions: CertificateMaker.server(
+                "DNS:www.example.com", "DNS:*.wild.example.com", "IP:10.0.0.1"))
+        client = try maker.make(
+            "client", subject: "/CN=Client", issuer: "intermediate",
+            extensions: ["extendedKeyUsage=clientAuth"])
+        mail = try maker.make(
+            "mail", subject: "/CN=Mail", issuer: "intermediate",
+            extensions: [
+                "keyUsage=digitalSignature", "extendedKeyUsage=emailProtection",
+                "subjectAltName=email:Alice@example.com",
+            ])
+    }
+}
+
+/// Judges a certificate and gives the reason, nil if it is trusted.
+func judge(
+    _ certificates: [SecCertificate], anchors: [SecCertificate],
+    _ policy: SecPolicy = SecPolicyCreateBasicX509(), at date: Date? = nil
+) -> CFError? {
+    var trust: SecTrust?
+    guard
+        unsafe SecTrustCreateWithCertificates(certificates as CFArray, policy, &trust)
+            == errSecSuccess, let trust,
+        SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess
+    else { return CFError(status: errSecParam) }
+    if let date {
+        guard SecTrustSetVerifyDate(trust, date as CFDate) == errSecSuccess else {
+            return CFError(status: errSecParam)
+        }
+    }
+    var error: CFError?
+    let isTrusted = unsafe SecTrustEvaluateWithError(trust, &error)
+    return isTrusted == (error == nil) ? error : CFError(status: errSecInternal)
+}
+
+/// The verdict alone.
+func isTrusted(_ trust: SecTrust) -> Bool {
+    SecTrustEvaluateWithError(trust, nil)
+}
+
+#endif

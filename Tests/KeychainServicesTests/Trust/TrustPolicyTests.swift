@@ -1,0 +1,150 @@
+// TrustPolicyTests: what policies demand of a certificate.
+
+#if !canImport(Darwin)
+
+import Foundation
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct TrustPolicyTests {
+    let made: TrustFixtures
+
+    init() throws {
+        made = try TrustFixtures.shared.get()
+    }
+
+    private func judgeServer(_ host: String?) -> Int? {
+        judge(
+            [made.server, made.intermediate], anchors: [made.root],
+            SecPolicyCreateSSL(true, host as CFString?))?.code
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil), ("www.example.com", nil), ("WWW.EXAMPLE.COM", nil),
+            ("a.wild.example.com", nil), ("10.0.0.1", nil),
+            ("example.com", errSecHostNameMismatch), ("wild.example.com", errSecHostNameMismatch),
+            ("a.b.wild.example.com", errSecHostNameMismatch), ("10.0.0.2", errSecHostNameMismatch),
+            // The common name doesn't count.
+            ("common.example.com", errSecHostNameMismatch), ("", errSecHostNameMismatch),
+        ] as [(String?, OSStatus?)])
+    func `a server has the name that was asked for`(host: String?, status: OSStatus?) {
+        #expect(judgeServer(host) == status.map { Int($0) })
+    }
+
+    @Test func `each purpose has its extended key usage`() throws {
+        let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
+        let policies: [(SecPolicy, SecCertificate)] = [
+            (SecPolicyCreateSSL(true, nil), made.server),
+            (SecPolicyCreateSSL(false, nil), made.client), (mail, made.mail),
+        ]
+        for (policy, good) in policies {
+            for certificate in [made.server, made.client, made.mail] {
+                let error = judge([certificate, made.intermediate], anchors: [made.root], policy)
+                #expect((error == nil) == (certificate == good), "\(policy) \(certificate)")
+            }
+        }
+        #expect(
+            judge([made.client, made.intermediate], anchors: [made.root], policies[0].0)?.code
+                == Int(errSecSSLBadExtendedKeyUsage))
+        #expect(
+            judge([made.client, made.intermediate], anchors: [made.root], mail)?.code
+                == Int(errSecSMIMEBadExtendedKeyUsage))
+    }
+
+    @Test func `a certificate without the extension is for clients and mail, not for servers`()
+        throws
+    {
+        let plain = try made.maker.make("plain", subject: "/CN=Plain", issuer: "root")
+        let mail = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
+        let anchors = [made.root]
+        #expect(judge([plain], anchors: anchors, SecPolicyCreateSSL(false, nil)) == nil)
+        #expect(judge([plain], anchors: anchors, mail) == nil)
+        #expect(
+            judge([plain], anchors: anchors, SecPolicyCreateSSL(true, nil))?.code
+                == Int(errSecSSLBadExtendedKeyUsage))
+    }
+
+    @Test(
+        arguments: [
+            ("alice@EXAMPLE.com", nil), ("Alice@example.com", nil),
+            ("bob@example.com", errSecSMIMEEmailAddressesNotFound),
+        ] as [(String, OSStatus?)])
+    func `mail has the address that was asked for`(address: String, status: OSStatus?) throws {
+        let policy = try #require(
+            SecPolicyCreateWithProperties(
+                kSecPolicyAppleSMIME, [kSecPolicyName: address] as CFDictionary))
+        #expect(
+            judge([made.mail, made.intermediate], anchors: [made.root], policy)?.code
+                == status.map { Int($0) })
+    }
+
+    @Test func `mail needs a key that signs or encrypts`() throws {
+        let odd = try made.maker.make(
+            "crl", subject: "/CN=Lists", issuer: "root", extensions: ["keyUsage=cRLSign"])
+        let policy = try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil))
+        #expect(
+            judge([odd], anchors: [made.root], policy)?.code == Int(errSecSMIMEBadKeyUsage))
+    }
+
+    @Test(
+        arguments: [(825, nil), (826, errSecCertificateValidityPeriodTooLong)] as [(Int, OSStatus?)]
+    )
+    func `a server is valid for 825 days at most`(days: Int, status: OSStatus?) throws {
+        let server = try made.maker.make(
+            "long\(days)", subject: "/CN=Long", issuer: "root",
+            extensions: CertificateMaker.server("DNS:a.example.com"), days: days)
+        #expect(
+            judge([server], anchors: [made.root], SecPolicyCreateSSL(true, nil))?.code
+                == status.map { Int($0) })
+    }
+
+    @Test func `RSA keys have 2048 bits at least`() throws {
+        let weak = try made.maker.make(
+            "weak", subject: "/CN=Weak", issuer: "root",
+            extensions: CertificateMaker.server("DNS:a.example.com"), key: .rsa(1024))
+        for anchors in [[made.root], [weak]] {
+            #expect(judge([weak], anchors: anchors)?.code == Int(errSecUnsupportedKeySize))
+        }
+    }
+
+    @Test func `SHA-1 is no signature for connections`() throws {
+        try made.maker.make(
+            "rsaroot", subject: "/CN=RSA", extensions: CertificateMaker.authority, key: .rsa(2048))
+        let root = try made.maker.certificate("rsaroot")
+        let old = try made.maker.make(
+            "sha1", subject: "/CN=Old", issuer: "rsaroot",
+            extensions: CertificateMaker.server("DNS:a.example.com"), arguments: ["-sha1"])
+        #expect(judge([old], anchors: [root]) == nil)
+        #expect(
+            judge([old], anchors: [root], SecPolicyCreateSSL(true, nil))?.code
+                == Int(errSecInvalidDigestAlgorithm))
+    }
+
+    /// The kinds of keys that X509 verifies with, and two that it doesn't.
+    @Test(
+        arguments: [
+            (.curve("P-256"), [], true), (.curve("P-384"), [], true), (.curve("P-521"), [], true),
+            (.rsa(2048), [], true), (.ed25519, [], true), (.curve("secp256k1"), [], false),
+            (
+                .rsa(2048), ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:32"],
+                false
+            ),
+        ] as [(CertificateMaker.KeyKind, [String], Bool)])
+    func `signatures of these kinds are verified`(
+        key: CertificateMaker.KeyKind, arguments: [String], isVerified: Bool
+    ) throws {
+        let maker = try CertificateMaker()
+        let root = try maker.make(
+            "root", subject: "/CN=Root", extensions: CertificateMaker.authority, key: key)
+        let leaf = try maker.make(
+            "leaf", subject: "/CN=Leaf", issuer: "root", arguments: arguments)
+        let error = judge([leaf], anchors: [root])
+        #expect(error?.code == (isVerified ? nil : Int(errSecNotTrusted)))
+        // As an anchor itself it needs no signature.
+        #expect(judge([leaf], anchors: [leaf]) == nil)
+    }
+}
+
+#endif
