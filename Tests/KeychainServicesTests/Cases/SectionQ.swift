@@ -101,11 +101,7 @@ let sectionQ: [Row] = [
         try k.copy(cert(["validOn": inside, "limit": all, "R.ref": true])).givesArray(6)
     },
     Row(374, "null stands for now") { k in
-        let expired = try OpenSSL.run([
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-keyout", "/dev/null", "-subj", "/CN=Expired", "-days", "-1", "-outform", "DER",
-        ])
-        let certificate = try #require(SecCertificateCreateWithData(nil, expired as NSData))
+        let certificate = try CertificateMaker().make("expired", subject: "/CN=Expired", days: -1)
         k.add(["ref": certificate]).gives(0)
         k.copy(cert(["validOn": NSNull()])).gives(-25300)
         k.copy(cert()).gives(0)
