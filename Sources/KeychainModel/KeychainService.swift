@@ -75,6 +75,9 @@ package protocol KeychainService: Sendable {
     /// - Throws: `authFailed` for a wrong passcode; `notAvailable` where none is set.
     func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant
 
+    /// Whether a passcode is set, so that somebody can be asked for it.
+    func knowsPasscode() throws(KeychainFailure) -> Bool
+
     /// Calls `handler` after every later change that this or another process made, and after this
     /// process was locked or unlocked: whatever was read before may be out of date.
     ///
@@ -107,6 +110,8 @@ extension KeychainService {
     package func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
         throw KeychainFailure(.notAvailable, "This keychain knows no passcode.")
     }
+
+    package func knowsPasscode() throws(KeychainFailure) -> Bool { false }
 }
 
 /// A keychain and who speaks to it.

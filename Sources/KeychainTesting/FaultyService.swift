@@ -68,6 +68,10 @@ struct FaultyService: KeychainService {
         try keychain.engine.authenticate(passcode: passcode)
     }
 
+    func knowsPasscode() throws(KeychainFailure) -> Bool {
+        try keychain.engine.knowsPasscode()
+    }
+
     /// Without faults: what follows changes meets them when it looks at the items.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void

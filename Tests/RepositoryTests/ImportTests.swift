@@ -25,6 +25,12 @@ struct ImportRow: CustomStringConvertible {
             module: "KeychainEngine",
             imports: ["KeychainModel", "KeychainCrypto", "KeychainStore", "Logging"]),
         ImportRow(
+            module: "KeychainAuthentication",
+            imports: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthenticationDarwin",
+            ]),
+        ImportRow(module: "KeychainAuthenticationAnchor", imports: ["KeychainAuthentication"]),
+        ImportRow(
             module: "KeychainServices",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServicesDarwin",

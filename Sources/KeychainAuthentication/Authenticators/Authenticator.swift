@@ -1,0 +1,123 @@
+// Authenticator: who asks the person at the device, and what can come back.
+//   (1) What a person enters is secret bytes and never part of a text.
+//   (2) An answer comes, however the question ends; no authenticator throws.
+
+#if !canImport(Darwin)
+
+package import KeychainCrypto
+
+/// Asks the person at the device.
+package protocol Authenticator: Sendable {
+    /// Whether there is a way to ask somebody. It doesn't say that somebody is there.
+    var canAsk: Bool { get }
+
+    /// Asks for something that is typed, and waits for it.
+    func ask(_ question: Question, until interruption: Interruption) -> Answer
+
+    var biometry: Biometry { get }
+
+    /// Asks for a finger or a face, and waits for it.
+    func recognize(_ question: Question, until interruption: Interruption) -> Recognition
+}
+
+extension Authenticator {
+    // Typing needs no hardware, biometry does.
+    package var biometry: Biometry { .notAvailable }
+
+    package func recognize(_: Question, until _: Interruption) -> Recognition { .unavailable }
+}
+
+/// What a person is asked.
+package struct Question: Hashable, Sendable {
+    package enum Subject: Hashable, Sendable {
+        /// The passcode of the keychain.
+        case passcode
+        /// The application password of an item that exists.
+        case applicationPassword
+        /// An application password for an item to be.
+        case newApplicationPassword
+        /// The same once more, against mistyping.
+        case newApplicationPasswordAgain
+        /// Somebody whom the biometric hardware knows.
+        case biometry
+    }
+
+    package var subject: Subject
+    /// Why it is asked, as the program says it. May be empty.
+    package var reason: String
+    /// What was wrong with the answer before.
+    package var problem: Problem?
+    /// Words of the program's own for the buttons.
+    package var cancelTitle: String?
+    package var fallbackTitle: String?
+
+    package enum Problem: Hashable, Sendable {
+        case wrong
+        case notTheSame
+    }
+
+    package init(
+        _ subject: Subject, reason: String = "", problem: Problem? = nil,
+        cancelTitle: String? = nil, fallbackTitle: String? = nil
+    ) {
+        self.subject = subject
+        self.reason = reason
+        self.problem = problem
+        self.cancelTitle = cancelTitle
+        self.fallbackTitle = fallbackTitle
+    }
+}
+
+/// What came back.
+package enum Answer: Sendable {
+    case entered(SecretBytes)
+    /// The person declined.
+    case cancelled
+    /// The question was taken back.
+    case interrupted
+    /// Nobody can be asked.
+    case unavailable
+}
+
+/// The state of the biometric hardware.
+package enum Biometry: Hashable, Sendable {
+    /// There is none.
+    case notAvailable
+    case notEnrolled(LABiometryType)
+    /// `enrollment` changes whenever a finger or face is added or removed.
+    case ready(LABiometryType, enrollment: [UInt8])
+    case lockedOut(LABiometryType, enrollment: [UInt8])
+
+    package var type: LABiometryType {
+        switch self {
+        case .notAvailable: .none
+        case .notEnrolled(let type), .ready(let type, _), .lockedOut(let type, _): type
+        }
+    }
+
+    /// Why it can't be used; nil: it can.
+    package var obstacle: LAError.Code? {
+        switch self {
+        case .notAvailable: .biometryNotAvailable
+        case .notEnrolled: .biometryNotEnrolled
+        case .lockedOut: .biometryLockout
+        case .ready: nil
+        }
+    }
+}
+
+/// What the biometric hardware answers.
+package enum Recognition: Sendable {
+    /// Somebody was recognized. The hardware keeps the passcode of the keychain for that case:
+    /// nothing else opens it.
+    case recognized(passcode: SecretBytes)
+    /// Nobody whom it knows.
+    case failed
+    /// The person wants to enter the passcode instead.
+    case fallback
+    case cancelled
+    case interrupted
+    case unavailable
+}
+
+#endif

@@ -1,0 +1,80 @@
+// LAContext+Evaluation: policies and access controls, apart from any call to the keychain.
+
+#if !canImport(Darwin)
+
+import Dispatch
+import KeychainEngine
+import KeychainModel
+import Synchronization
+
+extension LAContext {
+    /// Why a policy can't be evaluated; nil: it can.
+    func obstacle(to policy: LAPolicy) -> AuthenticationFailure? {
+        let requirement = AccessRequirement(policy)
+        let environment = AuthenticationEnvironment.inUse
+        do {
+            try checkIsValid()
+            let possible = try possibilities(try Self.keychain())
+            if case .impossible(let code) = requirement.nextStep(proven: [], possible) {
+                return .refused(code)
+            }
+        } catch {
+            return error
+        }
+        if requirement.mentionsBiometry { noteEnrollment() }
+        return environment.authenticator.canAsk ? nil : .refused(.notInteractive)
+    }
+
+    /// Evaluates a requirement for the keychain of the current task.
+    package func evaluate(
+        _ requirement: AccessRequirement, reason: String
+    ) throws(AuthenticationFailure) {
+        _ = try satisfy(requirement, Asking(try Self.keychain(), reason: reason))
+    }
+
+    /// As ``evaluate(_:reason:)``, for an item or key to be.
+    package func evaluateCreation(
+        _ requirement: AccessRequirement, reason: String
+    ) throws(AuthenticationFailure) {
+        _ = try prepare(requirement, Asking(try Self.keychain(), reason: reason))
+    }
+
+    /// Runs an evaluation on another thread, with the keychain and the authenticator of the
+    /// calling task.
+    package func inBackground(
+        _ reply: @escaping @Sendable (Bool, (any Error)?) -> Void,
+        _ evaluation: @escaping @Sendable (LAContext) throws(AuthenticationFailure) -> Void
+    ) {
+        let keychain = KeychainContext.connection
+        let environment = AuthenticationEnvironment.current
+        DispatchQueue.global().async {
+            let result = KeychainContext.$connection.withValue(keychain) {
+                AuthenticationEnvironment.$current.withValue(environment) {
+                    Result { () throws(AuthenticationFailure) in try evaluation(self) }
+                }
+            }
+            switch result {
+            case .success: reply(true, nil)
+            case .failure(let failure): reply(false, failure.localError)
+            }
+        }
+    }
+
+    /// Remembers which fingers or faces are enrolled.
+    func noteEnrollment() {
+        guard
+            case .ready(_, let enrollment) = AuthenticationEnvironment.inUse.authenticator.biometry
+        else { return }
+        state.withLock { $0.enrollment = enrollment }
+    }
+
+    private static func keychain() throws(AuthenticationFailure) -> KeychainConnection {
+        do {
+            return try KeychainContext.current()
+        } catch {
+            throw .keychain(error)
+        }
+    }
+}
+
+#endif

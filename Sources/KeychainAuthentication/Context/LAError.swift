@@ -1,0 +1,193 @@
+// LAError: why somebody was not authenticated.
+//   (1) It and an `NSError` of its domain are one value in two forms; each casts to the other.
+//   (2) No text holds what a person entered.
+
+// swift-format-ignore-file: NoLeadingUnderscores, AlwaysUseLowerCamelCase
+
+#if !canImport(Darwin)
+
+public import Foundation
+
+/// The domain of errors whose code is one of ``LAError/Code``.
+public let LAErrorDomain = "com.apple.LocalAuthentication"
+
+/// The reason why an authentication didn't succeed.
+public struct LAError: Error, Sendable {
+    /// Reasons, with Apple's numbers.
+    public enum Code: Int, Hashable, Sendable {
+        /// What was entered or shown was wrong, three times where it was entered.
+        case authenticationFailed = -1
+        /// The person declined.
+        case userCancel = -2
+        /// The person wants to enter the passcode where only biometry was asked for.
+        case userFallback = -3
+        /// The system took the question away, or there is no terminal any more to ask it at.
+        case systemCancel = -4
+        /// The keychain has no passcode that could be asked for: set one first.
+        case passcodeNotSet = -5
+        /// There is no biometric hardware.
+        case biometryNotAvailable = -6
+        /// The biometric hardware knows nobody.
+        case biometryNotEnrolled = -7
+        /// Biometry failed too often; the passcode is needed.
+        case biometryLockout = -8
+        /// The context was invalidated while a question was open.
+        case appCancel = -9
+        /// The context was invalidated before.
+        case invalidContext = -10
+        /// There is no paired device.
+        case companionNotAvailable = -11
+        /// Somebody would have to be asked, and may not be or can't be: the context forbids it,
+        /// or there is no terminal and no prompter.
+        case notInteractive = -1004
+
+        /// ``biometryNotAvailable`` under its older name.
+        public static let touchIDNotAvailable = biometryNotAvailable
+        /// ``biometryNotEnrolled`` under its older name.
+        public static let touchIDNotEnrolled = biometryNotEnrolled
+        /// ``biometryLockout`` under its older name.
+        public static let touchIDLockout = biometryLockout
+        /// ``companionNotAvailable`` under its older name.
+        public static let watchNotAvailable = companionNotAvailable
+    }
+
+    /// The reason.
+    public let code: Code
+
+    private let details: NSError
+
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: The reason.
+    ///   - userInfo: What else the error says. Without a description it gets that of its code.
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
+        self.code = code
+        let standard: [String: Any] = [NSLocalizedDescriptionKey: code.text]
+        details = NSError(
+            domain: LAErrorDomain, code: code.rawValue,
+            userInfo: userInfo.merging(standard) { given, _ in given })
+    }
+
+    /// What else the error says.
+    public var userInfo: [String: Any] { details.userInfo }
+
+    /// A sentence for people.
+    public var localizedDescription: String { details.localizedDescription }
+}
+
+extension LAError.Code {
+    /// Whether an error has this code: `catch LAError.userCancel`.
+    public static func ~= (code: LAError.Code, error: any Error) -> Bool {
+        (error as? LAError)?.code == code
+    }
+
+    /// What happened and, where there is something, what to do next.
+    fileprivate var text: String {
+        switch self {
+        case .authenticationFailed: "What was entered is wrong."
+        case .userCancel: "The person declined to authenticate."
+        case .userFallback: "The person wants to use the passcode instead."
+        case .systemCancel: "The question was taken away before it was answered. Try again."
+        case .passcodeNotSet: "No passcode is set. Set one with `keychainctl passcode set`."
+        case .biometryNotAvailable: "There is no biometric hardware."
+        case .biometryNotEnrolled: "The biometric hardware knows nobody."
+        case .biometryLockout: "Biometry failed too often. Enter the passcode."
+        case .appCancel: "The context was invalidated while the question was open."
+        case .invalidContext: "The context was invalidated. Make a new one."
+        case .companionNotAvailable: "There is no paired device."
+        case .notInteractive:
+            "Somebody would have to be asked, which is not allowed or not possible here."
+        }
+    }
+}
+
+extension LAError: Hashable {
+    /// Errors are equal when their codes are.
+    public static func == (one: LAError, other: LAError) -> Bool { one.code == other.code }
+
+    /// A hash of the code.
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+}
+
+extension LAError: CustomNSError {
+    /// ``LAErrorDomain``.
+    public static var errorDomain: String { LAErrorDomain }
+    /// The number of the code.
+    public var errorCode: Int { code.rawValue }
+    /// ``userInfo``.
+    public var errorUserInfo: [String: Any] { userInfo }
+}
+
+extension LAError: CustomStringConvertible {
+    /// The description and the number.
+    public var description: String { "\(localizedDescription) (\(code.rawValue))" }
+}
+
+// The codes under the name of the error, as existing code writes them.
+extension LAError {
+    /// ``Code/authenticationFailed``.
+    public static var authenticationFailed: Code { .authenticationFailed }
+    /// ``Code/userCancel``.
+    public static var userCancel: Code { .userCancel }
+    /// ``Code/userFallback``.
+    public static var userFallback: Code { .userFallback }
+    /// ``Code/systemCancel``.
+    public static var systemCancel: Code { .systemCancel }
+    /// ``Code/passcodeNotSet``.
+    public static var passcodeNotSet: Code { .passcodeNotSet }
+    /// ``Code/biometryNotAvailable``.
+    public static var biometryNotAvailable: Code { .biometryNotAvailable }
+    /// ``Code/biometryNotEnrolled``.
+    public static var biometryNotEnrolled: Code { .biometryNotEnrolled }
+    /// ``Code/biometryLockout``.
+    public static var biometryLockout: Code { .biometryLockout }
+    /// ``Code/biometryNotAvailable``.
+    public static var touchIDNotAvailable: Code { .biometryNotAvailable }
+    /// ``Code/biometryNotEnrolled``.
+    public static var touchIDNotEnrolled: Code { .biometryNotEnrolled }
+    /// ``Code/biometryLockout``.
+    public static var touchIDLockout: Code { .biometryLockout }
+    /// ``Code/appCancel``.
+    public static var appCancel: Code { .appCancel }
+    /// ``Code/invalidContext``.
+    public static var invalidContext: Code { .invalidContext }
+    /// ``Code/companionNotAvailable``.
+    public static var companionNotAvailable: Code { .companionNotAvailable }
+    /// ``Code/companionNotAvailable``.
+    public static var watchNotAvailable: Code { .companionNotAvailable }
+    /// ``Code/notInteractive``.
+    public static var notInteractive: Code { .notInteractive }
+}
+
+extension LAError: _ObjectiveCBridgeable {
+    // Lets `error as? LAError` take an NSError of this domain and `as NSError` give one.
+
+    /// The error as an `NSError`.
+    public func _bridgeToObjectiveC() -> NSError { details }
+
+    /// See ``_conditionallyBridgeFromObjectiveC(_:result:)``.
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout LAError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    /// Takes an error of this domain whose code is known.
+    public static func _conditionallyBridgeFromObjectiveC(
+        _ source: NSError, result: inout LAError?
+    ) -> Bool {
+        guard source.domain == LAErrorDomain, let code = Code(rawValue: source.code) else {
+            return false
+        }
+        result = LAError(code, userInfo: source.userInfo)
+        return true
+    }
+
+    /// Takes any error; one of another domain or of an unknown code becomes `systemCancel`.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
+        var result: LAError?
+        if let source { _ = _conditionallyBridgeFromObjectiveC(source, result: &result) }
+        return result ?? LAError(.systemCancel)
+    }
+}
+
+#endif

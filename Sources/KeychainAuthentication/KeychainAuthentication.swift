@@ -1,1 +1,0 @@
-// KeychainAuthentication: what a keychain needs to know about the person at the device.

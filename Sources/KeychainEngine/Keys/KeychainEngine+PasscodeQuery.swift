@@ -1,0 +1,11 @@
+// KeychainEngine+PasscodeQuery: whether somebody can be asked for a passcode.
+
+package import KeychainModel
+import Synchronization
+
+extension KeychainEngine {
+    package func knowsPasscode() throws(KeychainFailure) -> Bool {
+        try reloadKeybag()
+        return hasPasscode
+    }
+}
