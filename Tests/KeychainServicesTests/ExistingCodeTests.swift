@@ -186,7 +186,7 @@ import Testing
         #expect(last["srvr"] as? String == "last.example.com")
         k.copy(inet(["host": 5])).gives(-50)
         k.copy(genp(["host": "example.com"])).gives(-4)
-        k.copy(genp(["m_Policy": NSObject()])).gives(-4)
+        k.copy(genp(["policy": SecPolicyCreateBasicX509()])).gives(-4)
         k.copy(genp(["m_Issuers": [bytes("x")]])).gives(-4)
         k.copy(genp(["m_ValidOnDate": 5])).gives(-50)
         k.copy(genp(["m_EmailAddressIfPresent": 5])).gives(-50)

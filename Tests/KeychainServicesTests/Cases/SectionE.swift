@@ -199,7 +199,7 @@ func accessControl(
         k.delete(["pref": token]).gives(-4)
         withEachCall(k, ["pref": token, "clip": 1], give: -50)
         k.add(keys(["tkid": "com.apple.setoken", "type": "73"])).gives(-4)
-        k.add(keys(["tkid": "com.apple.setoken", "type": true])).gives(-50)
+        k.add(keys(["tkid": "com.apple.setoken", "klbl": true])).gives(-50)
         k.copy(genp(["host": "h"])).gives(-4)
         k.copy(genp(["host": "h", "acct": true])).gives(-50)
         withEachCall(k, ["ref": NSObject()], give: -50)
