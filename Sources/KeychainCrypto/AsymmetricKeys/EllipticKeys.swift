@@ -159,9 +159,15 @@ struct EllipticPrivateKeyOf<Signer: ECSigningKey, Agreement: ECAgreementKey>:
 // MARK: - Making them
 
 extension EllipticCurve {
-    typealias Private256 = EllipticPrivateKeyOf<P256.Signing.PrivateKey, P256.KeyAgreement.PrivateKey>
-    typealias Private384 = EllipticPrivateKeyOf<P384.Signing.PrivateKey, P384.KeyAgreement.PrivateKey>
-    typealias Private521 = EllipticPrivateKeyOf<P521.Signing.PrivateKey, P521.KeyAgreement.PrivateKey>
+    typealias Private256 = EllipticPrivateKeyOf<
+        P256.Signing.PrivateKey, P256.KeyAgreement.PrivateKey
+    >
+    typealias Private384 = EllipticPrivateKeyOf<
+        P384.Signing.PrivateKey, P384.KeyAgreement.PrivateKey
+    >
+    typealias Private521 = EllipticPrivateKeyOf<
+        P521.Signing.PrivateKey, P521.KeyAgreement.PrivateKey
+    >
     typealias Public256 = EllipticPublicKeyOf<P256.Signing.PublicKey, P256.KeyAgreement.PrivateKey>
     typealias Public384 = EllipticPublicKeyOf<P384.Signing.PublicKey, P384.KeyAgreement.PrivateKey>
     typealias Public521 = EllipticPublicKeyOf<P521.Signing.PublicKey, P521.KeyAgreement.PrivateKey>
@@ -184,7 +190,8 @@ extension EllipticCurve {
             }
         // One key has one encoding here: what was read is written again as it was.
         guard key.x963 == x963 else {
-            throw KeyOperationFailure.parameter("The private key and its point don't belong together.")
+            throw KeyOperationFailure.parameter(
+                "The private key and its point don't belong together.")
         }
         return key
     }

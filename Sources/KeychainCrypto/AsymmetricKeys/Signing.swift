@@ -102,7 +102,9 @@ extension RSAPrivateKey {
     fileprivate func signPKCS1v15(
         _ input: Data, _ algorithm: DigestAlgorithm?, _ kind: SignatureInput
     ) throws(KeyOperationFailure) -> Data {
-        if kind == .message, let signature = try? signInLibrary(input, algorithm, .insecurePKCS1v1_5) {
+        if kind == .message,
+            let signature = try? signInLibrary(input, algorithm, .insecurePKCS1v1_5)
+        {
             return signature
         }
         let digest = try algorithm.digest(of: input, kind)

@@ -202,7 +202,8 @@ private struct NewKeyPair {
         let status = unsafe SecItemAdd(item.entries as NSDictionary, &result)
         guard status == errSecSuccess else {
             throw KeychainFailure(
-                Status(rawValue: status), "The key was made and not stored, so it is gone: "
+                Status(rawValue: status),
+                "The key was made and not stored, so it is gone: "
                     + StatusMessages.message(for: status))
         }
         return result as? NSData
