@@ -64,9 +64,8 @@ package enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
         return Array(mask.prefix(byteCount))
     }
 
-    /// The key derivation function of ANSI X9.63 (SEC 1, section 3.6.1).
-    ///
-    /// - Parameter byteCount: 1 and up, at most ``maximumDerivedByteCount``.
+    /// The key derivation function of ANSI X9.63 (SEC 1, section 3.6.1). `byteCount` is 1 and up, at
+    /// most ``maximumDerivedByteCount``.
     func deriveX963(secret: [UInt8], sharedInfo: Data, byteCount: Int) -> [UInt8] {
         var derived: [UInt8] = []
         derived.reserveCapacity(byteCount + self.byteCount)

@@ -180,7 +180,7 @@ extension EllipticCurve {
         }
     }
 
-    /// - Parameter x963: 04 ‖ X ‖ Y ‖ K.
+    /// A key from 04 ‖ X ‖ Y ‖ K.
     func privateKey(x963: Data) throws -> any EllipticPrivateKey {
         let key: any EllipticPrivateKey =
             switch self {
@@ -196,7 +196,7 @@ extension EllipticCurve {
         return key
     }
 
-    /// - Parameter pkcs8: PKCS #8 or the ECPrivateKey of SEC 1.
+    /// A key from PKCS #8 or the ECPrivateKey of SEC 1.
     func privateKey(der: Data) throws -> any EllipticPrivateKey {
         switch self {
         case .p256: try Private256(curve: self, signer: .init(derRepresentation: der))
@@ -205,7 +205,7 @@ extension EllipticCurve {
         }
     }
 
-    /// - Parameter point: 04 ‖ X ‖ Y.
+    /// A key from 04 ‖ X ‖ Y.
     func publicKey(point: Data) throws -> any EllipticPublicKey {
         switch self {
         case .p256: Public256(curve: self, key: try .init(x963Representation: point))

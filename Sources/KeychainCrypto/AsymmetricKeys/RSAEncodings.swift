@@ -16,9 +16,7 @@ enum RSAEncodings {
         return [0, 1] + [UInt8](repeating: 0xFF, count: paddingCount) + [0] + digestInfo
     }
 
-    /// EMSA-PSS-ENCODE (section 9.1.1).
-    ///
-    /// - Parameter salt: Of the digest's size.
+    /// EMSA-PSS-ENCODE (section 9.1.1). The salt is of the digest's size.
     static func pss(
         digest: [UInt8], salt: [UInt8], sizeInBits: Int, using algorithm: DigestAlgorithm
     ) -> [UInt8]? {
@@ -62,9 +60,8 @@ enum RSAEncodings {
 
     // MARK: Encryption
 
-    /// EME-OAEP encoding (section 7.1.1), with an empty label.
-    ///
-    /// - Parameter seed: Random, of the digest's size.
+    /// EME-OAEP encoding (section 7.1.1), with an empty label. The seed is random and of the
+    /// digest's size.
     static func oaep(
         message: [UInt8], seed: [UInt8], blockByteCount: Int, using algorithm: DigestAlgorithm
     ) -> [UInt8]? {

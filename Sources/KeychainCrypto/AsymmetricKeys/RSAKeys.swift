@@ -22,7 +22,7 @@ struct RSAPublicKey: Sendable {
         self.operation = operation
     }
 
-    /// - Parameter der: SubjectPublicKeyInfo or RSAPublicKey (PKCS #1).
+    /// A key from a SubjectPublicKeyInfo or an RSAPublicKey (PKCS #1).
     init(der: Data) throws {
         try self.init(_RSA.Signing.PublicKey(unsafeDERRepresentation: der))
     }
@@ -55,13 +55,13 @@ struct RSAPrivateKey: Sendable {
         bare = try _RSA.BlindSigning.PrivateKey<SHA384>(unsafeDERRepresentation: bytes)
     }
 
-    /// - Parameter sizeInBits: 1024 to 8192, whole bytes.
+    /// A new key of 1024 to 8192 bits, in whole bytes.
     init(randomOf sizeInBits: Int) throws {
         try self.init(
             _RSA.Signing.PrivateKey(unsafeKeySize: _RSA.Signing.KeySize(bitCount: sizeInBits)))
     }
 
-    /// - Parameter der: PKCS #8 or RSAPrivateKey (PKCS #1).
+    /// A key from PKCS #8 or an RSAPrivateKey (PKCS #1).
     init(der: Data) throws {
         try self.init(_RSA.Signing.PrivateKey(unsafeDERRepresentation: der))
     }
