@@ -192,7 +192,7 @@ import Testing
             ], printable: true)
         let der = try maker.der("a")
         var readCount = 0
-        for _ in 0..<5000 {
+        for _ in 0..<1500 {
             var bytes = der
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 bytes[Int.random(in: 0..<bytes.count, using: &generator)] =
@@ -203,7 +203,7 @@ import Testing
             Self.readAll(certificate)
         }
         // Most changes hit the key or the signature, which nobody reads here.
-        #expect(readCount > 1000, "seed \(seed)")
+        #expect(readCount > 300, "seed \(seed)")
     }
 
     /// Everything that can be asked of a certificate.
