@@ -28,9 +28,12 @@ package struct Entitlements: Hashable, Sendable {
         func failure(_ what: String) -> KeychainFailure {
             .missingEntitlement("The entitlements \(name) \(what).")
         }
+        guard propertyList.count <= 1 << 20 else { throw failure("are larger than 1 MiB") }
+        guard PropertyListValue.isReadable(propertyList) else {
+            throw failure("hold too many arrays and dictionaries")
+        }
         var list: [String: PropertyListValue]
         do {
-            guard propertyList.count <= 1 << 20 else { throw failure("are larger than 1 MiB") }
             list = try PropertyListDecoder().decode(
                 [String: PropertyListValue].self, from: propertyList)
         } catch {

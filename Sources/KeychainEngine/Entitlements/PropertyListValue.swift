@@ -39,7 +39,32 @@ package enum PropertyListValue: Hashable, Sendable {
 
 extension PropertyListValue: Decodable {
     /// A list that is nested deeper is refused, so that no file makes its reader run out of stack.
-    static let depthLimit = 32
+    private static let depthLimit = 32
+
+    /// How many arrays and dictionaries a list in a text form may have. Foundation reads these
+    /// forms by recursion and without a limit: some hundred levels are the end of a small stack.
+    private static let containerLimit = 256
+
+    /// Whether Foundation's decoder may be given these bytes: it can't be driven out of its stack.
+    static func isReadable(_ propertyList: Data) -> Bool {
+        // The binary form is read value by value, which the limit of depth bounds.
+        if propertyList.starts(with: Data("bplist".utf8)) { return true }
+        var containers = 0
+        var previous: UInt8 = 0
+        for byte in propertyList {
+            switch (previous, byte) {
+            // Texts of more than one byte to a character would hide from this count.
+            case (_, 0): return false
+            // `<array`, `<dict`, and the brackets of the older form; some other things count too.
+            case (UInt8(ascii: "<"), UInt8(ascii: "a")), (UInt8(ascii: "<"), UInt8(ascii: "d")),
+                (_, UInt8(ascii: "(")), (_, UInt8(ascii: "{")):
+                containers += 1
+            default: break
+            }
+            previous = byte
+        }
+        return containers <= containerLimit
+    }
 
     package init(from decoder: any Decoder) throws {
         guard decoder.codingPath.count <= Self.depthLimit else {

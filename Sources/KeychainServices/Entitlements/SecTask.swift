@@ -16,7 +16,7 @@ public final class SecTask: NSObject, Sendable {
     /// The entitlements, or why they can't be read.
     fileprivate let entitlements: Result<Entitlements, KeychainFailure>
 
-    fileprivate init(_ entitlements: Result<Entitlements, KeychainFailure>) {
+    init(_ entitlements: Result<Entitlements, KeychainFailure>) {
         self.entitlements = entitlements
     }
 }
