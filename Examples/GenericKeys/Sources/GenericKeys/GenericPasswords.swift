@@ -1,0 +1,111 @@
+// GenericPasswords: the other keys, stored as passwords; and one of them under an access control.
+
+import CryptoKit
+import Foundation
+import KeyStores
+import LocalAuthentication
+import Security
+
+@MainActor func genericPasswords(_ session: Session) throws {
+    session.title("Keys that Security doesn't know, as generic passwords")
+    let store = GenericPasswordStore(service: service)
+
+    let signer = Curve25519.Signing.PrivateKey()
+    try store.store(signer, account: "signing")
+    let loadedSigner = try store.read(Curve25519.Signing.PrivateKey.self, account: "signing")
+    let message = Data("message".utf8)
+    session.check(
+        "Curve25519.Signing signs as before",
+        try loadedSigner.map {
+            signer.publicKey.isValidSignature(try $0.signature(for: message), for: message)
+        } == true)
+
+    let agreement = Curve25519.KeyAgreement.PrivateKey()
+    let other = Curve25519.KeyAgreement.PrivateKey().publicKey
+    try store.store(agreement, account: "agreement")
+    let loadedAgreement = try store.read(
+        Curve25519.KeyAgreement.PrivateKey.self, account: "agreement")
+    session.check(
+        "Curve25519.KeyAgreement agrees as before",
+        try loadedAgreement?.sharedSecretFromKeyAgreement(with: other)
+            == agreement.sharedSecretFromKeyAgreement(with: other))
+
+    let symmetric = SymmetricKey(size: .bits256)
+    let sealed = try AES.GCM.seal(message, using: symmetric)
+    try store.store(symmetric, account: "symmetric")
+    let loadedSymmetric = try store.read(SymmetricKey.self, account: "symmetric")
+    session.check(
+        "SymmetricKey opens what it sealed before",
+        try loadedSymmetric.map { try AES.GCM.open(sealed, using: $0) } == message)
+
+    session.check(
+        "bytes that are no key of a kind give an error",
+        status { _ = try store.read(NineBytes.self, account: "symmetric") } == nil)
+    for account in ["signing", "agreement", "symmetric"] { try store.delete(account: account) }
+    session.check(
+        "a deleted key is gone", try store.read(SymmetricKey.self, account: "symmetric") == nil)
+}
+
+/// A kind of key that no stored one is of.
+private struct NineBytes: GenericPasswordConvertible {
+    let rawRepresentation: Data
+
+    init<Bytes: ContiguousBytes>(rawRepresentation: Bytes) throws {
+        self.rawRepresentation = rawRepresentation.withUnsafeBytes { Data($0) }
+        guard self.rawRepresentation.count == 9 else { throw CryptoKitError.incorrectKeySize }
+    }
+}
+
+@MainActor func accessControl(_ session: Session) throws {
+    session.title("A key under a password of the program's own")
+    let store = GenericPasswordStore(service: service)
+    let key = SymmetricKey(size: .bits256)
+    try store.store(
+        key, account: "guarded", accessControl: try accessControl([.applicationPassword]),
+        context: context(password: "right"))
+    session.check(
+        "with the password the key is read",
+        try store.read(
+            SymmetricKey.self, account: "guarded", context: context(password: "right")) == key)
+    session.check(
+        "with another one it isn't",
+        status {
+            _ = try store.read(
+                SymmetricKey.self, account: "guarded", context: context(password: "wrong"))
+        } == errSecAuthFailed)
+    session.check(
+        "without one, and with nobody to ask, it isn't",
+        status { _ = try store.read(SymmetricKey.self, account: "guarded", context: context()) }
+            == errSecInteractionNotAllowed)
+    session.check("that it is there can be known", try store.contains(account: "guarded"))
+    try store.delete(account: "guarded")
+
+    session.title("A key that somebody has to be present for")
+    try store.store(
+        key, account: "present", accessControl: try accessControl([.userPresence]),
+        context: context())
+    session.check(
+        "with nobody to ask it isn't read",
+        status { _ = try store.read(SymmetricKey.self, account: "present", context: context()) }
+            == errSecInteractionNotAllowed)
+    session.check("that it is there can be known", try store.contains(account: "present"))
+    try store.delete(account: "present")
+    session.check("and it can be deleted", try !store.contains(account: "present"))
+}
+
+private func accessControl(_ flags: SecAccessControlCreateFlags) throws -> SecAccessControl {
+    var error: Unmanaged<CFError>?
+    guard
+        let accessControl = SecAccessControlCreateWithFlags(
+            nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, flags, &error)
+    else { throw SecurityError(error?.takeRetainedValue()) }
+    return accessControl
+}
+
+/// A context that asks nobody.
+private func context(password: String? = nil) -> LAContext {
+    let context = LAContext()
+    context.interactionNotAllowed = true
+    if let password { context.setCredential(Data(password.utf8), type: .applicationPassword) }
+    return context
+}

@@ -1,0 +1,39 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// SwiftPM looks an alias up by the package's identity. For a package by path it is the name of the
+/// folder, and a clone can have any.
+let swiftKeychain =
+    Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
+    ?? "swift-keychain"
+
+/// On Linux `import Security` and `import LocalAuthentication` mean these modules.
+let security: Target.Dependency = .product(
+    name: "KeychainServices", package: swiftKeychain,
+    moduleAliases: [
+        "KeychainServices": "Security", "KeychainAuthentication": "LocalAuthentication",
+    ],
+    condition: .when(platforms: [.linux]))
+let localAuthentication: Target.Dependency = .product(
+    name: "KeychainAuthentication", package: swiftKeychain,
+    moduleAliases: ["KeychainAuthentication": "LocalAuthentication"],
+    condition: .when(platforms: [.linux]))
+
+// A type that isn't Apple's may show as a warning only.
+let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "SourceCompatibility",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "SymbolsInSwift6", dependencies: [security, localAuthentication],
+            path: "Sources/Symbols", swiftSettings: settings + [.swiftLanguageMode(.v6)]),
+        // The same files, by a symbolic link: a file belongs to one target.
+        .executableTarget(
+            name: "SymbolsInSwift5", dependencies: [security, localAuthentication],
+            path: "Sources/SymbolsInSwift5", swiftSettings: settings + [.swiftLanguageMode(.v5)]),
+        .testTarget(name: "SymbolListTests", swiftSettings: settings),
+    ]
+)

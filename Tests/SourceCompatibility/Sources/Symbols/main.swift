@@ -1,0 +1,105 @@
+// Calls some of what the other files mention, in the way that existing code does, and ends with 1 if
+// an answer isn't Apple's.
+
+import Foundation
+import LocalAuthentication
+import Security
+
+var failureCount = 0
+
+@MainActor func check(_ sentence: String, _ holds: Bool) {
+    print(holds ? "  \(sentence)" : "  NOT SO: \(sentence)")
+    if !holds { failureCount += 1 }
+}
+
+let texts = textConstants() + namesOfOneLibrary()
+check("\(texts.count) constants are text", texts.allSatisfy { ($0 as String).isEmpty == false })
+check("flags have Apple's bits", accessControlFlags().allSatisfy { $0.rawValue == $1 })
+check(
+    "\(Set(keyAlgorithms()).count) algorithms differ",
+    keyAlgorithms().count == Set(keyAlgorithms()).count)
+
+// Results that nobody needs are left out, as with every function that is imported from C.
+let query: [String: Any] = [
+    kSecClass as String: kSecClassGenericPassword,
+    kSecAttrService as String: "org.example.source-compatibility",
+    kSecAttrAccount as String: "account",
+]
+SecItemDelete(query as CFDictionary)
+var item = query
+item[kSecValueData as String] = Data("secret".utf8)
+check("an item is added", SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+var search = query
+search[kSecReturnData as String] = kCFBooleanTrue
+search[kSecMatchLimit as String] = kSecMatchLimitOne
+var result: CFTypeRef?
+let status = SecItemCopyMatching(search as CFDictionary, &result)
+check("and found", status == errSecSuccess && (result as? Data) == Data("secret".utf8))
+SecItemUpdate(query as CFDictionary, [kSecAttrLabel as String: "label"] as CFDictionary)
+check("and deleted", SecItemDelete(query as CFDictionary) == errSecSuccess)
+check(
+    "an absent item has a text",
+    SecCopyErrorMessageString(errSecItemNotFound, nil) as String? != nil)
+
+var bytes = [UInt8](repeating: 0, count: 32)
+SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
+check("random bytes differ", Set(bytes).count > 1)
+memset_s(&bytes, bytes.count, 0, bytes.count)
+check("and are wiped", timingsafe_bcmp(bytes, [UInt8](repeating: 0, count: 32), 32) == 0)
+
+var error: Unmanaged<CFError>?
+let attributes: [String: Any] = [
+    kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom,
+    kSecAttrKeySizeInBits as String: 256,
+]
+if let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error),
+    let publicKey = SecKeyCopyPublicKey(key)
+{
+    let message = Data("message".utf8) as CFData
+    let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+    let signature = SecKeyCreateSignature(key, algorithm, message, &error)
+    check(
+        "a signature is verified",
+        signature.map { SecKeyVerifySignature(publicKey, algorithm, message, $0, nil) } == true)
+    check(
+        "an exported key is 65 bytes",
+        (SecKeyCopyExternalRepresentation(publicKey, nil) as Data?)?.count == 65)
+} else {
+    check("a key is made: \(String(describing: error?.takeRetainedValue()))", false)
+}
+let wrong = SecKeyCreateWithData(Data([1]) as CFData, attributes as CFDictionary, &error)
+let reason = error.map { $0.takeRetainedValue() }
+check("bytes that are no key give an error", wrong == nil && CFErrorGetCode(reason) != 0)
+check(
+    "bytes that are no certificate give none",
+    SecCertificateCreateWithData(nil, Data([1]) as CFData) == nil)
+
+let accessControl = SecAccessControlCreateWithFlags(
+    kCFAllocatorDefault, kSecAttrAccessibleWhenUnlocked, [.userPresence], nil)
+check(
+    "an access control is one",
+    accessControl.map { CFGetTypeID($0) == SecAccessControlGetTypeID() } == true)
+
+let context = LAContext()
+context.localizedReason = "to test"
+context.interactionNotAllowed = true
+context.setCredential(Data("password".utf8), type: .applicationPassword)
+check("a context keeps a credential", context.isCredentialSet(.applicationPassword))
+context.invalidate()
+var contextError: NSError?
+check(
+    "an invalid context can't evaluate",
+    !context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &contextError)
+        && contextError?.code == LAError.invalidContext.rawValue)
+check(
+    "an error is recognized",
+    isCancellation(LAError(.userCancel)) && !isCancellation(LAError(.invalidContext)))
+
+if let task = SecTaskCreateFromSelf(nil) {
+    let groups = SecTaskCopyValueForEntitlement(task, "keychain-access-groups" as CFString, nil)
+    check("the access groups are the entitlements'", groups as? [String] == ["org.example.group"])
+}
+check("a made password is text", (SecCreateSharedWebCredentialPassword() as String?)?.count == 15)
+
+print(failureCount == 0 ? "All as at Apple." : "\(failureCount) not as at Apple.")
+exit(failureCount == 0 ? 0 : 1)

@@ -1,0 +1,86 @@
+// SymbolListTests: the compiled files mention every name of Symbols.txt.
+
+import Foundation
+import Testing
+
+@Suite struct `Symbol list` {
+    /// The package, three levels above this file.
+    private static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// How many names each section has. Origin: counted in the libraries that the list was made of.
+    private static let counts = [
+        "constants": 166, "functions and types": 78, "current": 18, "Core Foundation": 38,
+        "LocalAuthentication": 18, "SecAccessControlCreateFlags": 12, "C library": 3,
+    ]
+
+    /// Unavailable at Apple and here, so that no compiled file can mention them.
+    private static let unavailable: Set<String> = ["CFRetain", "CFRelease"]
+
+    @Test func `the list has every section with all of its names, each once`() throws {
+        let sections = try Self.sections()
+        #expect(sections.mapValues(\.count) == Self.counts)
+        let names = sections.values.flatMap { $0 }
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test(arguments: ["Symbols", "SymbolsInSwift5"])
+    func `every name occurs in the code of a target`(target: String) throws {
+        let words = try Self.words(of: target)
+        for (section, names) in try Self.sections() {
+            let missing = names.filter { !words.contains($0) && !Self.unavailable.contains($0) }
+            #expect(missing.isEmpty, "\(section)")
+        }
+    }
+
+    @Test func `what is unavailable is mentioned nowhere`() throws {
+        #expect(try Self.words(of: "Symbols").isDisjoint(with: Self.unavailable))
+    }
+
+    @Test func `comments and texts don't count`() {
+        let code =
+            "let a = kSecClass // kSecAttrAccount\n/// kSecAttrService\n_ = \"kSecAttrLabel\""
+        #expect(Self.words(ofCode: code) == ["let", "a", "kSecClass", "_"])
+    }
+
+    // MARK: Reading
+
+    private static func sections() throws -> [String: [String]] {
+        let text = try String(contentsOf: root.appending(path: "Symbols.txt"), encoding: .utf8)
+        var sections: [String: [String]] = [:]
+        var section = ""
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            if line.hasPrefix("[") {
+                section = String(line.dropFirst().dropLast())
+            } else {
+                sections[section, default: []].append(String(line))
+            }
+        }
+        return sections
+    }
+
+    private static func words(of target: String) throws -> Set<String> {
+        let folder = root.appending(path: "Sources/\(target)").resolvingSymlinksInPath()
+        let files = try FileManager.default.contentsOfDirectory(
+            at: folder, includingPropertiesForKeys: nil)
+        return try files.filter { $0.pathExtension == "swift" }.reduce(into: []) { words, file in
+            words.formUnion(Self.words(ofCode: try String(contentsOf: file, encoding: .utf8)))
+        }
+    }
+
+    /// The words of a text without comments and without what stands between quotation marks.
+    private static func words(ofCode text: String) -> Set<String> {
+        text.split(separator: "\n").reduce(into: []) { words, line in
+            let code = String(line).replacing(/"[^"]*"/, with: "").prefix(upTo: "//")
+            words.formUnion(
+                code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init))
+        }
+    }
+}
+
+extension String {
+    /// The text before the first occurrence of another; all of it without one.
+    fileprivate func prefix(upTo end: String) -> Substring {
+        firstRange(of: end).map { self[..<$0.lowerBound] } ?? self[...]
+    }
+}
