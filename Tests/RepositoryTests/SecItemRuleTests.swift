@@ -6,8 +6,9 @@ import Testing
     /// The places where dictionaries for the SecItem functions are made.
     static func builders() throws -> [RepositoryFile] {
         let library = try Repository.files(in: "Sources/Keychain/Backends", suffix: ".swift")
-        let example = try Repository.files(in: "Examples/Fundamentals/Sources", suffix: ".swift")
-        return library + example
+        let examples = try ["Examples/Fundamentals/Sources", "Examples/GenericKeys/Sources"]
+            .flatMap { try Repository.files(in: $0, suffix: ".swift") }
+        return library + examples
     }
 
     @Test func `no key of a dictionary is a literal`() throws {

@@ -79,18 +79,6 @@ private struct NineBytes: GenericPasswordConvertible {
             == errSecInteractionNotAllowed)
     session.check("that it is there can be known", try store.contains(account: "guarded"))
     try store.delete(account: "guarded")
-
-    session.title("A key that somebody has to be present for")
-    try store.store(
-        key, account: "present", accessControl: try accessControl([.userPresence]),
-        context: context())
-    session.check(
-        "with nobody to ask it isn't read",
-        status { _ = try store.read(SymmetricKey.self, account: "present", context: context()) }
-            == errSecInteractionNotAllowed)
-    session.check("that it is there can be known", try store.contains(account: "present"))
-    try store.delete(account: "present")
-    session.check("and it can be deleted", try !store.contains(account: "present"))
 }
 
 private func accessControl(_ flags: SecAccessControlCreateFlags) throws -> SecAccessControl {
