@@ -31,6 +31,7 @@ public typealias SecRandomRef = OpaquePointer
 ///   the memory holds must not be used.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecRandomCopyBytes(
     _ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer
 ) -> Int32 {

@@ -121,6 +121,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///   neither a terminal nor a prompter (``LAError/Code/notInteractive``).
     ///
     /// It corresponds to the method of the same name.
+    @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         guard let obstacle = obstacle(to: policy) else { return true }
         // SAFETY: the pointer is nil or the caller's, valid for the call as its type promises.
@@ -159,6 +160,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///   - localizedReason: Why, for the person.
     /// - Returns: True.
     /// - Throws: ``LAError``.
+    @discardableResult
     open func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             evaluatePolicy(policy, localizedReason: localizedReason) { isSuccess, error in
@@ -181,6 +183,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     /// - Returns: False if the context is invalid, or doesn't take credentials of that type.
     ///
     /// It corresponds to the method of the same name.
+    @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard type == .applicationPassword else { return false }
         let password = credential.map {

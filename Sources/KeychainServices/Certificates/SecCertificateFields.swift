@@ -26,6 +26,7 @@ public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> C
 /// - Returns: ``errSecSuccess``, or ``errSecInternal`` if the subject has no common name.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecCertificateCopyCommonName(
     _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>
 ) -> OSStatus {
@@ -46,6 +47,7 @@ public func SecCertificateCopyCommonName(
 /// - Returns: ``errSecSuccess``.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecCertificateCopyEmailAddresses(
     _ certificate: SecCertificate, _ emailAddresses: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {

@@ -78,6 +78,7 @@ public func SecIdentityCreate(
 ///   what ``SecItemCopyMatching(_:_:)`` gives for the key.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecIdentityCreateWithCertificate(
     _ keychainOrArray: CFTypeRef?, _ certificateRef: SecCertificate,
     _ identityRef: UnsafeMutablePointer<SecIdentity?>
@@ -110,6 +111,7 @@ public func SecIdentityCreateWithCertificate(
 /// - Returns: `errSecSuccess`.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity, _ certificateRef: UnsafeMutablePointer<SecCertificate?>
 ) -> OSStatus {
@@ -126,6 +128,7 @@ public func SecIdentityCopyCertificate(
 /// - Returns: `errSecSuccess`.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecIdentityCopyPrivateKey(
     _ identityRef: SecIdentity, _ privateKeyRef: UnsafeMutablePointer<SecKey?>
 ) -> OSStatus {

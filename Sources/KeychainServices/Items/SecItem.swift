@@ -37,6 +37,7 @@ internal import KeychainModel
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
+@discardableResult
 public func SecItemAdd(
     _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) -> OSStatus {
@@ -80,6 +81,7 @@ public func SecItemAdd(
 ///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
+@discardableResult
 public func SecItemCopyMatching(
     _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
 ) -> OSStatus {
@@ -121,6 +123,7 @@ public func SecItemCopyMatching(
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
+@discardableResult
 public func SecItemUpdate(
     _ query: CFDictionary, _ attributesToUpdate: CFDictionary
 ) -> OSStatus {
@@ -148,6 +151,7 @@ public func SecItemUpdate(
 ///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
+@discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(query)

@@ -55,6 +55,7 @@ public func SecKeyCreateRandomKey(
 ///
 /// It corresponds to the function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateRandomKey")
+@discardableResult
 public func SecKeyGeneratePair(
     _ parameters: CFDictionary, _ publicKey: UnsafeMutablePointer<SecKey?>?,
     _ privateKey: UnsafeMutablePointer<SecKey?>?

@@ -24,6 +24,7 @@ internal import KeychainCrypto
 ///
 /// It corresponds to the function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateSignature")
+@discardableResult
 public func SecKeyRawSign(
     _ key: SecKey, _ padding: SecPadding, _ dataToSign: UnsafePointer<UInt8>,
     _ dataToSignLen: Int, _ sig: UnsafeMutablePointer<UInt8>, _ sigLen: UnsafeMutablePointer<Int>
@@ -81,6 +82,7 @@ public func SecKeyRawVerify(
 ///
 /// It corresponds to the function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateEncryptedData")
+@discardableResult
 public func SecKeyEncrypt(
     _ key: SecKey, _ padding: SecPadding, _ plainText: UnsafePointer<UInt8>,
     _ plainTextLen: Int, _ cipherText: UnsafeMutablePointer<UInt8>,
@@ -110,6 +112,7 @@ public func SecKeyEncrypt(
 ///
 /// It corresponds to the function of the same name.
 @available(*, deprecated, message: "use SecKeyCreateDecryptedData")
+@discardableResult
 public func SecKeyDecrypt(
     _ key: SecKey, _ padding: SecPadding, _ cipherText: UnsafePointer<UInt8>,
     _ cipherTextLen: Int, _ plainText: UnsafeMutablePointer<UInt8>,

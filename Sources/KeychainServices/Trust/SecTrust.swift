@@ -115,6 +115,7 @@ extension TrustOutcome {
 ///   neither a certificate nor a policy where one should be.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustCreateWithCertificates(
     _ certificates: CFTypeRef, _ policies: CFTypeRef?, _ trust: UnsafeMutablePointer<SecTrust?>
 ) -> OSStatus {

@@ -30,6 +30,7 @@ public import Foundation
 ///
 /// It corresponds to the function of the same name, which also looks at revocation and fetches
 /// certificates.
+@discardableResult
 public func SecTrustEvaluateWithError(
     _ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?
 ) -> Bool {
@@ -53,6 +54,7 @@ public typealias SecTrustWithErrorCallback = (SecTrust, Bool, CFError?) -> Void
 /// - Returns: ``errSecSuccess``.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustEvaluateAsyncWithError(
     _ trust: SecTrust, _ queue: DispatchQueue, _ result: @escaping SecTrustWithErrorCallback
 ) -> OSStatus {
@@ -78,6 +80,7 @@ public func SecTrustEvaluateAsyncWithError(
 /// - Returns: ``errSecSuccess``.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustGetTrustResult(
     _ trust: SecTrust, _ result: UnsafeMutablePointer<SecTrustResultType>
 ) -> OSStatus {

@@ -17,6 +17,7 @@ public import Foundation
 ///
 /// ``SecTrustSetAnchorCertificatesOnly(_:_:)`` trusts the system's authorities beside them. It
 /// corresponds to the function of the same name.
+@discardableResult
 public func SecTrustSetAnchorCertificates(
     _ trust: SecTrust, _ anchorCertificates: CFArray?
 ) -> OSStatus {
@@ -43,6 +44,7 @@ public func SecTrustSetAnchorCertificates(
 /// - Returns: ``errSecSuccess``.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustSetAnchorCertificatesOnly(
     _ trust: SecTrust, _ anchorCertificatesOnly: Bool
 ) -> OSStatus {
@@ -58,6 +60,7 @@ public func SecTrustSetAnchorCertificatesOnly(
 /// - Returns: ``errSecSuccess``.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustCopyCustomAnchorCertificates(
     _ trust: SecTrust, _ anchors: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
@@ -75,6 +78,7 @@ public func SecTrustCopyCustomAnchorCertificates(
 ///   nothing was changed then.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus {
     guard let policies = objects(policies, as: SecPolicy.self), !policies.isEmpty else {
         return errSecParam
@@ -91,6 +95,7 @@ public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSS
 /// - Returns: ``errSecSuccess``.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustCopyPolicies(
     _ trust: SecTrust, _ policies: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
@@ -104,6 +109,7 @@ public func SecTrustCopyPolicies(
 /// - Returns: ``errSecSuccess``.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OSStatus {
     let date = verifyDate as Date
     trust.change { $0.date = date }
