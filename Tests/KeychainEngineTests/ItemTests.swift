@@ -82,6 +82,24 @@ import Testing
             } == .itemNotFound)
     }
 
+    /// A row with it would be damaged from the start.
+    @Test(
+        arguments: [
+            [.applicationLabel: .data(Data())], [.port: .number(1)], [.isInvisible: .data(Data())],
+            [.syncViewHint: .number(1)],
+        ] as [Attributes])
+    func `an attribute that doesn't fit is refused`(attributes: Attributes) throws {
+        let keychain = try TemporaryKeychain()
+        #expect(status { _ = try add(keychain, "a", more: attributes) } == .param)
+        _ = try add(keychain, "a")
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query("a"), ItemChanges(attributes: attributes), as: keychain.caller)
+            } == .param)
+        #expect(try keychain.engine.check().itemCount == 1)
+    }
+
     @Test func `listing and searching open no secret`() throws {
         let keychain = try TemporaryKeychain()
         for account in 0..<50 { _ = try add(keychain, "\(account)") }

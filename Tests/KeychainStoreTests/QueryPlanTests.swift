@@ -54,6 +54,55 @@ struct Lookup: CustomTestStringConvertible, Sendable {
             name: "port", index: "terms",
             query: ItemQuery(itemClass: .internetPassword, attributes: [.port: .number(80)])),
         Lookup(
+            name: "issuer and serial number", index: "items_key",
+            query: ItemQuery(
+                itemClass: .certificate,
+                attributes: [.issuer: .data(Data([1])), .serialNumber: .data(Data([2]))])),
+        Lookup(
+            name: "issuer", index: "items_key",
+            query: ItemQuery(itemClass: .certificate, attributes: [.issuer: .data(Data([1]))])),
+        Lookup(
+            name: "serial number", index: "items_k2",
+            query: ItemQuery(
+                itemClass: .certificate, attributes: [.serialNumber: .data(Data([2]))])),
+        Lookup(
+            name: "public key hash", index: "terms",
+            query: ItemQuery(
+                itemClass: .certificate, attributes: [.publicKeyHash: .data(Data([3]))])),
+        Lookup(
+            name: "subject key identifier", index: "terms",
+            query: ItemQuery(
+                itemClass: .certificate, attributes: [.subjectKeyID: .data(Data([4]))])),
+        Lookup(
+            name: "subject", index: "terms",
+            query: ItemQuery(itemClass: .certificate, attributes: [.subject: .data(Data([5]))])),
+        Lookup(
+            name: "label of a certificate", index: "terms",
+            query: ItemQuery(itemClass: .certificate, attributes: [.label: .string("l")])),
+        Lookup(
+            name: "application label", index: "items_key",
+            query: ItemQuery(itemClass: .key, attributes: [.applicationLabel: .data(Data([1]))])),
+        Lookup(
+            name: "application label and what is private", index: "items_key",
+            query: ItemQuery(
+                itemClass: .key,
+                attributes: [.applicationLabel: .data(Data([1])), .isPrivate: .number(1)],
+                isSynchronizable: nil)),
+        Lookup(
+            name: "application label and label", index: "items_key",
+            query: ItemQuery(
+                itemClass: .key,
+                attributes: [.applicationLabel: .data(Data([1])), .label: .string("l")])),
+        Lookup(
+            name: "application tag", index: "items_k2",
+            query: ItemQuery(itemClass: .key, attributes: [.applicationTag: .string("t")])),
+        Lookup(
+            name: "label of a key", index: "terms",
+            query: ItemQuery(itemClass: .key, attributes: [.label: .string("l")])),
+        Lookup(
+            name: "all keys of a kind", index: "items_grp",
+            query: ItemQuery(itemClass: .key, attributes: [.keyClass: .number(1)])),
+        Lookup(
             name: "persistent reference", index: "items_uuid",
             query: ItemQuery(
                 itemClass: .genericPassword, isSynchronizable: nil,

@@ -34,6 +34,7 @@ extension KeychainEngine {
             isTombstone: item.isTombstone)
         record.attributes[.creationDate] = .date(now)
         record.attributes[.modificationDate] = .date(now)
+        try checkAttributes(record)
         try checkStorable(record)
         let labels = RowLabels(record, index: store.index)
         try makeRoom(for: record, labels, replacing: nil, in: &transaction)

@@ -73,10 +73,8 @@ extension KeychainEngine {
 
     // MARK: Sealing
 
-    /// Seals a secret as the constraints in its record ask for.
-    ///
-    /// - Parameter item: nil for an item that is about to be added.
-    /// - Throws: `authenticationNeeded` without a password where one is required.
+    /// Seals a secret as the constraints in its record ask for. `item` is nil for one that is
+    /// about to be added. Without a password where one is required, `authenticationNeeded`.
     func seal(
         _ secret: Data, of record: ItemRecord, reference: ItemReference,
         protection: ProtectionClass, keys: ClassKeys, password: SecretBytes?, item: ItemReference?
@@ -113,6 +111,13 @@ extension KeychainEngine {
                 .authFailed,
                 "An item that asks for presence or the passcode needs one. "
                     + "Set it with `keychainctl passcode set`.")
+        }
+    }
+
+    /// Refuses attributes that no reader would take for the class.
+    func checkAttributes(_ record: ItemRecord) throws(KeychainFailure) {
+        if let misfit = record.misfit {
+            throw .param("The attribute \(misfit.name) doesn't fit the class, or its value it.")
         }
     }
 

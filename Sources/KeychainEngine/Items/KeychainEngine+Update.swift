@@ -79,6 +79,7 @@ extension KeychainEngine {
             throw .param("An item that stays on this device can't be synchronizable.")
         }
         let keys = try keys(for: protection)
+        try checkAttributes(record)
         if record.constraints != opened.record.constraints
             || record.isSynchronizable != opened.record.isSynchronizable
         {

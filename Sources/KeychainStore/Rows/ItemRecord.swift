@@ -33,6 +33,18 @@ package struct ItemRecord: Hashable, Sendable {
         self.secretTag = secretTag
     }
 
+    /// An attribute that the class doesn't have, or whose value is not of its kind: a row with it
+    /// would never be read again. nil: there is none.
+    package var misfit: Attribute? {
+        attributes.first { !Self.isFit($0.key, $0.value, for: itemClass) }?.key
+    }
+
+    private static func isFit(
+        _ attribute: Attribute, _ value: AttributeValue, for itemClass: ItemClass
+    ) -> Bool {
+        itemClass.has(attribute) && value.converted(to: attribute.kind) == value
+    }
+
     // Names of the fields that stand among the attributes in the encoding.
     private static let constraintsName: UInt32 = 0x6163_6363  // accc
     private static let accessGroupName: UInt32 = 0x6167_7270  // agrp
@@ -135,8 +147,8 @@ package struct ItemRecord: Hashable, Sendable {
                 isTombstone = flag == 1
                 special += 1
             default:
-                guard let attribute = Attribute(rawValue: name), itemClass.has(attribute),
-                    value.converted(to: attribute.kind) == value
+                guard let attribute = Attribute(rawValue: name),
+                    Self.isFit(attribute, value, for: itemClass)
                 else { return nil }
                 attributes[attribute] = value
             }

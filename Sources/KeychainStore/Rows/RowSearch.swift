@@ -1,8 +1,8 @@
 // RowSearch: which rows a query is about, as one SQL statement over the labels.
 //   (1) Each search is driven by one index; the other conditions only filter what it gives.
 //       A unary plus in front of a column keeps SQLite from choosing it.
-//   (2) The drivers, the most selective first: reference, both key attributes, a further
-//       attribute, account, service or server, access group.
+//   (2) The drivers, the most selective first: reference, both key attributes, the first one of a
+//       key, a further attribute, the second key attribute, the first one, access group.
 
 import GRDB
 package import KeychainCrypto
@@ -17,6 +17,9 @@ package struct RowSearch: Hashable, Sendable {
     package var groups: [Label] = []
     /// For each further attribute the labels of its value.
     package var terms: [[Label]] = []
+    /// Whether the first key attribute tells one item from nearly all others, as the application
+    /// label of a key does, and a service, server or issuer doesn't.
+    private var isFirstTelling = false
 
     /// Attributes that labels can't decide; they are compared after the metadata are opened.
     package var residual: Attributes = [:]
@@ -33,6 +36,7 @@ package struct RowSearch: Hashable, Sendable {
             guard let value = residual.removeValue(forKey: attribute) else { return [] }
             return spaces.map { index.label(of: attribute, value, in: $0) }
         }
+        isFirstTelling = query.itemClass == .key
         first = labels(query.itemClass.firstKey)
         second = labels(query.itemClass.secondKey)
         for attribute in query.itemClass.searchTerms {
@@ -163,7 +167,7 @@ package struct RowSearch: Hashable, Sendable {
 
     private func chooseDriver() -> Driver {
         if reference != nil { return .reference }
-        if !first.isEmpty && !second.isEmpty { return .keys }
+        if !first.isEmpty && (isFirstTelling || !second.isEmpty) { return .keys }
         if !terms.isEmpty { return .term }
         if !second.isEmpty { return .second }
         if !first.isEmpty { return .first }

@@ -8,9 +8,9 @@ package import KeychainModel
 package struct RowLabels: Hashable, Sendable {
     /// Class, flags and access group.
     package var group: Label
-    /// The first key attribute: service or server.
+    /// The first key attribute: service, server, issuer, or application label.
     package var first: Label
-    /// The second key attribute: account.
+    /// The second key attribute: account, serial number, or application tag.
     package var second: Label
     /// The rest of the primary key.
     package var rest: Label

@@ -1,0 +1,423 @@
+// Secrets under an application password: it takes part in the encryption, and is really needed.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+@Suite struct ApplicationPasswordTests {
+    private static let secret = Data("the secret of the application".utf8)
+    private static let password = Data("correct horse".utf8)
+
+    @discardableResult
+    private func add(
+        _ keychain: TemporaryKeychain, _ constraints: AccessConstraints = .applicationPassword,
+        password: Data? = password, data: Data? = secret, itemClass: ItemClass = .genericPassword,
+        protection: ProtectionClass = .afterFirstUnlock
+    ) throws -> Item {
+        try keychain.engine.add(
+            NewItem(
+                itemClass: itemClass, attributes: [itemClass.firstKey: owner(itemClass)],
+                protection: protection, constraints: constraints, data: data,
+                authorization: Authorization(applicationPassword: password)),
+            as: keychain.caller)
+    }
+
+    private func owner(_ itemClass: ItemClass) -> AttributeValue {
+        itemClass.firstKey.kind == .data ? .data(Data("owner".utf8)) : .string("owner")
+    }
+
+    private func query(
+        _ password: Data? = nil, grant: AuthenticationGrant? = nil,
+        itemClass: ItemClass = .genericPassword
+    ) -> ItemQuery {
+        ItemQuery(
+            itemClass: itemClass, attributes: [itemClass.firstKey: owner(itemClass)],
+            authorization: Authorization(grant: grant, applicationPassword: password))
+    }
+
+    private func read(
+        _ keychain: TemporaryKeychain, _ password: Data? = nil, skips: Bool = false,
+        grant: AuthenticationGrant? = nil
+    ) throws -> Data? {
+        try keychain.engine.find(
+            query(password, grant: grant),
+            Retrieval(includesData: true, skipsConstrained: skips), as: keychain.caller
+        ).first?.data
+    }
+
+    /// The item's row as it stands on disk.
+    private func row(_ keychain: TemporaryKeychain) throws -> SealedRow {
+        let search = RowSearch(
+            query(), visibleTo: keychain.caller, index: keychain.engine.store.index)
+        var found: SealedRow?
+        try keychain.engine.store.visit(search, includesSecret: true, limit: 1) { candidate in
+            if case .row(let row) = candidate { found = row }
+            return false
+        }
+        return try #require(found)
+    }
+
+    /// What every key of the keychain gives of the item's secret.
+    private func content(_ keychain: TemporaryKeychain) throws -> Data {
+        let row = try row(keychain)
+        let (keys, keychainID) = try keys(keychain, row)
+        let record = try RowSealing.openMetadata(of: row, keychainID: keychainID, keys: keys)
+        return try RowSealing.openSecret(
+            of: row, record: record, keychainID: keychainID, keys: keys)
+    }
+
+    private func keys(
+        _ keychain: TemporaryKeychain, _ row: SealedRow
+    ) throws -> (ClassKeys, [UInt8]) {
+        let file = try Data(contentsOf: URL(filePath: keychain.path(.deviceKey)))
+        let deviceKey = try DeviceKeyFile.decode(SecretBytes(copying: Array(file))).key
+        let keybag = try Keybag.parse(
+            Array(Data(contentsOf: URL(filePath: keychain.path(.keybag)))))
+        let hierarchy = try KeyHierarchy(keybag, deviceKey: deviceKey)
+        let protection = try #require(ProtectionClass(rawValue: row.protection))
+        let keys = try #require(try hierarchy.openDeviceKeys().classes[protection])
+        return (keys, keybag.keychainID)
+    }
+
+    private func binding(
+        _ keychain: TemporaryKeychain, _ constraints: AccessConstraints = .applicationPassword
+    ) throws -> PasswordSealing.Binding {
+        PasswordSealing.Binding(
+            keychainID: keychain.engine.store.keychainID, reference: try row(keychain).reference,
+            protection: .afterFirstUnlock, itemClass: .genericPassword, constraints: constraints)
+    }
+
+    // MARK: Reading
+
+    @Test(arguments: [
+        Data("correct horse".utf8), Data(), Data([0]), Data(repeating: 0xFF, count: 1000),
+    ])
+    func `the password opens the item, and no other does`(password: Data) throws {
+        let keychain = try TemporaryKeychain()
+        let added = try add(keychain, password: password)
+        #expect(added.data == Self.secret)
+        #expect(try read(keychain, password) == Self.secret)
+        try keychain.reopen()
+        #expect(try read(keychain, password) == Self.secret)
+        #expect(status { _ = try read(keychain) } == .authenticationNeeded)
+        // What HMAC alone would take for the same: zeros at the end, and the hash of a long one.
+        let others = [
+            password + [0], password + Data("x".utf8), Data("other".utf8), password.dropLast(),
+            Data(SecretBytes(copying: password).sha256),
+        ]
+        for other in others where other != password {
+            #expect(status { _ = try read(keychain, other) } == .authFailed)
+        }
+    }
+
+    @Test(arguments: [0, 1, 70_000])
+    func `a secret of any size is under the password`(count: Int) throws {
+        let keychain = try TemporaryKeychain()
+        let secret = Data(repeating: 0x5A, count: count)
+        try add(keychain, data: secret)
+        #expect(try read(keychain, Self.password) == secret)
+        #expect(try content(keychain).count == 52 + count)
+    }
+
+    @Test func `with a wrong password the item can be passed over`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        #expect(
+            status { _ = try read(keychain, Data("x".utf8), skips: true) } == .itemNotFound)
+    }
+
+    @Test func `presence and password are both needed where both are asked for`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        try add(keychain, [.userPresence, .applicationPassword])
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        #expect(status { _ = try read(keychain, grant: grant) } == .authenticationNeeded)
+        #expect(status { _ = try read(keychain, Self.password) } == .authenticationNeeded)
+        #expect(
+            status { _ = try read(keychain, Data("x".utf8), grant: grant) } == .authFailed)
+        #expect(try read(keychain, Self.password, grant: grant) == Self.secret)
+    }
+
+    @Test(arguments: ItemClass.allCases)
+    func `every class can be under a password`(itemClass: ItemClass) throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain, itemClass: itemClass)
+        let found = try keychain.engine.find(
+            query(Self.password, itemClass: itemClass), Retrieval(includesData: true),
+            as: keychain.caller)
+        #expect(found.first?.data == Self.secret)
+    }
+
+    // MARK: Adding
+
+    @Test func `adding asks for the password, and only where there is a secret`() throws {
+        let keychain = try TemporaryKeychain()
+        let failure = #expect(throws: KeychainFailure.self) { try add(keychain, password: nil) }
+        #expect(failure?.status == .authenticationNeeded)
+        #expect(failure?.cause == .authentication(.applicationPassword))
+        #expect(failure?.item == nil)
+        #expect(try keychain.engine.check().itemCount == 0)
+        try add(keychain, password: nil, data: nil)
+        #expect(status { try add(keychain, password: nil) } == .duplicateItem)
+    }
+
+    @Test(arguments: [
+        AccessConstraints([.applicationPassword, .or, .devicePasscode]),
+        [.applicationPassword, .or, .biometryAny],
+    ])
+    func `a password is never one way of several`(constraints: AccessConstraints) throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        #expect(status { try add(keychain, constraints) } == .unimplemented)
+        try add(keychain)
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query(Self.password), ItemChanges(constraints: constraints),
+                    as: keychain.caller)
+            } == .unimplemented)
+    }
+
+    // MARK: Changing
+
+    @Test func `a new secret is sealed with the same password`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        let changes = ItemChanges(data: Data("new".utf8))
+        func change(_ password: Data?) -> Status? {
+            status {
+                try keychain.engine.update(query(password), changes, as: keychain.caller)
+            }
+        }
+        #expect(change(nil) == .authenticationNeeded)
+        #expect(change(Data("x".utf8)) == .authFailed)
+        #expect(try read(keychain, Self.password) == Self.secret)
+        #expect(change(Self.password) == nil)
+        #expect(try read(keychain, Self.password) == Data("new".utf8))
+        #expect(status { _ = try read(keychain) } == .authenticationNeeded)
+    }
+
+    @Test func `attributes change only with the password`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        let changes = ItemChanges(attributes: [.label: .string("L")])
+        for (password, expected) in [
+            (nil, Status.authenticationNeeded), (Data("x".utf8), .authFailed),
+            (Self.password, nil),
+        ] {
+            #expect(
+                status {
+                    try keychain.engine.update(query(password), changes, as: keychain.caller)
+                } == expected)
+        }
+        #expect(try read(keychain, Self.password) == Self.secret)
+    }
+
+    /// Cases 328 to 331.
+    @Test func `a password is taken away and put back by new constraints`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        try add(keychain)
+        func change(_ constraints: AccessConstraints, _ password: Data?) -> Status? {
+            status {
+                try keychain.engine.update(
+                    query(password), ItemChanges(constraints: constraints), as: keychain.caller)
+            }
+        }
+        #expect(change([], nil) == .authenticationNeeded)
+        #expect(change([], Data("x".utf8)) == .authFailed)
+        #expect(change([], Self.password) == nil)
+        #expect(try read(keychain) == Self.secret)
+        #expect(change(.applicationPassword, nil) == .authenticationNeeded)
+        #expect(try read(keychain) == Self.secret)
+        let other = Data("another".utf8)
+        #expect(change(.applicationPassword, other) == nil)
+        #expect(status { _ = try read(keychain, Self.password) } == .authFailed)
+        #expect(try read(keychain, other) == Self.secret)
+        // Other constraints with a password still: sealed anew, for they are bound to it.
+        #expect(change([.devicePasscode, .applicationPassword], other) == nil)
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        #expect(status { _ = try read(keychain, other) } == .authenticationNeeded)
+        #expect(try read(keychain, other, grant: grant) == Self.secret)
+    }
+
+    @Test func `another protection class seals the secret anew without its constraints`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        try keychain.engine.update(
+            query(Self.password), ItemChanges(protection: .whenUnlocked), as: keychain.caller)
+        #expect(try read(keychain) == Self.secret)
+        try keychain.engine.update(
+            query(Self.password),
+            ItemChanges(protection: .afterFirstUnlock, constraints: .applicationPassword),
+            as: keychain.caller)
+        #expect(try read(keychain, Self.password) == Self.secret)
+        #expect(status { _ = try read(keychain) } == .authenticationNeeded)
+    }
+
+    // MARK: On disk
+
+    @Test func `every key of the keychain opens nothing without the password`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        let content = try content(keychain)
+        #expect(content.firstRange(of: Self.secret) == nil)
+        #expect(content.firstRange(of: Self.password) == nil)
+        let binding = try binding(keychain)
+        let right = SecretBytes(copying: Self.password)
+        #expect(try PasswordSealing.open(content, password: right, for: binding) == Self.secret)
+        #expect(
+            status {
+                _ = try PasswordSealing.open(
+                    content, password: SecretBytes(copying: [UInt8]()), for: binding)
+            } == .authFailed)
+    }
+
+    @Test func `content is bound to its item and its constraints`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        let content = try content(keychain)
+        let password = SecretBytes(copying: Self.password)
+        let own = try binding(keychain)
+        let others = [
+            PasswordSealing.Binding(
+                keychainID: own.keychainID.reversed(), reference: own.reference,
+                protection: own.protection, itemClass: own.itemClass,
+                constraints: own.constraints),
+            PasswordSealing.Binding(
+                keychainID: own.keychainID, reference: .random(), protection: own.protection,
+                itemClass: own.itemClass, constraints: own.constraints),
+            PasswordSealing.Binding(
+                keychainID: own.keychainID, reference: own.reference, protection: .always,
+                itemClass: own.itemClass, constraints: own.constraints),
+            PasswordSealing.Binding(
+                keychainID: own.keychainID, reference: own.reference,
+                protection: own.protection, itemClass: .key, constraints: own.constraints),
+            try binding(keychain, [.applicationPassword, .userPresence]),
+        ]
+        for other in others {
+            #expect(
+                status {
+                    _ = try PasswordSealing.open(content, password: password, for: other)
+                } == .authFailed)
+        }
+    }
+
+    @Test func `two contents of one secret and one password have nothing in common`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        let binding = try binding(keychain)
+        let password = SecretBytes(copying: Self.password)
+        let cost = PasscodeCost(logN: 4, blockSize: 8, parallelism: 1)
+        let contents = try (0..<2).map { _ in
+            try PasswordSealing.seal(Self.secret, password: password, cost: cost, for: binding)
+        }
+        // The magic and the cost come first.
+        #expect(contents[0].prefix(8) == contents[1].prefix(8))
+        #expect(contents[0].dropFirst(8).prefix(16) != contents[1].dropFirst(8).prefix(16))
+        #expect(contents[0].dropFirst(24) != contents[1].dropFirst(24))
+    }
+
+    @Test func `no flipped bit and no cut opens, and none costs much`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        let content = try content(keychain)
+        let binding = try binding(keychain)
+        let password = SecretBytes(copying: Self.password)
+        var count = 0
+        for index in content.indices {
+            for bit in 0..<8 {
+                // A cost within the limits may take a second; the test of the limits has those.
+                if (4..<7).contains(index - content.startIndex) { continue }
+                var flipped = content
+                flipped[index] ^= 1 << UInt8(bit)
+                let result = status {
+                    _ = try PasswordSealing.open(flipped, password: password, for: binding)
+                }
+                let isOfForm = index - content.startIndex < 8
+                #expect(result == (isOfForm ? .decode : .authFailed), "byte \(index), bit \(bit)")
+                count += 1
+            }
+        }
+        #expect(count == 8 * (content.count - 3))
+        for length in 0..<content.count {
+            #expect(
+                status {
+                    _ = try PasswordSealing.open(
+                        content.prefix(length), password: password, for: binding)
+                } == (length < 52 ? .decode : .authFailed))
+        }
+    }
+
+    /// log2 N, r, p beyond what a reader takes.
+    @Test(arguments: [
+        [0, 8, 1], [25, 8, 1], [4, 0, 1], [4, 33, 1], [4, 8, 0], [4, 8, 17], [24, 8, 1],
+        [16, 1, 1],
+    ])
+    func `a cost beyond the limits is never paid`(cost: [UInt8]) throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        var content = try content(keychain)
+        content.replaceSubrange(content.startIndex + 4..<content.startIndex + 7, with: cost)
+        let binding = try binding(keychain)
+        #expect(!PasswordSealing.isWellFormed(content))
+        #expect(
+            status {
+                _ = try PasswordSealing.open(
+                    content, password: SecretBytes(copying: Self.password), for: binding)
+            } == .decode)
+    }
+
+    /// Whoever has the keychain's keys can write the row anew with other constraints.
+    @Test func `constraints that are taken off on disk give nothing`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        let row = try row(keychain)
+        let (keys, keychainID) = try keys(keychain, row)
+        var record = try RowSealing.openMetadata(of: row, keychainID: keychainID, keys: keys)
+        record.constraints = []
+        let metadata = RowSealing.seal(
+            record, reference: row.reference, protection: .afterFirstUnlock, labels: row.labels,
+            keychainID: keychainID, keys: keys)
+        let generation = try keychain.engine.store.header().keybagGeneration
+        _ = try keychain.engine.store.write(keybagGeneration: generation) {
+            transaction throws(KeychainFailure) in
+            var changed = row
+            changed.metadata = metadata
+            try transaction.replace(row, with: changed, replacesSecret: false)
+        }
+        let found = try read(keychain)
+        #expect(found?.firstRange(of: Self.secret) == nil)
+        #expect(found?.starts(with: Data("KCA1".utf8)) == true)
+    }
+
+    @Test func `a check needs no password and names a content that is none`() throws {
+        let keychain = try TemporaryKeychain()
+        try add(keychain)
+        #expect(try keychain.engine.check().isSound)
+        let row = try row(keychain)
+        let (keys, keychainID) = try keys(keychain, row)
+        var record = try RowSealing.openMetadata(of: row, keychainID: keychainID, keys: keys)
+        let sealed = RowSealing.seal(
+            secret: Self.secret, reference: row.reference, protection: .afterFirstUnlock,
+            itemClass: .genericPassword, keychainID: keychainID, keys: keys)
+        record.secretTag = sealed.tag
+        let metadata = RowSealing.seal(
+            record, reference: row.reference, protection: .afterFirstUnlock, labels: row.labels,
+            keychainID: keychainID, keys: keys)
+        let generation = try keychain.engine.store.header().keybagGeneration
+        _ = try keychain.engine.store.write(keybagGeneration: generation) {
+            transaction throws(KeychainFailure) in
+            var changed = row
+            changed.metadata = metadata
+            changed.secret = sealed.bytes
+            try transaction.replace(row, with: changed, replacesSecret: true)
+        }
+        #expect(try keychain.engine.check().damagedItems.count == 1)
+        #expect(status { _ = try read(keychain, Self.password) } == .decode)
+        #expect(status { _ = try read(keychain) } == .authenticationNeeded)
+    }
+}

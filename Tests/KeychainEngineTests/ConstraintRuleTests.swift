@@ -1,0 +1,92 @@
+// The rule by which access constraints are satisfied, as a table.
+
+import KeychainModel
+import Testing
+
+/// Constraints, and whether each combination of what can be shown is enough.
+private struct Rule: CustomTestStringConvertible, Sendable {
+    let name: String
+    let constraints: AccessConstraints
+    /// For nothing, presence, a password, both.
+    let isEnough: [Bool]
+    var requiresPassword = false
+
+    var testDescription: String { name }
+
+    /// Rows from semantics 4.4: one condition is enough with "or", else all are needed; the
+    /// passcode stands for presence; there is no biometric hardware and no companion.
+    static let all: [Rule] = [
+        Rule(name: "none", constraints: [], isEnough: [true, true, true, true]),
+        Rule(
+            name: "private key usage", constraints: .privateKeyUsage,
+            isEnough: [true, true, true, true]),
+        Rule(name: "or alone", constraints: .or, isEnough: [true, true, true, true]),
+        Rule(name: "presence", constraints: .userPresence, isEnough: [false, true, false, true]),
+        Rule(name: "passcode", constraints: .devicePasscode, isEnough: [false, true, false, true]),
+        Rule(
+            name: "passcode for the use of a key",
+            constraints: [.devicePasscode, .privateKeyUsage],
+            isEnough: [false, true, false, true]),
+        Rule(
+            name: "password", constraints: .applicationPassword,
+            isEnough: [false, false, true, true], requiresPassword: true),
+        Rule(
+            name: "password, the only one of or", constraints: [.applicationPassword, .or],
+            isEnough: [false, false, true, true], requiresPassword: true),
+        Rule(
+            name: "presence, password", constraints: [.userPresence, .applicationPassword],
+            isEnough: [false, false, false, true], requiresPassword: true),
+        Rule(
+            name: "passcode and password",
+            constraints: [.devicePasscode, .and, .applicationPassword],
+            isEnough: [false, false, false, true], requiresPassword: true),
+        Rule(
+            name: "passcode or password",
+            constraints: [.devicePasscode, .or, .applicationPassword],
+            isEnough: [false, true, true, true]),
+        Rule(
+            name: "any biometry", constraints: .biometryAny,
+            isEnough: [false, false, false, false]),
+        Rule(
+            name: "present biometry", constraints: .biometryCurrentSet,
+            isEnough: [false, false, false, false]),
+        Rule(
+            name: "companion", constraints: .companion, isEnough: [false, false, false, false]),
+        Rule(
+            name: "biometry or passcode", constraints: [.biometryAny, .or, .devicePasscode],
+            isEnough: [false, true, false, true]),
+        Rule(
+            name: "biometry and passcode", constraints: [.biometryAny, .and, .devicePasscode],
+            isEnough: [false, false, false, false]),
+        Rule(
+            name: "biometry, passcode", constraints: [.biometryAny, .devicePasscode],
+            isEnough: [false, false, false, false]),
+        Rule(
+            name: "biometry or companion", constraints: [.biometryAny, .or, .companion],
+            isEnough: [false, false, false, false]),
+        Rule(
+            name: "biometry, password", constraints: [.biometryAny, .applicationPassword],
+            isEnough: [false, false, false, false], requiresPassword: true),
+        Rule(
+            name: "biometry or password", constraints: [.biometryAny, .or, .applicationPassword],
+            isEnough: [false, false, true, true]),
+    ]
+}
+
+@Suite struct ConstraintRuleTests {
+    @Test(arguments: Rule.all)
+    private func `constraints are satisfied as the table says`(rule: Rule) {
+        let shown = [(false, false), (true, false), (false, true), (true, true)]
+        #expect(
+            shown.map {
+                rule.constraints.isSatisfied(byPresence: $0.0, applicationPassword: $0.1)
+            } == rule.isEnough)
+        #expect(rule.constraints.requiresApplicationPassword == rule.requiresPassword)
+        // What a password is not required for must not be needed to decrypt.
+        #expect(
+            rule.constraints.acceptsInsteadOfPassword
+                == (rule.constraints.contains(.applicationPassword) && !rule.requiresPassword))
+        // Nothing needs authentication that nothing shown satisfies, and the other way.
+        #expect(rule.constraints.needsAuthentication == !rule.isEnough[0])
+    }
+}

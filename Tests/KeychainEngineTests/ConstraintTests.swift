@@ -1,0 +1,312 @@
+// Items under access constraints: what opens them, what doesn't, and when a grant ends.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@Suite struct ConstraintTests {
+    private static let secret = Data("secret".utf8)
+
+    private func keychain() throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        return keychain
+    }
+
+    @discardableResult
+    private func add(
+        _ keychain: TemporaryKeychain, _ account: String, _ constraints: AccessConstraints,
+        protection: ProtectionClass = .whenUnlocked, data: Data? = secret,
+        isSynchronizable: Bool = false
+    ) throws -> Item {
+        try keychain.engine.add(
+            NewItem(
+                itemClass: .genericPassword, attributes: genericPassword(account),
+                protection: protection, constraints: constraints,
+                isSynchronizable: isSynchronizable, data: data),
+            as: keychain.caller)
+    }
+
+    private func query(
+        _ account: String? = nil, grant: AuthenticationGrant? = nil
+    ) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword,
+            attributes: account.map { genericPassword($0) } ?? [.service: .string("service")],
+            authorization: Authorization(grant: grant))
+    }
+
+    private func read(
+        _ keychain: TemporaryKeychain, _ account: String? = nil, limit: Int? = 1,
+        skips: Bool = false, grant: AuthenticationGrant? = nil
+    ) throws -> [Data?] {
+        try keychain.engine.find(
+            query(account, grant: grant),
+            Retrieval(limit: limit, includesData: true, skipsConstrained: skips),
+            as: keychain.caller
+        ).map(\.data)
+    }
+
+    private func grant(_ keychain: TemporaryKeychain) throws -> AuthenticationGrant {
+        try keychain.engine.authenticate(passcode: Data("1234".utf8))
+    }
+
+    @Test(arguments: [
+        AccessConstraints.userPresence, .devicePasscode, [.userPresence, .privateKeyUsage],
+        [.biometryAny, .or, .devicePasscode],
+    ])
+    func `presence opens what asks for it, and nothing else does`(
+        constraints: AccessConstraints
+    ) throws {
+        let keychain = try keychain()
+        let added = try add(keychain, "a", constraints)
+        #expect(added.constraints == constraints)
+        let failure = #expect(throws: KeychainFailure.self) { try read(keychain, "a") }
+        #expect(failure?.status == .authenticationNeeded)
+        #expect(failure?.cause == .authentication(constraints))
+        #expect(failure?.item == added.reference)
+        let forged = AuthenticationGrant(token: .random())
+        #expect(
+            status { _ = try read(keychain, "a", grant: forged) } == .authenticationNeeded)
+        #expect(keychain.engine.openedSecretCount == 0)
+        #expect(try read(keychain, "a", grant: grant(keychain)) == [Self.secret])
+        try keychain.reopen()
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(status { _ = try read(keychain, "a") } == .authenticationNeeded)
+    }
+
+    @Test func `attributes and deletion ask for nothing`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        let found = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller)
+        #expect(found.first?.constraints == .userPresence)
+        #expect(found.first?.hasData == true)
+        #expect(
+            try keychain.engine.delete(
+                query("a"), tombstones: .automatic, as: keychain.caller) == 1)
+    }
+
+    @Test func `an item without a secret has nothing to open`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence, data: nil)
+        #expect(try read(keychain, "a") == [nil])
+    }
+
+    @Test func `a search passes over what it can't open, where it may`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        try add(keychain, "b", [], data: Data("plain".utf8))
+        try add(keychain, "c", .devicePasscode)
+        #expect(
+            status { _ = try read(keychain, limit: nil) } == .authenticationNeeded)
+        #expect(try read(keychain, limit: nil, skips: true) == [Data("plain".utf8)])
+        #expect(try read(keychain, limit: 2, skips: true) == [Data("plain".utf8)])
+        #expect(status { _ = try read(keychain, "a", skips: true) } == .itemNotFound)
+        #expect(
+            try read(keychain, limit: nil, grant: grant(keychain))
+                == [Self.secret, Data("plain".utf8), Self.secret])
+    }
+
+    @Test func `a lock is reported before authentication is asked for`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence, protection: .always)
+        try add(keychain, "b", [], protection: .whenUnlocked)
+        try keychain.engine.lock()
+        #expect(status { _ = try read(keychain, "a") } == .authenticationNeeded)
+        #expect(status { _ = try read(keychain, limit: nil) } == .interactionNotAllowed)
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query(), ItemChanges(attributes: [.label: .string("L")]),
+                    as: keychain.caller)
+            } == .interactionNotAllowed)
+    }
+
+    // MARK: Grants
+
+    @Test func `a wrong passcode gives no grant, and without a passcode there is none`() throws {
+        let keychain = try keychain()
+        #expect(
+            status { _ = try keychain.engine.authenticate(passcode: Data("4321".utf8)) }
+                == .authFailed)
+        #expect(
+            status { _ = try keychain.engine.authenticate(passcode: Data()) } == .authFailed)
+        let open = try TemporaryKeychain()
+        #expect(
+            status { _ = try open.engine.authenticate(passcode: Data("1234".utf8)) }
+                == .notAvailable)
+    }
+
+    @Test func `a grant ends with the lock`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence, protection: .always)
+        let old = try grant(keychain)
+        try keychain.engine.lock()
+        #expect(status { _ = try read(keychain, "a", grant: old) } == .authenticationNeeded)
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(status { _ = try read(keychain, "a", grant: old) } == .authenticationNeeded)
+        #expect(try read(keychain, "a", grant: grant(keychain)) == [Self.secret])
+    }
+
+    @Test func `a grant ends with its passcode`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        let first = try grant(keychain)
+        try keychain.engine.changePasscode(from: passcode("1234"), to: passcode("new"))
+        #expect(status { _ = try read(keychain, "a", grant: first) } == .authenticationNeeded)
+        let second = try keychain.engine.authenticate(passcode: Data("new".utf8))
+        #expect(try read(keychain, "a", grant: second) == [Self.secret])
+        try keychain.engine.removePasscode(passcode("new"))
+        // The item stays; nobody can prove anything until there is a passcode again.
+        #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
+        try keychain.engine.setPasscode(passcode("1234"))
+        #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
+        #expect(try read(keychain, "a", grant: grant(keychain)) == [Self.secret])
+    }
+
+    @Test func `a grant ends when another process changes the passcode`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        let old = try grant(keychain)
+        let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        defer { other.close() }
+        #expect(
+            status {
+                _ = try other.find(
+                    query("a", grant: old), Retrieval(includesData: true), as: keychain.caller)
+            } == .interactionNotAllowed)
+        try other.unlock(passcode: passcode("1234"))
+        // A grant is the word of one engine only.
+        #expect(
+            status {
+                _ = try other.find(
+                    query("a", grant: old), Retrieval(includesData: true), as: keychain.caller)
+            } == .authenticationNeeded)
+        try other.changePasscode(from: passcode("1234"), to: passcode("new"))
+        #expect(status { _ = try read(keychain, "a", grant: old) } == .authenticationNeeded)
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query("a", grant: old), ItemChanges(), as: keychain.caller)
+            } == .authenticationNeeded)
+    }
+
+    @Test func `a grant ends with the engine`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        let old = try grant(keychain)
+        try keychain.reopen()
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(status { _ = try read(keychain, "a", grant: old) } == .authenticationNeeded)
+    }
+
+    // MARK: Adding
+
+    @Test(arguments: [
+        AccessConstraints.userPresence, .devicePasscode, [.biometryAny, .or, .devicePasscode],
+    ])
+    func `without a passcode nothing that needs one is added`(
+        constraints: AccessConstraints
+    ) throws {
+        let keychain = try TemporaryKeychain()
+        #expect(status { try add(keychain, "a", constraints) } == .authFailed)
+        try keychain.engine.setPasscode(passcode("1234"))
+        try add(keychain, "a", constraints)
+    }
+
+    @Test(arguments: [
+        AccessConstraints.biometryAny, .biometryCurrentSet, .companion,
+        [.biometryAny, .devicePasscode],
+    ])
+    func `nothing is added that nobody could open`(constraints: AccessConstraints) throws {
+        let keychain = try keychain()
+        #expect(status { try add(keychain, "a", constraints) } == .authFailed)
+        #expect(status { _ = try read(keychain, "a") } == .itemNotFound)
+        try add(keychain, "a", [])
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query("a"), ItemChanges(constraints: constraints), as: keychain.caller)
+            } == .authFailed)
+        #expect(try read(keychain, "a") == [Self.secret])
+    }
+
+    @Test func `a synchronizable item has no constraints`() throws {
+        let keychain = try keychain()
+        #expect(
+            status { try add(keychain, "a", .userPresence, isSynchronizable: true) } == .param)
+        try add(keychain, "a", .userPresence)
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query("a", grant: grant(keychain)), ItemChanges(isSynchronizable: true),
+                    as: keychain.caller)
+            } == .param)
+    }
+
+    // MARK: Changing
+
+    /// Case 193: whatever is changed, the old secret must be open to whoever changes it.
+    @Test(arguments: [
+        ItemChanges(attributes: [.label: .string("L")]),
+        ItemChanges(data: Data("new".utf8)),
+        ItemChanges(constraints: []),
+        ItemChanges(protection: .always),
+        ItemChanges(),
+    ])
+    func `a change asks for authentication`(changes: ItemChanges) throws {
+        let keychain = try keychain()
+        let added = try add(keychain, "a", .userPresence)
+        #expect(
+            status { try keychain.engine.update(query("a"), changes, as: keychain.caller) }
+                == .authenticationNeeded)
+        let found = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller)
+        #expect(found.first?.attributes == added.attributes)
+        try keychain.engine.update(
+            query("a", grant: grant(keychain)), changes, as: keychain.caller)
+        let data = try read(keychain, "a", grant: grant(keychain))
+        #expect(data == [changes.data ?? Self.secret])
+        // A new protection class takes the constraints away, as said of `ItemChanges`.
+        let isFree = changes.constraints == [] || changes.protection != nil
+        #expect(
+            status { _ = try read(keychain, "a") } == (isFree ? nil : .authenticationNeeded))
+    }
+
+    @Test func `all items change or none`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", [])
+        try add(keychain, "b", .userPresence)
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query(), ItemChanges(data: Data("new".utf8)), as: keychain.caller)
+            } == .authenticationNeeded)
+        #expect(try read(keychain, "a") == [Self.secret])
+    }
+
+    @Test func `putting over a constrained item asks as a change does`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        func put(_ grant: AuthenticationGrant?) throws {
+            try keychain.engine.put(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("a"),
+                    data: Data("new".utf8)),
+                orChange: query("a", grant: grant), ItemChanges(data: Data("new".utf8)),
+                as: keychain.caller)
+        }
+        #expect(status { try put(nil) } == .authenticationNeeded)
+        try put(grant(keychain))
+        #expect(try read(keychain, "a", grant: grant(keychain)) == [Data("new".utf8)])
+    }
+
+    @Test func `no reason says a secret`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        let failure = #expect(throws: KeychainFailure.self) { try read(keychain, "a") }
+        #expect(failure?.reason.contains("service") == false)
+        #expect(failure?.reason.contains("secret") == false)
+    }
+}

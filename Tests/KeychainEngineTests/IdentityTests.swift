@@ -1,0 +1,344 @@
+// Identities: a certificate and its private key, added, found, changed and deleted as one.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Synchronization
+import Testing
+
+@Suite struct IdentityTests {
+    private let caller = AccessGroups(["G1", "G2"])
+
+    private func engine() throws -> KeychainEngine {
+        try KeychainEngine.open(try MemoryPlace(), options: .testing)
+    }
+
+    private func hash(_ key: UInt8) -> AttributeValue {
+        .data(Data(repeating: key, count: 20))
+    }
+
+    private func certificate(
+        _ serial: UInt8, of key: UInt8, group: String? = nil, isSynchronizable: Bool = false
+    ) -> NewItem {
+        NewItem(
+            itemClass: .certificate,
+            attributes: [
+                .certificateType: .number(1), .issuer: .data(Data("issuer".utf8)),
+                .serialNumber: .data(Data([serial])), .publicKeyHash: hash(key),
+                .label: .string("L\(serial)"),
+            ],
+            accessGroup: group, isSynchronizable: isSynchronizable,
+            data: Data("certificate \(serial)".utf8))
+    }
+
+    private func key(
+        _ key: UInt8, isPrivate: Bool = true, group: String? = nil,
+        constraints: AccessConstraints = [], password: Data? = nil
+    ) -> NewItem {
+        NewItem(
+            itemClass: .key,
+            attributes: [
+                .applicationLabel: hash(key), .keyClass: .number(isPrivate ? 1 : 0),
+                .isPrivate: .number(isPrivate ? 1 : 0), .type: .number(73),
+                .keySizeInBits: .number(256),
+            ],
+            accessGroup: group, constraints: constraints, data: Data("key \(key)".utf8),
+            authorization: Authorization(applicationPassword: password))
+    }
+
+    private func query(
+        certificate: Attributes = [:], key: Attributes = [:],
+        authorization: Authorization = Authorization()
+    ) -> IdentityQuery {
+        IdentityQuery(
+            certificate: ItemQuery(itemClass: .certificate, attributes: certificate),
+            key: ItemQuery(itemClass: .key, attributes: key, authorization: authorization))
+    }
+
+    private func find(
+        _ engine: KeychainEngine, _ query: IdentityQuery, limit: Int? = nil,
+        includesData: Bool = true, skips: Bool = false
+    ) throws -> [String] {
+        try engine.findIdentities(
+            query,
+            Retrieval(limit: limit, includesData: includesData, skipsConstrained: skips),
+            as: caller
+        ).map { identity in
+            [identity.certificate.data, identity.key.data]
+                .map { $0.map { String(decoding: $0, as: UTF8.self) } ?? "-" }
+                .joined(separator: ", ")
+        }
+    }
+
+    private func itemCount(_ engine: KeychainEngine) throws -> Int {
+        let report = try engine.check()
+        #expect(report.isSound)
+        return report.itemCount
+    }
+
+    // MARK: Adding
+
+    @Test func `both halves are added and found as one`() throws {
+        let engine = try engine()
+        let added = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        #expect(added.certificate.data == Data("certificate 1".utf8))
+        #expect(try find(engine, query()) == ["certificate 1, key 7"])
+        #expect(try find(engine, query(), includesData: false) == ["-, -"])
+        let found = try engine.findIdentities(
+            query(), Retrieval(includesData: true), as: caller)
+        #expect(found == [added])
+    }
+
+    @Test func `a certificate that is there is taken, a key that is there is a duplicate`() throws {
+        let engine = try engine()
+        let first = try engine.add(certificate(1, of: 7), as: caller)
+        let added = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        #expect(added.certificate.reference == first.reference)
+        #expect(try itemCount(engine) == 2)
+        #expect(
+            status {
+                _ = try engine.add(certificate: certificate(2, of: 7), key: key(7), as: caller)
+            } == .duplicateItem)
+        // Neither half of it was added.
+        #expect(try itemCount(engine) == 2)
+    }
+
+    /// At each statement of a write, and before the commit.
+    private func expectAllOrNothing(
+        _ engine: KeychainEngine, _ body: () throws -> Void
+    ) throws {
+        let before = try engine.store.header().generation
+        let stop = KeychainFailure(.ioError, "Stopped.")
+        var step = 0
+        while true {
+            let count = Counter()
+            let probe = WriteProbe { [step] moment in
+                guard moment != .committed, count.next() == step + 1 else { return nil }
+                return stop
+            }
+            let result = WriteProbe.$current.withValue(probe) { status(body) }
+            if result == nil { break }
+            #expect(result == .ioError)
+            #expect(try engine.store.header().generation == before)
+            step += 1
+        }
+        // At the beginning, after each of the two rows and the header, and before the commit.
+        #expect(step >= 5)
+        #expect(try engine.store.header().generation == before + 1)
+    }
+
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+
+        func next() -> Int {
+            count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
+
+    @Test func `a fault at any step leaves both halves or neither`() throws {
+        let engine = try engine()
+        try expectAllOrNothing(engine) {
+            _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        }
+        #expect(try itemCount(engine) == 2)
+        try expectAllOrNothing(engine) {
+            try engine.updateIdentities(
+                query(),
+                IdentityChanges(
+                    certificate: ItemChanges(accessGroup: "G2"),
+                    key: ItemChanges(accessGroup: "G2")),
+                as: caller)
+        }
+        #expect(try find(engine, query()) == ["certificate 1, key 7"])
+        try expectAllOrNothing(engine) {
+            try engine.deleteIdentities(query(), tombstones: .automatic, as: caller)
+        }
+        #expect(try itemCount(engine) == 0)
+    }
+
+    @Test func `both groups must be the caller's to write`() throws {
+        let engine = try engine()
+        for (certificateGroup, keyGroup) in [("G3", "G1"), ("G1", "G3")] {
+            #expect(
+                status {
+                    _ = try engine.add(
+                        certificate: certificate(1, of: 7, group: certificateGroup),
+                        key: key(7, group: keyGroup), as: caller)
+                } == .missingEntitlement)
+        }
+        #expect(try itemCount(engine) == 0)
+        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        var foreign = query()
+        foreign.key.accessGroup = "G3"
+        #expect(
+            status {
+                try engine.deleteIdentities(foreign, tombstones: .automatic, as: caller)
+            } == .missingEntitlement)
+        #expect(
+            status {
+                try engine.updateIdentities(
+                    query(),
+                    IdentityChanges(
+                        certificate: ItemChanges(), key: ItemChanges(accessGroup: "G3")),
+                    as: caller)
+            } == .missingEntitlement)
+        #expect(try find(engine, query()) == ["certificate 1, key 7"])
+    }
+
+    // MARK: Finding
+
+    @Test func `only a private key with the certificate's public key makes an identity`() throws {
+        let engine = try engine()
+        _ = try engine.add(certificate(1, of: 7), as: caller)
+        _ = try engine.add(key(7, isPrivate: false), as: caller)
+        _ = try engine.add(key(8), as: caller)
+        #expect(status { _ = try find(engine, query()) } == .itemNotFound)
+        _ = try engine.add(key(7), as: caller)
+        #expect(try find(engine, query()) == ["certificate 1, key 7"])
+        var unhashed = certificate(2, of: 8)
+        unhashed.attributes[.publicKeyHash] = nil
+        _ = try engine.add(unhashed, as: caller)
+        #expect(try find(engine, query()) == ["certificate 1, key 7"])
+    }
+
+    @Test func `either half narrows, and a limit is of identities`() throws {
+        let engine = try engine()
+        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try engine.add(certificate(2, of: 7), as: caller)
+        _ = try engine.add(certificate: certificate(3, of: 8), key: key(8), as: caller)
+        #expect(
+            try find(engine, query())
+                == ["certificate 1, key 7", "certificate 2, key 7", "certificate 3, key 8"])
+        #expect(
+            try find(engine, query(certificate: [.label: .string("L2")]))
+                == ["certificate 2, key 7"])
+        #expect(
+            try find(engine, query(key: [.applicationLabel: hash(8)])) == ["certificate 3, key 8"])
+        #expect(try find(engine, query(), limit: 1).count == 1)
+        #expect(try find(engine, query(), limit: 2).count == 2)
+        #expect(status { _ = try find(engine, query(), limit: 0) } == .itemNotFound)
+    }
+
+    @Test func `a constrained key asks for authentication, or its identity is passed over`() throws
+    {
+        let engine = try engine()
+        let password = Data("p".utf8)
+        _ = try engine.add(
+            certificate: certificate(1, of: 7),
+            key: key(7, constraints: .applicationPassword, password: password), as: caller)
+        _ = try engine.add(certificate: certificate(2, of: 8), key: key(8), as: caller)
+        #expect(try find(engine, query(), includesData: false).count == 2)
+        #expect(status { _ = try find(engine, query()) } == .authenticationNeeded)
+        #expect(try find(engine, query(), limit: 1, skips: true) == ["certificate 2, key 8"])
+        let proof = query(authorization: Authorization(applicationPassword: password))
+        #expect(try find(engine, proof) == ["certificate 1, key 7", "certificate 2, key 8"])
+        // Its certificate alone doesn't ask.
+        #expect(
+            try engine.find(
+                ItemQuery(itemClass: .certificate), Retrieval(limit: nil, includesData: true),
+                as: caller
+            ).count == 2)
+    }
+
+    @Test func `a certificate without a key asks nobody`() throws {
+        let engine = try engine()
+        var lone = certificate(1, of: 9)
+        lone.constraints = .applicationPassword
+        lone.authorization.applicationPassword = Data("p".utf8)
+        _ = try engine.add(lone, as: caller)
+        _ = try engine.add(certificate: certificate(2, of: 8), key: key(8), as: caller)
+        #expect(try find(engine, query()) == ["certificate 2, key 8"])
+    }
+
+    // MARK: Changing
+
+    @Test func `an update changes every half once, also what no longer matches`() throws {
+        let engine = try engine()
+        // One key in two groups, two certificates of it: four identities.
+        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try engine.add(
+            certificate: certificate(2, of: 7), key: key(7, group: "G2"), as: caller)
+        let before = try engine.findIdentities(query(), Retrieval(limit: nil), as: caller)
+        #expect(before.count == 4)
+        let changes = IdentityChanges(
+            certificate: ItemChanges(attributes: [.label: .string("new")]),
+            key: ItemChanges(attributes: [.label: .string("new")]))
+        #expect(
+            try engine.updateIdentities(
+                query(certificate: [.label: .string("L1")]), changes, as: caller) == 2)
+        #expect(
+            try find(engine, query(certificate: [.label: .string("new")])).count == 2)
+        #expect(
+            status { _ = try find(engine, query(certificate: [.label: .string("L1")])) }
+                == .itemNotFound)
+        #expect(try find(engine, query(certificate: [.label: .string("L2")])).count == 2)
+        #expect(try find(engine, query(key: [.label: .string("new")])).count == 4)
+        // Nothing but what was asked for is another.
+        let after = try engine.findIdentities(query(), Retrieval(limit: nil), as: caller)
+        #expect(Set(after.map(\.key.reference)) == Set(before.map(\.key.reference)))
+    }
+
+    @Test func `a change of a constrained key asks, and changes neither half without`() throws {
+        let engine = try engine()
+        let password = Data("p".utf8)
+        _ = try engine.add(
+            certificate: certificate(1, of: 7),
+            key: key(7, constraints: .applicationPassword, password: password), as: caller)
+        let changes = IdentityChanges(
+            certificate: ItemChanges(attributes: [.label: .string("new")]),
+            key: ItemChanges(attributes: [.label: .string("new")]))
+        #expect(
+            status { try engine.updateIdentities(query(), changes, as: caller) }
+                == .authenticationNeeded)
+        #expect(
+            status {
+                _ = try find(engine, query(certificate: [.label: .string("new")]))
+            } == .itemNotFound)
+        let proof = query(authorization: Authorization(applicationPassword: password))
+        #expect(try engine.updateIdentities(proof, changes, as: caller) == 1)
+    }
+
+    // MARK: Deleting
+
+    @Test func `a key stays while another certificate has its public key`() throws {
+        let engine = try engine()
+        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try engine.add(certificate(2, of: 7), as: caller)
+        #expect(
+            try engine.deleteIdentities(
+                query(certificate: [.label: .string("L1")]), tombstones: .automatic, as: caller)
+                == 1)
+        #expect(try find(engine, query()) == ["certificate 2, key 7"])
+        #expect(
+            try engine.deleteIdentities(query(), tombstones: .automatic, as: caller) == 1)
+        #expect(try itemCount(engine) == 0)
+        #expect(
+            status {
+                try engine.deleteIdentities(query(), tombstones: .automatic, as: caller)
+            } == .itemNotFound)
+    }
+
+    @Test func `deleting all identities of one key leaves nothing of it`() throws {
+        let engine = try engine()
+        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try engine.add(certificate(2, of: 7), as: caller)
+        _ = try engine.add(certificate(3, of: 9), as: caller)
+        #expect(
+            try engine.deleteIdentities(query(), tombstones: .automatic, as: caller) == 2)
+        // The certificate without a key is no identity.
+        #expect(try itemCount(engine) == 1)
+    }
+
+    @Test func `deleting asks for no authentication`() throws {
+        let engine = try engine()
+        _ = try engine.add(
+            certificate: certificate(1, of: 7),
+            key: key(7, constraints: .applicationPassword, password: Data()), as: caller)
+        #expect(try engine.deleteIdentities(query(), tombstones: .never, as: caller) == 1)
+        #expect(try itemCount(engine) == 0)
+    }
+}

@@ -1,0 +1,122 @@
+// Items of every class, with and without constraints, through damage, recovery and restore.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+@Suite struct SurvivalTests {
+    private static let password = Data("correct horse".utf8)
+    private static let constraints: [AccessConstraints] = [
+        [], .userPresence, .applicationPassword, [.userPresence, .applicationPassword],
+    ]
+
+    private static func attributes(_ itemClass: ItemClass, _ index: Int) -> Attributes {
+        switch itemClass {
+        case .genericPassword, .internetPassword:
+            [itemClass.firstKey: .string("owner"), .account: .string("\(index)")]
+        case .certificate:
+            [
+                .issuer: .data(Data("issuer".utf8)),
+                .serialNumber: .data(Data([UInt8(index)])), .certificateType: .number(1),
+                .certificateEncoding: .number(3), .subject: .data(Data("subject".utf8)),
+                .publicKeyHash: .data(Data(repeating: UInt8(index), count: 20)),
+                .subjectKeyID: .data(Data([0, 1, 2])), .label: .string("Certificate"),
+            ]
+        case .key:
+            [
+                .applicationLabel: .data(Data(repeating: UInt8(index), count: 20)),
+                .applicationTag: .data(Data("tag".utf8)), .keyClass: .number(1),
+                .type: .number(73), .keySizeInBits: .number(256),
+                .effectiveKeySize: .number(256), .isPermanent: .number(1),
+                .isPrivate: .number(1), .canSign: .number(1), .canDecrypt: .number(0),
+            ]
+        }
+    }
+
+    /// One item for each class and each kind of constraints.
+    private func keychain() throws -> (TemporaryKeychain, [Item]) {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        var items: [Item] = []
+        for itemClass in ItemClass.allCases {
+            for (index, constraints) in Self.constraints.enumerated() {
+                items.append(
+                    try keychain.engine.add(
+                        NewItem(
+                            itemClass: itemClass, attributes: Self.attributes(itemClass, index),
+                            protection: .always, constraints: constraints,
+                            data: Data("\(itemClass.name) \(index)".utf8),
+                            authorization: Authorization(applicationPassword: Self.password)),
+                        as: keychain.caller))
+            }
+        }
+        return (keychain, items)
+    }
+
+    private func expectAll(_ items: [Item], in keychain: TemporaryKeychain) throws {
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        for item in items {
+            let query = ItemQuery(
+                itemClass: item.itemClass, reference: item.reference,
+                authorization: Authorization(grant: grant, applicationPassword: Self.password))
+            #expect(
+                try keychain.engine.find(
+                    query, Retrieval(includesData: true), as: keychain.caller) == [item])
+            var bare = query
+            bare.authorization = Authorization()
+            #expect(
+                status {
+                    _ = try keychain.engine.find(
+                        bare, Retrieval(includesData: true), as: keychain.caller)
+                } == (item.constraints.isEmpty ? nil : .authenticationNeeded))
+        }
+        #expect(try keychain.engine.check().isSound)
+    }
+
+    @Test func `every item is as it was after reopening`() throws {
+        let (keychain, items) = try keychain()
+        #expect(items.count == 16)
+        try keychain.reopen()
+        try expectAll(items, in: keychain)
+    }
+
+    @Test func `recovery brings back constrained items and items of every class`() throws {
+        let (keychain, items) = try keychain()
+        keychain.engine.close()
+        var bytes = try Data(contentsOf: URL(filePath: keychain.path(.database)))
+        // The header of the root page of some index.
+        bytes[5 * 4096] ^= 0x10
+        try bytes.write(to: URL(filePath: keychain.path(.database)))
+        let report = try KeychainEngine.recover(
+            directory: keychain.directory, passcode: passcode("1234"), options: .testing)
+        #expect(report.itemCount == items.count)
+        #expect(report.damagedItems.isEmpty)
+        try keychain.reopen()
+        try expectAll(items, in: keychain)
+    }
+
+    @Test func `each damaged item is set aside and mended`() throws {
+        let (keychain, items) = try keychain()
+        keychain.engine.close()
+        let file = URL(filePath: keychain.path(.database))
+        var bytes = try Data(contentsOf: file)
+        var count = 0
+        var start = bytes.startIndex
+        while let found = bytes[start...].firstRange(of: Data("KCS1".utf8)) {
+            // In the box of the content.
+            bytes[found.lowerBound + 80] ^= 0x20
+            start = found.upperBound
+            count += 1
+        }
+        try #require(count >= items.count)
+        try bytes.write(to: file)
+        try keychain.reopen()
+        #expect(try keychain.engine.check(settingAside: true).setAsideCount == items.count)
+        let outcomes = try keychain.engine.restoreSetAside().map(\.outcome)
+        #expect(outcomes == items.map { _ in .mended })
+        try expectAll(items, in: keychain)
+    }
+}
