@@ -4,6 +4,7 @@ import FormatVectors
 import FoundationEssentials
 import KeychainCrypto
 import KeychainModel
+import KeychainStore
 
 enum LabelVectors {
     private static let key = Example.counting(from: 0x40)
@@ -60,6 +61,16 @@ enum LabelVectors {
             attribute("the same text, decomposed: another label", .account, .string("e\u{301}")),
             attribute("text with a zero byte", .service, .string("a\0b")),
             attribute("data that is no text", .generic, .data(Data([0xFF, 0x00, 0xFE]))),
+            attribute(
+                "an issuer", .issuer, .data(Data([0x30, 0x00])), of: .certificate),
+            attribute(
+                "an application label", .applicationLabel,
+                .data(Data(Example.counting(from: 0x50, count: 20))), of: .key),
+            attribute("an application tag", .applicationTag, .string("tag"), of: .key),
+            attribute(
+                "an application tag of the same bytes", .applicationTag, .data(Data("tag".utf8)),
+                of: .key),
+            attribute("a date", .startDate, .date(800_000_000.5), of: .key),
             attribute("a number", .port, .number(443), of: .internetPassword),
             attribute("a negative number", .port, .number(-1), of: .internetPassword),
             attribute("the least number", .port, .number(.min), of: .internetPassword),
@@ -105,6 +116,14 @@ enum LabelVectors {
                 [.tokenID: .string("")], "group"),
             remainingKey("an internet password, nothing set", [:], "group", of: .internetPassword),
             remainingKey("an internet password", web, "group", of: .internetPassword),
+            remainingKey("a certificate, nothing set", [:], "group", of: .certificate),
+            remainingKey(
+                "a certificate", RecordVectors.certificate.attributes, "group", of: .certificate),
+            remainingKey("a key, nothing set", [:], "group", of: .key),
+            remainingKey("a key", RecordVectors.key.attributes, "group", of: .key),
+            remainingKey(
+                "a key with dates", [.startDate: .date(0.5), .endDate: .date(-1)], "group",
+                of: .key),
             remainingKey(
                 "protocol and authentication type of the other kind",
                 [
@@ -135,7 +154,9 @@ enum LabelVectors {
             group("a group", "group"),
             group("a group of a synchronizable item", "group", isSynchronizable: true),
             group("a group of a tombstone", "group", isTombstone: true),
-            group("a group of the other class", "group", of: .internetPassword),
+            group("a group of internet passwords", "group", of: .internetPassword),
+            group("a group of certificates", "group", of: .certificate),
+            group("a group of keys", "group", of: .key),
             group("a name beyond ASCII", "gr\u{FC}ppe"),
             group("an empty name", ""),
         ]

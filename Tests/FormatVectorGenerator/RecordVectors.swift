@@ -31,6 +31,36 @@ enum RecordVectors {
         ],
         accessGroup: "group", isSynchronizable: true, isTombstone: false)
 
+    /// A certificate as it comes from its DER.
+    static let certificate = ItemRecord(
+        itemClass: .certificate,
+        attributes: [
+            .certificateType: .number(1), .certificateEncoding: .number(3),
+            .subject: .data(Data([0x30, 0x00])), .issuer: .data(Data([0x30, 0x01])),
+            .serialNumber: .data(Data([0x00, 0xFF])), .subjectKeyID: .data(Data([1, 2, 3])),
+            .publicKeyHash: .data(Data(Example.counting(from: 0x50, count: 20))),
+            .label: .string("mail.example"), .creationDate: .date(800_000_000),
+            .modificationDate: .date(800_000_000),
+        ],
+        accessGroup: "group", isSynchronizable: false, isTombstone: false)
+
+    /// The private key of the certificate.
+    static let key = ItemRecord(
+        itemClass: .key,
+        attributes: [
+            .applicationLabel: .data(Data(Example.counting(from: 0x50, count: 20))),
+            .applicationTag: .string("example.key"), .keyClass: .number(1), .type: .number(73),
+            .creator: .number(0), .keySizeInBits: .number(256), .effectiveKeySize: .number(256),
+            .isPermanent: .number(1), .isPrivate: .number(1), .isModifiable: .number(1),
+            .isSensitive: .number(0), .wasAlwaysSensitive: .number(0), .isExtractable: .number(1),
+            .wasNeverExtractable: .number(0), .canEncrypt: .number(0), .canDecrypt: .number(1),
+            .canDerive: .number(1), .canSign: .number(1), .canVerify: .number(0),
+            .canSignRecover: .number(0), .canVerifyRecover: .number(0), .canWrap: .number(0),
+            .canUnwrap: .number(1), .creationDate: .date(800_000_000),
+            .modificationDate: .date(800_000_000),
+        ],
+        accessGroup: "group", isSynchronizable: false, isTombstone: false)
+
     static let tombstone = ItemRecord(
         itemClass: .genericPassword,
         attributes: [.account: .string("alice"), .modificationDate: .date(1)],
@@ -40,13 +70,15 @@ enum RecordVectors {
         VectorFile(
             algorithm: "swift-keychain item record",
             notes: [
+                "Constraints": "The field accc.",
                 "Canonical": "Order and number of the fields.",
                 "Fields": "Names of fields, and values that a name does not take.",
                 "Head": "Version, class, secret's tag and count.",
                 "Text": "What is UTF-8 and what is not.",
                 "Values": "Types, sizes and values.",
             ],
-            tests: valid + head + canonical + fields + values + texts)
+            tests: valid + head + canonical + fields + values + texts + classes + kinds
+                + constraints)
     }
 
     // MARK: Building records field by field
@@ -217,6 +249,93 @@ enum RecordVectors {
             size("a size one too small", 3),
             size("a size of 2 GiB", 1 << 31),
             size("a size of 4 GiB - 1", .max),
+        ]
+    }
+
+    private static var classes: [RecordEncodingVector] {
+        func every(_ itemClass: ItemClass) -> ItemRecord {
+            ItemRecord(
+                itemClass: itemClass,
+                attributes: Dictionary(
+                    uniqueKeysWithValues: Attribute.allCases.filter { itemClass.has($0) }
+                        .map { ($0, .empty(of: $0.kind)) }),
+                accessGroup: "g", isSynchronizable: false, isTombstone: false)
+        }
+        return [
+            test("a certificate", "Fields", certificate),
+            test("a private key", "Fields", key),
+            test("every attribute of an internet password", "Fields", every(.internetPassword)),
+            test("every attribute of a certificate", "Fields", every(.certificate)),
+            test("every attribute of a key", "Fields", every(.key)),
+            invalid(
+                "an account of a certificate", "Fields",
+                bytes(of: [account, group, sync, tomb], itemClass: "cert")),
+            invalid(
+                "a type of a certificate", "Fields",
+                bytes(of: [group, sync, tomb, ("type", 3, bigEndianBytes(1))], itemClass: "cert")),
+            invalid(
+                "an issuer of a key", "Fields",
+                bytes(of: [group, ("issr", 2, []), sync, tomb], itemClass: "keys")),
+            invalid(
+                "a public key hash of a password", "Fields",
+                bytes(of: [group, ("pkhh", 2, []), sync, tomb])),
+            invalid(
+                "the class of identities", "Head",
+                bytes(of: [group, sync, tomb], itemClass: "idnt")),
+        ]
+    }
+
+    private static var kinds: [RecordEncodingVector] {
+        let text = Array("a".utf8)
+        func kind(
+            _ comment: String, _ name: String, _ type: UInt8, _ value: [UInt8],
+            of itemClass: String = "genp"
+        ) -> RecordEncodingVector {
+            let all: [Field] = [group, sync, tomb, (name, type, value)]
+            return invalid(
+                comment, "Values",
+                bytes(of: all.sorted { $0.name < $1.name }, itemClass: itemClass))
+        }
+        return [
+            kind("text where data belong", "issr", 1, text, of: "cert"),
+            kind("a number where data belong", "klbl", 3, bigEndianBytes(1), of: "keys"),
+            kind("data where a number belongs", "bsiz", 2, text, of: "keys"),
+            kind("text of a decimal integer where a number belongs", "type", 1, Array("-7".utf8)),
+            kind("a date where a number belongs", "type", 4, bigEndianBytes(0)),
+            kind("a number where a date belongs", "sdat", 3, bigEndianBytes(0), of: "keys"),
+            kind("data where text belongs", "vwht", 2, text),
+            kind("a number where text belongs", "tkid", 3, bigEndianBytes(0)),
+            kind("a date where text or data belong", "labl", 4, bigEndianBytes(0)),
+            kind("an infinite date", "cdat", 4, bigEndianBytes(0x7FF0_0000_0000_0000)),
+            kind("a date that is no number", "cdat", 4, bigEndianBytes(0x7FF8_0000_0000_0000)),
+        ]
+    }
+
+    private static var constraints: [RecordEncodingVector] {
+        func with(_ comment: String, _ constraints: AccessConstraints) -> RecordEncodingVector {
+            var record = tombstone
+            record.isTombstone = false
+            record.isSynchronizable = false
+            record.constraints = constraints
+            return test(comment, "Constraints", record)
+        }
+        func bad(_ comment: String, _ type: UInt8, _ value: [UInt8]) -> RecordEncodingVector {
+            invalid(comment, "Constraints", bytes(of: [("accc", type, value), group, sync, tomb]))
+        }
+        let either = AccessConstraints([.applicationPassword, .or, .devicePasscode])
+        return [
+            with("presence", .userPresence),
+            with("the use of a key", [.userPresence, .privateKeyUsage]),
+            with("an application password", .applicationPassword),
+            with("a passcode and a password", [.devicePasscode, .and, .applicationPassword]),
+            with("a password as the only one of or", [.applicationPassword, .or]),
+            with("biometry or passcode", [.biometryCurrentSet, .or, .devicePasscode]),
+            bad("no bit", 3, bigEndianBytes(0)),
+            bad("a bit without a meaning", 3, bigEndianBytes(1 << 2)),
+            bad("the highest bit", 3, bigEndianBytes(1 << 63 | 1)),
+            bad("a password or a passcode", 3, bigEndianBytes(either.rawValue)),
+            bad("constraints that are data", 2, bigEndianBytes(1)),
+            bad("constraints that are text", 1, Array("1".utf8)),
         ]
     }
 

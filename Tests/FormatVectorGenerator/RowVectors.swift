@@ -11,6 +11,7 @@ struct RowVectors {
     private let opened: [DeviceKeys]
     private let password: RowVector
     private let other: RowVector
+    private let underPassword: PasswordRowVectors
 
     private static let reference = Example.counting(from: 0x10, count: 16)
 
@@ -28,6 +29,7 @@ struct RowVectors {
                 accessGroup: "group", isSynchronizable: false, isTombstone: false),
             secret: Array("swordfish".utf8), reference: Example.counting(from: 0x20, count: 16),
             .whenUnlocked)
+        underPassword = try PasswordRowVectors(rows)
     }
 
     var file: VectorFile<RowVector> {
@@ -37,6 +39,7 @@ struct RowVectors {
                 notes: [
                     "Binding": "A row with a column of another row, keychain or time.",
                     "Damage": "A row with some bytes changed.",
+                    "Password": "A secret under an application password.",
                     "Opens": "A row as it was written.",
                 ],
                 keychains: try keychains.map {
@@ -44,7 +47,7 @@ struct RowVectors {
                         $0, deviceKey: SecretBytes(copying: Example.counting(from: 0)),
                         passcode: nil)
                 },
-                tests: try valid() + binding() + damage())
+                tests: try valid() + binding() + damage() + underPassword.tests())
         }
     }
 
@@ -60,6 +63,16 @@ struct RowVectors {
             try rows.row(
                 "an internet password without a secret", web, secret: nil, reference: reference,
                 .afterFirstUnlock),
+            try rows.row(
+                "a certificate", RecordVectors.certificate, secret: [0x30, 0x00],
+                reference: reference, .afterFirstUnlock),
+            try rows.row(
+                "a private key", RecordVectors.key, secret: Example.counting(from: 4, count: 97),
+                reference: reference, .whenUnlockedThisDeviceOnly),
+            try rows.row(
+                "a private key under presence",
+                RecordVectors.key.with(.userPresence), secret: Example.counting(from: 4, count: 97),
+                reference: reference, .whenUnlockedThisDeviceOnly),
             try rows.row(
                 "a tombstone", RecordVectors.tombstone, secret: nil, reference: reference,
                 .whenUnlocked),
@@ -254,7 +267,7 @@ struct RowVectors {
         add("row key", rowKey.plainBytes)
         add("associated data of the secret", Array("KCS1".utf8) + binding)
         add("opened secret, \"hunter2\"", plaintext)
-        return lines
+        return lines + (try underPassword.exampleLines(keys: keys))
     }
 
     /// Domain, class `genp`, flags 0, and what follows.
@@ -263,14 +276,23 @@ struct RowVectors {
     }
 }
 
+extension ItemRecord {
+    func with(_ constraints: AccessConstraints) -> ItemRecord {
+        var record = self
+        record.constraints = constraints
+        return record
+    }
+}
+
 /// Sealing rows as the engine does.
-private struct Rows {
+struct Rows {
     let keychains: [KeyHierarchy]
     let opened: [DeviceKeys]
 
     func row(
         _ comment: String, _ record: ItemRecord, secret: [UInt8]?, reference: [UInt8],
-        _ protection: ProtectionClass, keychain: Int = 0
+        _ protection: ProtectionClass, keychain: Int = 0, content: Data? = nil,
+        applicationPassword: [UInt8]? = nil
     ) throws -> RowVector {
         guard let reference = ItemReference(bytes: reference),
             let keys = opened[keychain].classes[protection]
@@ -280,7 +302,7 @@ private struct Rows {
         var record = record
         let sealed = secret.map {
             RowSealing.seal(
-                secret: Data($0), reference: reference, protection: protection,
+                secret: content ?? Data($0), reference: reference, protection: protection,
                 itemClass: record.itemClass, keychainID: keychainID, keys: keys)
         }
         record.secretTag = sealed?.tag
@@ -292,7 +314,8 @@ private struct Rows {
             uuid: Hex(reference.bytes), protection: protection.rawValue, grp: Hex(labels.group),
             k1: Hex(labels.first), k2: Hex(labels.second), k3: Hex(labels.rest),
             terms: Hex(labels.terms.flatMap(\.bytes)), meta: Hex(metadata),
-            secret: sealed.map { Hex($0.bytes) }, record: Hex(record.encoded()),
+            secret: sealed.map { Hex($0.bytes) },
+            applicationPassword: applicationPassword.map { Hex($0) }, record: Hex(record.encoded()),
             plaintext: secret.map { Hex($0) })
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel
+import KeychainStore
 
 final class Stores {
     private let directory: String
@@ -17,51 +18,91 @@ final class Stores {
     private struct Expected: Encodable {
         struct Item: Encodable {
             let `class`: String
-            let account: String
-            let service: String?
-            let server: String?
+            /// The two key attributes.
+            let firstBase64: String
+            let secondBase64: String
             let group: String
+            let constraints: UInt64
             let secretBase64: String?
 
             enum CodingKeys: String, CodingKey {
-                case account, service, server, group
+                case group, constraints
                 case `class`
+                case firstBase64 = "first_base64"
+                case secondBase64 = "second_base64"
                 case secretBase64 = "secret_base64"
             }
         }
 
+        enum CodingKeys: String, CodingKey {
+            case folder, passcode, items
+            case applicationPassword = "application_password"
+        }
+
         let folder: String
         let passcode: String?
+        let applicationPassword: String
         let items: [Item]
     }
 
     private struct Sample {
         let itemClass: ItemClass
-        let owner: String
-        let account: String
+        let first: String
+        let second: String
         let secret: Data?
         let protection: ProtectionClass
+        var constraints: AccessConstraints = []
+        var more: Attributes = [:]
+
+        /// Text where the attributes take any; data for those that take data only.
+        var attributes: Attributes {
+            func value(_ text: String, _ attribute: Attribute) -> AttributeValue {
+                attribute.kind == .data ? .data(Data(text.utf8)) : .string(text)
+            }
+            var attributes = more
+            attributes[itemClass.firstKey] = value(first, itemClass.firstKey)
+            attributes[itemClass.secondKey] = value(second, itemClass.secondKey)
+            attributes[.label] = .string("label of " + second)
+            return attributes
+        }
     }
 
     private static let group = "example"
+    private static let applicationPassword = "battery staple"
 
     private static let samples: [Sample] = [
         Sample(
-            itemClass: .genericPassword, owner: "service", account: "plain",
-            secret: Data("secret".utf8), protection: .always),
+            itemClass: .genericPassword, first: "service", second: "plain",
+            secret: Data("secret".utf8), protection: .always, more: [.creator: .number(7)]),
         Sample(
-            itemClass: .genericPassword, owner: "service", account: "empty", secret: Data(),
+            itemClass: .genericPassword, first: "service", second: "empty", secret: Data(),
             protection: .afterFirstUnlock),
         Sample(
-            itemClass: .genericPassword, owner: "service", account: "none", secret: nil,
+            itemClass: .genericPassword, first: "service", second: "none", secret: nil,
             protection: .whenUnlocked),
         Sample(
-            itemClass: .genericPassword, owner: "Dienst ü", account: "übung\n\"quoted\"",
+            itemClass: .genericPassword, first: "Dienst ü", second: "übung\n\"quoted\"",
             secret: Data((0...255).map { UInt8($0) }), protection: .whenUnlockedThisDeviceOnly),
         Sample(
-            itemClass: .internetPassword, owner: "example.com", account: "large",
+            itemClass: .internetPassword, first: "example.com", second: "large",
             secret: Data(repeating: 0xA7, count: 100_000),
             protection: .afterFirstUnlockThisDeviceOnly),
+        Sample(
+            itemClass: .certificate, first: "issuer", second: "serial",
+            secret: Data([0x30, 0x00]), protection: .always,
+            more: RecordVectors.certificate.attributes),
+        Sample(
+            itemClass: .key, first: "public key hash", second: "tag",
+            secret: Data(repeating: 4, count: 97), protection: .whenUnlocked,
+            more: RecordVectors.key.attributes),
+        Sample(
+            itemClass: .genericPassword, first: "service", second: "under a password",
+            secret: Data("secret".utf8), protection: .always, constraints: .applicationPassword),
+        Sample(
+            itemClass: .key, first: "another hash", second: "tag",
+            secret: Data(repeating: 5, count: 97), protection: .whenUnlocked,
+            constraints: [.applicationPassword, .privateKeyUsage],
+            more: RecordVectors.key.attributes),
     ]
 
     func write() throws {
@@ -86,31 +127,34 @@ final class Stores {
         if let passcode {
             samples.append(
                 Sample(
-                    itemClass: .genericPassword, owner: "service", account: "with passcode",
+                    itemClass: .genericPassword, first: "service", second: "with passcode",
                     secret: Data(passcode.utf8), protection: .whenPasscodeSetThisDeviceOnly))
+            samples.append(
+                Sample(
+                    itemClass: .genericPassword, first: "service", second: "presence",
+                    secret: Data(passcode.utf8), protection: .whenUnlocked,
+                    constraints: .userPresence))
         }
         for sample in samples {
-            let attributes: Attributes = [
-                sample.itemClass.firstKey: .string(sample.owner),
-                .account: .string(sample.account), .label: .string("label of " + sample.account),
-                .creator: .number(7),
-            ]
             _ = try engine.add(
                 NewItem(
-                    itemClass: sample.itemClass, attributes: attributes,
-                    protection: sample.protection, data: sample.secret),
+                    itemClass: sample.itemClass, attributes: sample.attributes,
+                    protection: sample.protection, constraints: sample.constraints,
+                    data: sample.secret,
+                    authorization: Authorization(
+                        applicationPassword: Data(Self.applicationPassword.utf8))),
                 as: AccessGroups([Self.group]))
         }
         // A connection that is closed folds the log into the database; one that is not leaves it.
         if leavesLog { open.append(engine) } else { engine.close() }
         return Expected(
-            folder: folder, passcode: passcode,
+            folder: folder, passcode: passcode, applicationPassword: Self.applicationPassword,
             items: samples.map { sample in
-                let isGeneric = sample.itemClass == .genericPassword
-                return Expected.Item(
-                    class: sample.itemClass.name, account: sample.account,
-                    service: isGeneric ? sample.owner : nil,
-                    server: isGeneric ? nil : sample.owner, group: Self.group,
+                Expected.Item(
+                    class: sample.itemClass.name,
+                    firstBase64: Data(sample.first.utf8).base64EncodedString(),
+                    secondBase64: Data(sample.second.utf8).base64EncodedString(),
+                    group: Self.group, constraints: sample.constraints.rawValue,
                     secretBase64: sample.secret?.base64EncodedString())
             })
     }

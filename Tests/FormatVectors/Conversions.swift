@@ -65,6 +65,8 @@ extension RecordVector {
         self.init(
             itemClass: record.itemClass.name, accessGroup: Hex(record.accessGroup.utf8),
             isSynchronizable: record.isSynchronizable, isTombstone: record.isTombstone,
+            constraints: record.constraints.isEmpty
+                ? nil : Hex(bigEndianBytes(record.constraints.rawValue)),
             secretTag: record.secretTag.map { Hex($0) },
             attributes: FieldVector.fields(record.attributes))
     }

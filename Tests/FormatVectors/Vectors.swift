@@ -173,6 +173,8 @@ package struct RecordVector: Codable, Hashable, Sendable {
     package var accessGroup: Hex
     package var isSynchronizable: Bool
     package var isTombstone: Bool
+    /// The number `accc`, 8 bytes. Absent: the item has no constraints.
+    package var constraints: Hex?
     /// Absent: the item has no secret.
     package var secretTag: Hex?
     /// The attributes, by ascending name.
@@ -180,12 +182,13 @@ package struct RecordVector: Codable, Hashable, Sendable {
 
     package init(
         itemClass: String, accessGroup: Hex, isSynchronizable: Bool, isTombstone: Bool,
-        secretTag: Hex?, attributes: [FieldVector]
+        constraints: Hex?, secretTag: Hex?, attributes: [FieldVector]
     ) {
         self.itemClass = itemClass
         self.accessGroup = accessGroup
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
+        self.constraints = constraints
         self.secretTag = secretTag
         self.attributes = attributes
     }
@@ -214,9 +217,9 @@ package struct RecordEncodingVector: FormatVector {
 
 /// Documentation/Formats/row-v1.md: the columns of a row, and what opens.
 package struct RowVector: FormatVector {
-    /// The half of the row that doesn't open.
+    /// What doesn't open: a half of the row, or the secret for a wrong application password.
     package enum Failure: String, Codable, Sendable {
-        case metadata, secret
+        case metadata, secret, applicationPassword
     }
 
     package var tcId = 0
@@ -238,6 +241,8 @@ package struct RowVector: FormatVector {
     package var meta: Hex
     /// Absent: NULL.
     package var secret: Hex?
+    /// Absent where none is needed.
+    package var applicationPassword: Hex?
     package var failure: Failure?
     /// The opened metadata; absent where they don't open.
     package var record: Hex?
@@ -247,7 +252,7 @@ package struct RowVector: FormatVector {
     package init(
         _ comment: String, _ flags: [String], keychain: Int, keychainID: Hex, uuid: Hex,
         protection: UInt8, grp: Hex, k1: Hex, k2: Hex, k3: Hex, terms: Hex, meta: Hex,
-        secret: Hex?, record: Hex?, plaintext: Hex?
+        secret: Hex?, applicationPassword: Hex? = nil, record: Hex?, plaintext: Hex?
     ) {
         self.comment = comment
         self.flags = flags
@@ -264,6 +269,7 @@ package struct RowVector: FormatVector {
         self.terms = terms
         self.meta = meta
         self.secret = secret
+        self.applicationPassword = applicationPassword
         self.record = record
         self.plaintext = plaintext
     }

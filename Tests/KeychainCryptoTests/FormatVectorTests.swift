@@ -66,7 +66,7 @@ import Testing
                 (try label(of: test) == test.label) == (test.result == .valid),
                 "test \(test.tcId)")
         }
-        #expect(count == 40)
+        #expect(count == 52)
     }
 
     private func label(of test: LabelVector) throws -> Hex {

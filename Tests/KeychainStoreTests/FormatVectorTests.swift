@@ -19,7 +19,7 @@ import Testing
             #expect(record.map { RecordVector($0) } == test.record, "test \(test.tcId)")
             if let record { #expect(Hex(record.encoded()) == test.encoded, "test \(test.tcId)") }
         }
-        #expect(count == 66)
+        #expect(count == 99)
     }
 
     /// Each cut of a record is a record less: none of them is one, and none traps.
@@ -64,7 +64,7 @@ import Testing
                 #expect(RowLabels(record, index: index) == expected, "test \(test.tcId)")
             }
         }
-        #expect(count == 47)
+        #expect(count == 83)
     }
 
     private func open(
@@ -87,7 +87,20 @@ import Testing
             let secret = try? RowSealing.openSecret(
                 of: row, record: record, keychainID: keychainID, keys: classKeys)
         else { return (record, nil, .secret) }
-        return (record, Hex(secret), nil)
+        guard record.constraints.requiresApplicationPassword else {
+            return (record, Hex(secret), nil)
+        }
+        let password = try #require(test.applicationPassword).secret
+        do {
+            let opened = try PasswordSealing.open(
+                secret, password: password,
+                for: PasswordSealing.Binding(
+                    keychainID: keychainID, reference: row.reference, protection: protection,
+                    itemClass: record.itemClass, constraints: record.constraints))
+            return (record, Hex(opened), nil)
+        } catch {
+            return (record, nil, error.status == .authFailed ? .applicationPassword : .secret)
+        }
     }
 
     private func labels(of test: RowVector) throws -> RowLabels {

@@ -3,16 +3,16 @@
     KEYCHAIN_READER_STORE=FOLDER python -m unittest test_store
 
 FOLDER holds one folder for each keychain and `expected.json`, a list of
-{"folder", "passcode" (or null), "items": [{"class", "account", "service" or
-"server", "group", "secret_base64" (or null)}]}. The items are those that can be
-opened with the passcode and are no tombstones. Where the keychains are copies
+{"folder", "passcode" (or null), "application_password", "items": [{"class",
+"first_base64", "second_base64", "group", "constraints", "secret_base64" (or
+null)}]}: the two key attributes and the secret as bytes. The items are those that
+can be opened with passcode and password and are no tombstones. Where the keychains are copies
 of another owner or mode, KEYCHAIN_READER_COPY=1 says so.
 """
 
 import base64
 import json
 import os
-import struct
 import subprocess
 import sys
 import unittest
@@ -20,7 +20,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from keychain_reader.attributes import NUMBER, Value
+from keychain_reader.attributes import CLASSES
+from keychain_reader.constraints import requires_password
 from keychain_reader.errors import FormatError
 from keychain_reader.examine import Examination, Item, examine
 from keychain_reader.keychain import open_keychain
@@ -28,39 +29,36 @@ from keychain_reader.keychain import open_keychain
 VARIABLE = "KEYCHAIN_READER_STORE"
 IS_COPY = os.environ.get("KEYCHAIN_READER_COPY") == "1"
 
-ItemKey = tuple[str, str | None, str | None, str, str | None]
-SERVICE_NAMES = {"genp": ("svce", "service"), "inet": ("srvr", "server")}
+ItemKey = tuple[str, str, str, str, int, str | None]
 
 
-def text(value: Value | None) -> str | None:
-    if value is None:
-        return None
-    if value.type == NUMBER:
-        return str(struct.unpack(">q", value.data)[0])
-    return value.data.decode("utf-8", "backslashreplace")
+def base64_of(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
 
 
 def found_key(item: Item) -> ItemKey:
     record = item.record
     assert record is not None
-    service = SERVICE_NAMES[record.item_class][0]
-    secret = item.secret
+    item_class = CLASSES[record.item_class]
+    first = record.attributes[item_class.first_key]
+    second = record.attributes[item_class.second_key]
     return (
         record.item_class,
-        text(record.attributes.get("acct")),
-        text(record.attributes.get(service)),
+        base64_of(first.data),
+        base64_of(second.data),
         record.access_group.decode("utf-8"),
-        None if secret is None else base64.b64encode(secret).decode("ascii"),
+        record.constraints,
+        None if item.secret is None else base64_of(item.secret),
     )
 
 
 def expected_key(item: dict[str, Any]) -> ItemKey:
-    service = SERVICE_NAMES[item["class"]][1]
     return (
         item["class"],
-        item.get("account"),
-        item.get(service),
+        item["first_base64"],
+        item["second_base64"],
         item["group"],
+        item["constraints"],
         item.get("secret_base64"),
     )
 
@@ -78,10 +76,16 @@ class StoreTests(unittest.TestCase):
         expected = (cls.root / "expected.json").read_text(encoding="utf-8")
         cls.keychains = json.loads(expected)
 
-    def opened(self, keychain: dict[str, Any], passcode: str | None) -> Examination:
+    def opened(
+        self,
+        keychain: dict[str, Any],
+        passcode: str | None,
+        password: str | None = None,
+    ) -> Examination:
         encoded = None if passcode is None else passcode.encode("utf-8")
         folder = self.root / keychain["folder"]
-        return examine(open_keychain(folder, encoded, IS_COPY))
+        opened = open_keychain(folder, encoded, IS_COPY)
+        return examine(opened, None if password is None else password.encode("utf-8"))
 
     def test_there_is_something_to_open(self) -> None:
         self.assertGreater(len(self.keychains), 0)
@@ -98,7 +102,9 @@ class StoreTests(unittest.TestCase):
     def test_items(self) -> None:
         for keychain in self.keychains:
             with self.subTest(folder=keychain["folder"]):
-                examination = self.opened(keychain, keychain.get("passcode"))
+                examination = self.opened(
+                    keychain, keychain.get("passcode"), keychain["application_password"]
+                )
                 found = Counter(
                     found_key(item)
                     for item in examination.items
@@ -106,6 +112,28 @@ class StoreTests(unittest.TestCase):
                 )
                 expected = Counter(map(expected_key, keychain["items"]))
                 self.assertEqual(found, expected)
+
+    def test_application_passwords(self) -> None:
+        for keychain in self.keychains:
+            for password in (None, "", keychain["application_password"] + "x"):
+                with self.subTest(folder=keychain["folder"], password=password):
+                    passcode = keychain.get("passcode")
+                    examination = self.opened(keychain, passcode, password)
+                    self.assertEqual(examination.problems, [])
+                    closed = [i for i in examination.items if i.needs_password]
+                    expected = [
+                        item
+                        for item in keychain["items"]
+                        if requires_password(item["constraints"])
+                    ]
+                    self.assertGreater(len(closed), 0)
+                    self.assertEqual(len(closed), len(expected))
+                    self.assertEqual([i.secret for i in closed], [None] * len(closed))
+
+    def test_there_are_items_of_every_class(self) -> None:
+        for keychain in self.keychains:
+            found = {item["class"] for item in keychain["items"]}
+            self.assertEqual(found, set(CLASSES))
 
     def test_wrong_passcodes(self) -> None:
         for keychain in self.keychains:
@@ -129,6 +157,8 @@ class StoreTests(unittest.TestCase):
                 status, report = self.run_command(keychain)
                 self.assertEqual(status, 0, report)
                 self.assertTrue(report["verification"]["is_sound"])
+                closed = [i for i in report["items"] if i.get("needs_application_password")]
+                self.assertEqual(closed, [])
 
     def run_command(self, keychain: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         command = [sys.executable, "-m", "keychain_reader"]
@@ -137,14 +167,21 @@ class StoreTests(unittest.TestCase):
         if passcode is not None:
             # Standard input is a descriptor like any other.
             command += ["--passcode-fd", "0"]
+        # What a pipe holds without a reader is more than any password.
+        reading, writing = os.pipe()
+        os.write(writing, keychain["application_password"].encode("utf-8"))
+        os.close(writing)
+        command += ["--application-password-fd", str(reading)]
         command.append(str((self.root / keychain["folder"]).resolve()))
         done = subprocess.run(
             command,
             input=(passcode or "").encode("utf-8"),
             capture_output=True,
+            pass_fds=[reading],
             cwd=Path(__file__).resolve().parent,
             check=False,
         )
+        os.close(reading)
         self.assertEqual(done.stderr, b"")
         return done.returncode, json.loads(done.stdout)
 

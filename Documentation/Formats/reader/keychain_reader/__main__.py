@@ -15,15 +15,17 @@ from .examine import examine
 from .keychain import open_keychain
 from .report import examination_as_json
 
-LARGEST_PASSCODE = 65536
+LARGEST_INPUT = 65536
 
 
-def _read_passcode(descriptor: int) -> bytes:
+def _read(descriptor: int | None) -> bytes | None:
+    if descriptor is None:
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        passcode = file.read(LARGEST_PASSCODE + 1)
-    if len(passcode) > LARGEST_PASSCODE:
-        raise WrongPasscode("the passcode is too long")
-    return passcode
+        content = file.read(LARGEST_INPUT + 1)
+    if len(content) > LARGEST_INPUT:
+        raise WrongPasscode("the passcode or password is too long")
+    return content
 
 
 def _arguments() -> argparse.Namespace:
@@ -39,6 +41,13 @@ def _arguments() -> argparse.Namespace:
         " a newline too",
     )
     parser.add_argument(
+        "--application-password-fd",
+        type=int,
+        metavar="N",
+        help="descriptor to read an application password from, likewise; items under"
+        " another one stay closed",
+    )
+    parser.add_argument(
         "--copy",
         action="store_true",
         help="the folder is a copy: take any owner and any mode",
@@ -48,16 +57,16 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = _arguments()
-    descriptor = arguments.passcode_fd
     try:
-        passcode = None if descriptor is None else _read_passcode(descriptor)
+        passcode = _read(arguments.passcode_fd)
+        password = _read(arguments.application_password_fd)
         keychain = open_keychain(arguments.directory, passcode, arguments.copy)
     except (FormatError, OSError) as error:
         failure = getattr(error, "failure", "unreadable")
         report = {"rejected": {"failure": failure, "reason": str(error)}}
         status = 2
     else:
-        examination = examine(keychain)
+        examination = examine(keychain, password)
         report = examination_as_json(examination)
         status = 1 if examination.problems else 0
     json.dump(report, sys.stdout, indent=2, ensure_ascii=True, allow_nan=False)

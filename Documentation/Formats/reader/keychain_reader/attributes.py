@@ -1,5 +1,7 @@
 """Classes, attributes and the types of their values."""
 
+import math
+import re
 import struct
 from dataclasses import dataclass
 
@@ -27,9 +29,12 @@ class ItemClass:
     names: frozenset[str]
 
 
-_COMMON = (
-    "acct alis cdat crtr cusi desc ggrp icmt invi labl mdat nega pcsi pcsk pcss"
-    " prot scrp sysb tkid type vwht"
+_EVERY = "alis cdat ggrp labl mdat pcsi pcsk pcss sysb tkid vwht"
+_PASSWORD = "acct crtr cusi desc icmt invi nega prot scrp type"
+_CERTIFICATE = "cenc ctyp issr pkhh skid slnr subj"
+_KEY = (
+    "asen atag bsiz crtr decr drve edat encr esiz extr kcls klbl modi next perm"
+    " priv sdat sens sign snrc type unwp vrfy vyrc wrap"
 )
 
 CLASSES: dict[str, ItemClass] = {
@@ -38,7 +43,7 @@ CLASSES: dict[str, ItemClass] = {
         second_key="acct",
         rest_of_key=("vwht", "tkid", "ggrp"),
         terms=("gena", "labl", "vwht", "tkid"),
-        names=frozenset(f"{_COMMON} gena svce".split()),
+        names=frozenset(f"{_EVERY} {_PASSWORD} gena svce".split()),
     ),
     "inet": ItemClass(
         first_key="srvr",
@@ -49,15 +54,61 @@ CLASSES: dict[str, ItemClass] = {
         terms=(
             "labl", "path", "sdmn", "port", "ptcl", "atyp", "vwht", "tkid",
         ),
-        names=frozenset(f"{_COMMON} atyp path port ptcl sdmn srvr".split()),
+        names=frozenset(
+            f"{_EVERY} {_PASSWORD} atyp path port ptcl sdmn srvr".split()
+        ),
+    ),
+    "cert": ItemClass(
+        first_key="issr",
+        second_key="slnr",
+        rest_of_key=("ctyp", "vwht", "tkid", "ggrp"),
+        terms=("pkhh", "skid", "subj", "labl", "vwht", "tkid"),
+        names=frozenset(f"{_EVERY} {_CERTIFICATE}".split()),
+    ),
+    "keys": ItemClass(
+        first_key="klbl",
+        second_key="atag",
+        rest_of_key=(
+            "kcls", "type", "crtr", "bsiz", "esiz", "sdat", "edat",
+            "vwht", "tkid", "ggrp",
+        ),
+        terms=("labl", "vwht", "tkid"),
+        names=frozenset(f"{_EVERY} {_KEY}".split()),
     ),
 }
 
 _NUMBERS = frozenset(
-    "crtr cusi invi nega pcss port ptcl scrp sysb type".split()
+    "asen bsiz cenc crtr ctyp cusi decr drve encr esiz extr invi kcls modi nega"
+    " next pcss perm port priv ptcl scrp sens sign snrc sysb type unwp vrfy vyrc"
+    " wrap".split()
 )
-_DATES = frozenset(["cdat", "mdat"])
-_DATAS = frozenset(["pcsi", "pcsk"])
+_DATES = frozenset("cdat edat mdat sdat".split())
+_DATAS = frozenset("issr klbl pcsi pcsk pkhh skid slnr subj".split())
+_STRINGS = frozenset("ggrp tkid vwht".split())
+
+_DECIMAL = re.compile(rb"0|-?[1-9][0-9]*")
+
+
+def _is_decimal_integer(text: bytes) -> bool:
+    """Whether text is a number in its one decimal form, of 64 bits."""
+    if len(text) > 20 or _DECIMAL.fullmatch(text) is None:
+        return False
+    return -(1 << 63) <= int(text) < 1 << 63
+
+
+def is_of_kind(name: str, value: Value) -> bool:
+    """Whether a writer may store the value in the attribute."""
+    if name in _NUMBERS:
+        is_text = value.type == TEXT and not _is_decimal_integer(value.data)
+        return value.type == NUMBER or is_text
+    if name in _DATES:
+        is_date = value.type == DATE
+        return is_date and math.isfinite(struct.unpack(">d", value.data)[0])
+    if name in _DATAS:
+        return value.type == DATA
+    if name in _STRINGS:
+        return value.type == TEXT
+    return value.type in (TEXT, DATA, NUMBER)
 
 
 def empty_value(name: str) -> Value:

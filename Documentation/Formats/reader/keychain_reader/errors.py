@@ -30,6 +30,10 @@ class WrongPasscode(FormatError):
     failure = "wrongPasscode"
 
 
+class WrongApplicationPassword(FormatError):
+    failure = "applicationPassword"
+
+
 class DamagedMetadata(FormatError):
     failure = "metadata"
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from .database import Contents, StoredRow
-from .errors import DamagedMetadata, DamagedSecret
+from .errors import DamagedMetadata, DamagedSecret, WrongApplicationPassword
 from .header import Header, digest_of
 from .keychain import Keychain
 from .labels import labels_of
@@ -17,6 +17,8 @@ class Item:
     stored: StoredRow
     #: Whether the keys of the row's class are not there, which is no damage.
     is_locked: bool = False
+    #: Whether the secret wants another application password, which is no damage.
+    needs_password: bool = False
     record: Record | None = None
     secret: bytes | None = None
     problems: list[str] = field(default_factory=list)
@@ -29,7 +31,9 @@ class Examination:
     problems: list[str]
 
 
-def _open_item(keychain: Keychain, stored: StoredRow) -> Item:
+def _open_item(
+    keychain: Keychain, stored: StoredRow, password: bytes | None
+) -> Item:
     item = Item(stored)
     row = stored.row
     if row is None or stored.problem is not None:
@@ -44,7 +48,11 @@ def _open_item(keychain: Keychain, stored: StoredRow) -> Item:
         item.record = open_metadata(row, identifier, keys.metadata_key)
         if labels_of(keychain.keybag.index_key, item.record) != row.labels:
             item.problems.append("the labels are not those of the attributes")
-        item.secret = open_secret(row, item.record, identifier, keys.class_key)
+        item.secret = open_secret(
+            row, item.record, identifier, keys.class_key, password
+        )
+    except WrongApplicationPassword:
+        item.needs_password = True
     except (DamagedMetadata, DamagedSecret) as error:
         item.problems.append(str(error))
     return item
@@ -91,9 +99,9 @@ def _count_problems(contents: Contents, header: Header) -> list[str]:
     ]
 
 
-def examine(keychain: Keychain) -> Examination:
+def examine(keychain: Keychain, password: bytes | None = None) -> Examination:
     contents, header = keychain.contents, keychain.header
-    items = [_open_item(keychain, stored) for stored in contents.rows]
+    items = [_open_item(keychain, stored, password) for stored in contents.rows]
     problems = list(keychain.problems)
     problems += _count_problems(contents, header)
     problems += _terms_problems(contents)

@@ -4,14 +4,13 @@ import struct
 from dataclasses import dataclass
 
 from .errors import Malformed, OtherVersion
-from .primitives import WRAPPED_KEY_SIZE
+from .primitives import WRAPPED_KEY_SIZE, is_cost_acceptable
 
 HEAD_SIZE = 40
 SLOT_SIZE = 80
 KEY_SIZE = 64
 TAG_SIZE = 32
 LARGEST_SIZE = 4096
-LARGEST_MEMORY = 1 << 30
 
 ROLE_CLASS, ROLE_METADATA, ROLE_INDEX, ROLE_INTEGRITY = 1, 2, 3, 4
 BY_DEVICE, BY_PASSCODE = 1, 2
@@ -66,12 +65,8 @@ def _parse_slot(data: bytes) -> Slot:
     kind, log2_n, r, p = data[:4]
     if kind != 1:
         raise Malformed(f"a slot has the kind {kind}")
-    if not (1 <= log2_n <= 24 and 1 <= r <= 32 and 1 <= p <= 16):
+    if not is_cost_acceptable(log2_n, r, p):
         raise Malformed("a slot's cost is beyond the limits")
-    if 128 * r * (1 << log2_n) > LARGEST_MEMORY:
-        raise Malformed("a slot's cost takes more than 1 GiB")
-    if log2_n >= 16 * r:
-        raise Malformed("a slot's N is too large for its r")
     return Slot(log2_n, r, p, data[4:20], data[20:])
 
 

@@ -39,6 +39,16 @@ def scrypt(passcode: bytes, salt: bytes, log2_n: int, r: int, p: int) -> bytes:
     )
 
 
+LARGEST_MEMORY = 1 << 30
+
+
+def is_cost_acceptable(log2_n: int, r: int, p: int) -> bool:
+    """Whether a reader takes a cost of scrypt, whoever asks for it."""
+    if not (1 <= log2_n <= 24 and 1 <= r <= 32 and 1 <= p <= 16):
+        return False
+    return 128 * r * (1 << log2_n) <= LARGEST_MEMORY and log2_n < 16 * r
+
+
 def open_box(key: bytes, box: bytes, associated_data: bytes) -> bytes:
     if len(box) < BOX_OVERHEAD:
         raise Inauthentic("a box is shorter than its nonce and tag")

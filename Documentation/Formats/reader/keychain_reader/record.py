@@ -3,7 +3,8 @@
 import struct
 from dataclasses import dataclass
 
-from .attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value
+from . import constraints as rules
+from .attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value, is_of_kind
 from .errors import Malformed, OtherVersion
 
 SECRET_TAG_SIZE = 16
@@ -15,6 +16,8 @@ class Record:
     access_group: bytes
     is_synchronizable: bool
     is_tombstone: bool
+    #: 0: none.
+    constraints: int
     secret_tag: bytes | None
     attributes: dict[str, Value]
 
@@ -80,6 +83,16 @@ def _take_flag(fields: dict[bytes, Value], name: bytes) -> bool:
     return number == 1
 
 
+def _take_constraints(fields: dict[bytes, Value]) -> int:
+    value = fields.pop(b"accc", None)
+    if value is None:
+        return 0
+    constraints = int.from_bytes(value.data, "big")
+    if value.type != NUMBER or not rules.is_valid(constraints):
+        raise Malformed("a record has constraints that mean nothing")
+    return constraints
+
+
 def decode_record(data: bytes) -> Record:
     cursor = _Cursor(data)
     version = cursor.number(1)
@@ -101,18 +114,22 @@ def decode_record(data: bytes) -> Record:
         raise Malformed("a record has no access group")
     is_synchronizable = _take_flag(fields, b"sync")
     is_tombstone = _take_flag(fields, b"tomb")
+    constraints = _take_constraints(fields)
 
     known = {name.encode("ascii"): name for name in CLASSES[item_class].names}
     attributes: dict[str, Value] = {}
     for name, value in fields.items():
         if name not in known:
             raise Malformed(f"a record has the attribute {name!r}")
+        if not is_of_kind(known[name], value):
+            raise Malformed(f"a record's {name!r} has a value of another kind")
         attributes[known[name]] = value
     return Record(
         item_class,
         group.data,
         is_synchronizable,
         is_tombstone,
+        constraints,
         secret_tag,
         attributes,
     )
@@ -124,6 +141,8 @@ def encode_record(record: Record) -> bytes:
     fields["agrp"] = Value(TEXT, record.access_group)
     fields["sync"] = Value(NUMBER, struct.pack(">q", record.is_synchronizable))
     fields["tomb"] = Value(NUMBER, struct.pack(">q", record.is_tombstone))
+    if record.constraints:
+        fields["accc"] = Value(NUMBER, struct.pack(">Q", record.constraints))
 
     tag = record.secret_tag
     data = bytes([1]) + record.item_class.encode("ascii")

@@ -45,6 +45,8 @@ def item_as_json(item: Item) -> dict[str, Any]:
     result["attributes"] = {
         name: value_as_json(value) for name, value in record.attributes.items()
     }
+    result["constraints"] = record.constraints
+    result["needs_application_password"] = item.needs_password
     result["has_secret"] = record.secret_tag is not None
     result["secret_base64"] = None if item.secret is None else _base64(item.secret)
     return result

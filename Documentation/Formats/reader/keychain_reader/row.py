@@ -1,11 +1,19 @@
 """A row of `items`: its sealed metadata and its sealed secret."""
 
+import struct
 from dataclasses import dataclass
 
-from .errors import DamagedMetadata, DamagedSecret, FormatError
+from .constraints import requires_password
+from .errors import (
+    DamagedMetadata,
+    DamagedSecret,
+    FormatError,
+    WrongApplicationPassword,
+)
 from .keybag import PROTECTION_CLASSES
 from .keybag_keys import ClassKeys
 from .labels import LABEL_SIZE, Labels
+from .password import open_content, parse_content
 from .primitives import (
     BOX_OVERHEAD,
     GCM_TAG_SIZE,
@@ -73,10 +81,15 @@ def open_metadata(row: Row, identifier: bytes, metadata_key: bytes) -> Record:
     return record
 
 
-def open_secret(
+def _bound(row: Row, record: Record, identifier: bytes) -> bytes:
+    bound = identifier + row.uuid + bytes([row.protection])
+    return bound + record.item_class.encode("ascii")
+
+
+def _open_content(
     row: Row, record: Record, identifier: bytes, class_key: bytes
 ) -> bytes | None:
-    """The secret, or None where the item has none."""
+    """What the keychain's keys give of a secret."""
     secret = row.secret
     if (secret is None) != (record.secret_tag is None):
         raise DamagedSecret("metadata and row disagree on whether there is a secret")
@@ -90,8 +103,7 @@ def open_secret(
         raise DamagedSecret("the secret is beyond its limit")
     if secret[-GCM_TAG_SIZE:] != record.secret_tag:
         raise DamagedSecret("the secret is not the one the metadata tell of")
-    bound = identifier + row.uuid + bytes([row.protection])
-    bound += record.item_class.encode("ascii")
+    bound = _bound(row, record, identifier)
     try:
         row_key = open_wrapped_key(
             class_key, secret[SECRET_HEAD_SIZE:SECRET_BOX_START], b"KCRK" + bound
@@ -101,8 +113,29 @@ def open_secret(
         raise DamagedSecret(str(error)) from None
 
 
+def open_secret(
+    row: Row,
+    record: Record,
+    identifier: bytes,
+    class_key: bytes,
+    password: bytes | None,
+) -> bytes | None:
+    """The secret, or None where the item has none.
+
+    Raises WrongApplicationPassword also where one is needed and not given.
+    """
+    content = _open_content(row, record, identifier, class_key)
+    if content is None or not requires_password(record.constraints):
+        return content
+    parsed = parse_content(content)
+    if password is None:
+        raise WrongApplicationPassword("the item is under an application password")
+    bound = _bound(row, record, identifier)
+    return open_content(parsed, password, bound + struct.pack(">Q", record.constraints))
+
+
 def open_row(
-    row: Row, identifier: bytes, keys: ClassKeys
+    row: Row, identifier: bytes, keys: ClassKeys, password: bytes | None = None
 ) -> tuple[Record, bytes | None]:
     record = open_metadata(row, identifier, keys.metadata_key)
-    return record, open_secret(row, record, identifier, keys.class_key)
+    return record, open_secret(row, record, identifier, keys.class_key, password)

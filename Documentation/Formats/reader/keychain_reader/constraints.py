@@ -1,0 +1,24 @@
+"""Access constraints: the field `accc` of a record."""
+
+OR = 1 << 14
+PASSWORD = 1 << 31
+#: Presence, biometry in two forms, passcode, companion, application password.
+CONDITIONS = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | PASSWORD
+#: Conditions, "or", "and", use of a private key.
+KNOWN = CONDITIONS | OR | 1 << 15 | 1 << 30
+
+
+def _is_one_of_several(constraints: int) -> bool:
+    return bool(constraints & OR) and constraints & CONDITIONS != PASSWORD
+
+
+def is_valid(constraints: int) -> bool:
+    """Whether a record may have them; none at all are not written."""
+    if constraints == 0 or constraints & ~KNOWN:
+        return False
+    return not (constraints & PASSWORD and _is_one_of_several(constraints))
+
+
+def requires_password(constraints: int) -> bool:
+    """Whether the secret is sealed with the application password."""
+    return bool(constraints & PASSWORD) and not _is_one_of_several(constraints)
