@@ -17,7 +17,7 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(module: "KeychainModel", imports: []),
         ImportRow(
             module: "KeychainCrypto",
-            imports: ["KeychainModel", "Crypto", "CryptoExtras"]),
+            imports: ["KeychainModel", "Crypto", "CryptoExtras", "SwiftASN1"]),
         ImportRow(
             module: "KeychainStore",
             imports: ["KeychainModel", "KeychainCrypto", "GRDB", "GRDBSQLite"]),
@@ -31,10 +31,13 @@ struct ImportRow: CustomStringConvertible {
             ]),
         ImportRow(module: "KeychainAuthenticationAnchor", imports: ["KeychainAuthentication"]),
         ImportRow(
+            module: "KeychainPKCS12",
+            imports: ["KeychainModel", "KeychainCrypto", "SwiftASN1", "NIOSSL"]),
+        ImportRow(
             module: "KeychainServices",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServicesDarwin",
-                "X509", "SwiftASN1",
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainPKCS12",
+                "KeychainServicesDarwin", "X509", "SwiftASN1",
             ]),
         ImportRow(module: "KeychainCryptoKit", imports: ["Crypto"]),
         ImportRow(module: "KeychainCryptoKitAnchor", imports: ["KeychainCryptoKit"]),

@@ -1,0 +1,104 @@
+// PrivateKeyInfo: private keys as PKCS #8 has them (RFC 5958), and the older forms of RSA and
+// elliptic curve keys (RFC 8017, RFC 5915), which OpenSSL calls traditional.
+//   (1) Only the frame is read and written here. Whether the key within is one, and a good one, is
+//       for the crypto library to say.
+
+package import SwiftASN1
+
+/// A private key in the form of PKCS #8.
+package struct PrivateKeyInfo {
+    /// The older form of a key, and its label in PEM.
+    package struct Traditional: Hashable, Sendable {
+        package let label: String
+        package let bytes: [UInt8]
+    }
+
+    /// The encoding.
+    package let bytes: [UInt8]
+    /// The algorithm of the key.
+    package let algorithm: ASN1ObjectIdentifier
+    private let parameters: ASN1Node?
+    private let privateKey: [UInt8]
+
+    /// Reads a PrivateKeyInfo.
+    ///
+    /// - Returns: Nil for anything else.
+    package init?(encoded bytes: [UInt8]) {
+        guard let parts = ASN1Node(encoded: bytes)?.sequence, parts.count >= 3,
+            let version = parts[0].integer, (0...1).contains(version),
+            let identifier = parts[1].sequence, (1...2).contains(identifier.count),
+            let algorithm = identifier[0].objectIdentifier, let privateKey = parts[2].octets
+        else { return nil }
+        self.bytes = bytes
+        self.algorithm = algorithm
+        parameters = identifier.count == 2 ? identifier[1] : nil
+        self.privateKey = privateKey
+    }
+
+    /// Reads a private key in any of the three forms.
+    ///
+    /// - Returns: Nil for anything else, and for an elliptic curve key that doesn't name its curve.
+    package init?(anyForm bytes: [UInt8]) {
+        if let info = PrivateKeyInfo(encoded: bytes) {
+            self = info
+            return
+        }
+        guard let parts = ASN1Node(encoded: bytes)?.sequence else { return nil }
+        if Self.isRSAPrivateKey(parts) {
+            self.init(.rsaEncryption, .null, bytes)
+        } else if Self.isECPrivateKey(parts),
+            let curve = parts.lazy.compactMap({ $0.tagged(0) }).first
+        {
+            self.init(.ellipticCurve, .encoded(Array(curve.encodedBytes)), bytes)
+        } else {
+            return nil
+        }
+    }
+
+    private init?(
+        _ algorithm: ASN1ObjectIdentifier, _ parameters: DERValue, _ privateKey: [UInt8]
+    ) {
+        let value = DERValue.sequence([
+            .integer(0), .sequence([.identifier(algorithm), parameters]), .octets(privateKey),
+        ])
+        self.init(encoded: value.bytes)
+    }
+
+    /// The key in its older form. Nil for a key that has none: only RSA and elliptic curves do.
+    package var traditional: Traditional? {
+        switch algorithm {
+        case .rsaEncryption:
+            return Traditional(label: "RSA PRIVATE KEY", bytes: privateKey)
+        case .ellipticCurve:
+            // The curve stands outside in PKCS #8 and inside in RFC 5915.
+            guard let parts = ASN1Node(encoded: privateKey)?.sequence, Self.isECPrivateKey(parts),
+                let parameters
+            else { return nil }
+            var values = parts.filter { !$0.isTagged(0) }
+                .map { DERValue.encoded(Array($0.encodedBytes)) }
+            values.insert(.tagged(0, .encoded(Array(parameters.encodedBytes))), at: 2)
+            return Traditional(label: "EC PRIVATE KEY", bytes: DERValue.sequence(values).bytes)
+        default:
+            return nil
+        }
+    }
+
+    /// Whether the elements are those of an RSAPrivateKey with two primes.
+    package static func isRSAPrivateKey(_ parts: [ASN1Node]) -> Bool {
+        parts.count == 9 && parts[0].integer == 0
+            && parts.allSatisfy { $0.identifier == .integer }
+    }
+
+    /// Whether the elements are those of an ECPrivateKey.
+    package static func isECPrivateKey(_ parts: [ASN1Node]) -> Bool {
+        (2...4).contains(parts.count) && parts[0].integer == 1 && parts[1].octets != nil
+            && parts.dropFirst(2).allSatisfy { $0.isTagged(0) || $0.isTagged(1) }
+    }
+}
+
+extension ASN1ObjectIdentifier {
+    /// rsaEncryption.
+    package static let rsaEncryption: Self = [1, 2, 840, 113549, 1, 1, 1]
+    /// id-ecPublicKey.
+    package static let ellipticCurve: Self = [1, 2, 840, 10045, 2, 1]
+}
