@@ -1,0 +1,369 @@
+// ItemImportTests: `SecItemImport` of what OpenSSL writes.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainServices
+import Testing
+
+@Suite struct `Importing items` {
+    /// What OpenSSL makes of a private key in PKCS #8, the formats that it is then in, and whether
+    /// it is under the passphrase "secret".
+    struct PrivateForm: CustomTestStringConvertible {
+        let arguments: [String]
+        let format: SecExternalFormat
+        var isSealed = false
+
+        var testDescription: String { arguments.joined(separator: " ") }
+
+        static let all =
+            [
+                PrivateForm(arguments: ["pkey"], format: .formatOpenSSL),
+                PrivateForm(arguments: ["pkey", "-outform", "DER"], format: .formatOpenSSL),
+                PrivateForm(arguments: ["pkey", "-traditional"], format: .formatOpenSSL),
+                PrivateForm(
+                    arguments: ["pkey", "-traditional", "-outform", "DER"], format: .formatOpenSSL),
+            ] + sealed
+        /// PBES2 with ciphers and digests, scrypt, and the older schemes.
+        static let sealed = [
+            ["-v2", "aes-256-cbc"], ["-v2", "aes-192-cbc", "-v2prf", "hmacWithSHA1"],
+            ["-v2", "aes-128-cbc", "-v2prf", "hmacWithSHA512", "-outform", "DER"],
+            ["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA384", "-iter", "1"],
+            ["-scrypt"], ["-v2", "des3"], ["-v1", "PBE-SHA1-3DES"],
+            ["-v1", "PBE-SHA1-RC2-40", "-provider", "legacy", "-provider", "default"],
+        ].map {
+            PrivateForm(
+                arguments: ["pkcs8", "-topk8", "-passout", "pass:secret"] + $0,
+                format: .formatWrappedPKCS8, isSealed: true)
+        }
+    }
+
+    @Test(arguments: ExternalKeyKind.allCases, PrivateForm.all)
+    func `a private key comes out of every form`(
+        _ kind: ExternalKeyKind, _ form: PrivateForm
+    ) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(kind)
+        let data = try openSSL.run(form.arguments + ["-in", "own.key"])
+        let result = Imported(data, passphrase: form.isSealed ? "secret" as NSString : nil)
+        #expect(result.status == errSecSuccess)
+        #expect(result.format == form.format)
+        #expect(result.type == .itemTypePrivateKey)
+        let key = try #require(result.keys.first)
+        #expect(result.items.count == 1)
+        #expect(try key.exportedPublicKey == openSSL.publicKey(of: "own.key"))
+    }
+
+    @Test(arguments: PrivateForm.sealed)
+    func `a private key stays shut without its passphrase`(_ form: PrivateForm) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        let data = try openSSL.run(form.arguments + ["-in", "own.key"])
+        #expect(Imported(data).status == errSecPassphraseRequired)
+        for wrong in ["Secret", "", "secret "] {
+            let result = Imported(data, passphrase: wrong as NSString)
+            #expect(result.status == errSecAuthFailed)
+            #expect(result.items.isEmpty)
+        }
+        #expect(Imported(data, passphrase: NSNumber(value: 1)).status == errSecParam)
+        let bytes = Data("secret".utf8) as NSData
+        #expect(Imported(data, passphrase: bytes).status == errSecSuccess)
+    }
+
+    @Test(arguments: ["", "pässwörd", "Пароль 密码 🔑"])
+    func `a private key opens with any passphrase`(_ passphrase: String) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        let data = try openSSL.run([
+            "pkcs8", "-topk8", "-in", "own.key", "-passout", "pass:" + passphrase,
+        ])
+        let result = Imported(data, passphrase: passphrase as NSString)
+        #expect(result.status == errSecSuccess)
+        #expect(try result.keys.first?.exportedPublicKey == openSSL.publicKey(of: "own.key"))
+    }
+
+    @Test func `an older cipher with a passphrase beyond ASCII is refused`() throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        let data = try openSSL.run([
+            "pkcs8", "-topk8", "-in", "own.key", "-v1", "PBE-SHA1-3DES", "-passout", "pass:pä",
+        ])
+        #expect(Imported(data, passphrase: "pä" as NSString).status == errSecUnsupportedFormat)
+    }
+
+    @Test(arguments: ExternalKeyKind.allCases, ["PEM", "DER"])
+    func `a public key comes out of both forms`(
+        _ kind: ExternalKeyKind, _ encoding: String
+    ) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(kind)
+        let data = try openSSL.run([
+            "pkey", "-in", "own.key", "-pubout", "-outform", encoding,
+        ])
+        let result = Imported(data)
+        #expect(result.status == errSecSuccess)
+        #expect(result.format == .formatOpenSSL)
+        #expect(result.type == .itemTypePublicKey)
+        let key = try #require(result.keys.first)
+        #expect(try exported(key, .formatOpenSSL) == openSSL.publicKey(of: "own.key"))
+    }
+
+    @Test(arguments: ["PEM", "DER"])
+    func `a public key of PKCS 1 is one`(_ encoding: String) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.rsa2048)
+        let data = try openSSL.run([
+            "rsa", "-in", "own.key", "-RSAPublicKey_out", "-outform", encoding,
+        ])
+        let result = Imported(data)
+        #expect(result.type == .itemTypePublicKey)
+        #expect(try result.keys.first?.exportedPublicKey == openSSL.publicKey(of: "own.key"))
+    }
+
+    @Test(arguments: ExternalKeyKind.signing, ["PEM", "DER"])
+    func `a certificate comes out of both forms`(
+        _ kind: ExternalKeyKind, _ encoding: String
+    ) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(kind)
+        try openSSL.makeCertificate()
+        let data = try openSSL.run(["x509", "-in", "own.pem", "-outform", encoding])
+        let result = Imported(data)
+        #expect(result.format == .formatX509Cert)
+        #expect(result.type == .itemTypeCertificate)
+        let certificate = try #require(result.certificates.first)
+        #expect(try SecCertificateCopyData(certificate) as Data == openSSL.certificate())
+    }
+
+    @Test func `a text gives all of its blocks, in its order`() throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256, "root")
+        try openSSL.makeCertificate("root")
+        try openSSL.makeKey(.p384)
+        try openSSL.makeCertificate(signedBy: "root")
+        var text = Data("Subject: own\r\n".utf8)
+        text += try openSSL.contents(of: "own.pem")
+        text += Data("\nkey\n".utf8) + (try openSSL.contents(of: "own.key"))
+        text += try openSSL.run(["ecparam", "-name", "secp384r1"])
+        text += try openSSL.contents(of: "root.pem")
+        let result = Imported(text)
+        #expect(result.status == errSecSuccess)
+        #expect(result.format == .formatPEMSequence)
+        #expect(result.type == .itemTypeAggregate)
+        #expect(result.items.count == 3)
+        let summaries = result.certificates.map {
+            SecCertificateCopySubjectSummary($0) as String?
+        }
+        #expect(summaries == ["own", "root"])
+        #expect(result.items[1] is SecKey)
+    }
+
+    @Test func `long lines and line ends of Windows are read`() throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        let base64 = try openSSL.run(["pkey", "-in", "own.key", "-outform", "DER"])
+            .base64EncodedString()
+        let text = "-----BEGIN PRIVATE KEY-----\r\n\(base64)\r\n-----END PRIVATE KEY-----\r\n"
+        #expect(Imported(Data(text.utf8)).keys.count == 1)
+    }
+
+    @Test(arguments: ["PEM", "DER"])
+    func `certificates come out of PKCS 7`(_ encoding: String) throws {
+        let openSSL = try OpenSSL()
+        for name in ["one", "two"] {
+            try openSSL.makeKey(.p256, name)
+            try openSSL.makeCertificate(name)
+        }
+        let data = try openSSL.run([
+            "crl2pkcs7", "-nocrl", "-certfile", "one.pem", "-certfile", "two.pem", "-outform",
+            encoding,
+        ])
+        let result = Imported(data, name: "chain.p7b")
+        #expect(result.format == .formatPKCS7)
+        #expect(result.type == .itemTypeAggregate)
+        let ders = result.certificates.map { SecCertificateCopyData($0) as Data }
+        #expect(ders == (try ["one", "two"].map { try openSSL.certificate($0) }))
+    }
+
+    @Test func `more than one private key can be refused`() throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256, "one")
+        try openSSL.makeKey(.p256, "two")
+        let text = try openSSL.contents(of: "one.key") + openSSL.contents(of: "two.key")
+        #expect(Imported(text).keys.count == 2)
+        #expect(Imported(text, flags: .importOnlyOne).status == errSecMultiplePrivKeys)
+        let one = try openSSL.contents(of: "one.key")
+        #expect(Imported(one, flags: .importOnlyOne).status == errSecSuccess)
+    }
+
+    // MARK: - Formats
+
+    @Test(arguments: [
+        SecExternalFormat.formatSSH, .formatBSAFE, .formatWrappedOpenSSL, .formatWrappedSSH,
+        .formatWrappedLSH, .formatNetscapeCertSequence, .formatSSHv2,
+    ])
+    func `a format that is not supported is named so`(_ format: SecExternalFormat) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        let data = try openSSL.contents(of: "own.key")
+        #expect(Imported(data, format: format).status == errSecUnsupportedFormat)
+        let key = try #require(Imported(data).keys.first)
+        #expect(throws: ExportFailure(status: errSecUnsupportedFormat)) {
+            try exported(key, format)
+        }
+    }
+
+    @Test func `a stated format has to be that of the data`() throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        let data = try openSSL.run(["pkey", "-in", "own.key", "-outform", "DER"])
+        for format in [
+            SecExternalFormat.formatX509Cert, .formatPKCS7, .formatPKCS12, .formatWrappedPKCS8,
+        ] {
+            let result = Imported(data, format: format)
+            #expect(result.status == errSecUnknownFormat)
+            #expect(result.format == format)
+        }
+        #expect(Imported(data, format: .formatPEMSequence).status == errSecDecode)
+        #expect(Imported(data, format: .formatOpenSSL).status == errSecSuccess)
+    }
+
+    @Test(arguments: [
+        "", "hello", "\u{30}\u{3}\u{2}\u{1}\u{5}", "-----BEGIN", "BEGIN CERTIFICATE",
+    ])
+    func `bytes of no format are of unknown format`(_ text: String) {
+        #expect(Imported(Data(text.utf8)).status == errSecUnknownFormat)
+        #expect(Imported(Data(text.utf8), name: "a.p12").status == errSecDecode)
+        #expect(Imported(Data(text.utf8), name: "a.txt").status == errSecUnknownFormat)
+    }
+
+    @Test func `blocks of what is not supported are named so`() throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.rsa2048)
+        let older = try openSSL.run([
+            "rsa", "-in", "own.key", "-traditional", "-aes128", "-passout", "pass:secret",
+        ])
+        #expect(String(decoding: older, as: UTF8.self).contains("Proc-Type"))
+        #expect(
+            Imported(older, passphrase: "secret" as NSString).status == errSecUnsupportedFormat)
+        let request = try openSSL.run(["req", "-new", "-key", "own.key", "-subj", "/CN=a"])
+        #expect(Imported(request).status == errSecUnsupportedFormat)
+        let requestBytes = try openSSL.run([
+            "req", "-new", "-key", "own.key", "-subj", "/CN=a", "-outform", "DER",
+        ])
+        #expect(Imported(requestBytes).status == errSecUnknownFormat)
+    }
+
+    /// Kinds of keys that the keychain has no type for.
+    @Test(arguments: [
+        ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
+        ["-algorithm", "ED448"], ["-algorithm", "X448"],
+    ])
+    func `a key of a kind that is not supported can't be decoded`(
+        _ arguments: [String]
+    ) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.run(["genpkey"] + arguments + ["-out", "own.key"])
+        #expect(Imported(try openSSL.contents(of: "own.key")).status == errSecDecode)
+        let publicKey = try openSSL.publicKey(of: "own.key")
+        #expect(Imported(publicKey).status == errSecDecode)
+    }
+
+    // MARK: - Raw keys
+
+    @Test(arguments: ExternalKeyKind.allCases)
+    func `a raw key is told by its numbers`(_ kind: ExternalKeyKind) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(kind)
+        let key = try #require(Imported(openSSL.contents(of: "own.key")).keys.first)
+        let publicKey = try #require(SecKeyCopyPublicKey(key))
+        for (one, type) in [
+            (key, SecExternalItemType.itemTypePrivateKey), (publicKey, .itemTypePublicKey),
+        ] {
+            let raw = try exported(one, .formatRawKey)
+            let external = unsafe SecKeyCopyExternalRepresentation(one, nil) as Data?
+            #expect(raw == external)
+            for hint in [type, .itemTypeUnknown] {
+                let result = Imported(raw, format: .formatRawKey, type: hint)
+                if [.ed25519, .x25519].contains(kind) {
+                    // Nothing tells these from each other.
+                    #expect(result.status == errSecDecode)
+                } else {
+                    #expect(result.keys == [one])
+                    #expect(result.type == type)
+                }
+            }
+        }
+        let secret = Imported(
+            Data(count: 16), format: .formatRawKey, type: .itemTypeSessionKey)
+        #expect(secret.status == errSecUnimplemented)
+    }
+
+    // MARK: - Damage
+
+    @Test(arguments: [ExternalKeyKind.rsa2048, .p256, .ed25519])
+    func `cut off data give an error and never a trap`(_ kind: ExternalKeyKind) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(kind)
+        try openSSL.makeCertificate()
+        let whole = [
+            try openSSL.run(["pkey", "-in", "own.key", "-outform", "DER"]),
+            try openSSL.run(["pkey", "-in", "own.key", "-traditional", "-outform", "DER"]),
+            try openSSL.run([
+                "pkcs8", "-topk8", "-in", "own.key", "-iter", "1", "-passout", "pass:secret",
+                "-outform", "DER",
+            ]),
+            try openSSL.publicKey(of: "own.key"), try openSSL.certificate(),
+            try openSSL.run(["crl2pkcs7", "-nocrl", "-certfile", "own.pem", "-outform", "DER"]),
+        ]
+        var count = 0
+        for data in whole {
+            for length in 0..<data.count {
+                let result = Imported(data.prefix(length), passphrase: "secret" as NSString)
+                #expect(result.status == errSecUnknownFormat)
+                count += 1
+            }
+        }
+        #expect(count > 1000)
+        let text = try openSSL.contents(of: "own.pem")
+        // Without the last line end it is still whole.
+        for length in 0..<(text.count - 1) {
+            let status = Imported(text.prefix(length)).status
+            #expect([errSecUnknownFormat, errSecDecode].contains(status))
+        }
+    }
+
+    @Test(arguments: [ExternalKeyKind.rsa2048, .p256, .ed25519])
+    func `flipped bits never trap`(_ kind: ExternalKeyKind) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(kind)
+        try openSSL.makeCertificate()
+        let whole = [
+            try openSSL.run(["pkey", "-in", "own.key", "-outform", "DER"]),
+            try openSSL.run([
+                "pkcs8", "-topk8", "-in", "own.key", "-iter", "1", "-passout", "pass:secret",
+                "-outform", "DER",
+            ]),
+            try openSSL.publicKey(of: "own.key"), try openSSL.certificate(),
+            try openSSL.run(["crl2pkcs7", "-nocrl", "-certfile", "own.pem", "-outform", "DER"]),
+        ]
+        let expected: Set<OSStatus> = [
+            errSecSuccess, errSecUnknownFormat, errSecDecode, errSecAuthFailed,
+            errSecUnsupportedFormat, errSecPassphraseRequired, errSecPkcs12VerifyFailure,
+        ]
+        var count = 0
+        for data in whole {
+            for index in data.indices {
+                var damaged = data
+                damaged[index] ^= 1 << UInt8(index % 8)
+                let result = Imported(damaged, passphrase: "secret" as NSString)
+                #expect(expected.contains(result.status))
+                #expect(result.items.isEmpty == (result.status != errSecSuccess))
+                count += 1
+            }
+        }
+        #expect(count > 500)
+    }
+}
+
+#endif

@@ -1,0 +1,280 @@
+// PKCS12ImportTests: `SecPKCS12Import` and `SecItemImport` of containers that OpenSSL makes.
+
+#if PKCS12 && !canImport(Darwin)
+
+import Foundation
+import KeychainServices
+import KeychainTesting
+import Testing
+
+@Suite struct `Importing PKCS 12` {
+    /// How OpenSSL encrypts a container.
+    static let schemes: [[String]] = [
+        [], ["-legacy"], ["-descert"], ["-keypbe", "NONE"], ["-certpbe", "NONE"],
+        ["-keypbe", "aes-128-cbc", "-certpbe", "aes-192-cbc", "-macalg", "sha512"],
+        ["-keypbe", "PBE-SHA1-3DES", "-certpbe", "PBE-SHA1-3DES", "-macalg", "sha1"],
+        ["-macalg", "sha384", "-noiter", "-nomaciter"],
+    ]
+
+    /// An OpenSSL with a root, an intermediate, and an own certificate with its key.
+    private func chain(_ kind: ExternalKeyKind = .p256) throws -> OpenSSL {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256, "root")
+        try openSSL.makeCertificate("root")
+        try openSSL.makeKey(.p256, "middle")
+        try openSSL.makeCertificate("middle", signedBy: "root")
+        try openSSL.makeKey(kind)
+        try openSSL.makeCertificate(signedBy: "middle")
+        try openSSL.write(
+            openSSL.contents(of: "root.pem") + openSSL.contents(of: "middle.pem"),
+            to: "others.pem")
+        return openSSL
+    }
+
+    private func container(
+        _ openSSL: OpenSSL, passphrase: String = "secret", _ arguments: [String] = []
+    ) throws -> Data {
+        try openSSL.run(
+            ["pkcs12", "-export", "-inkey", "own.key", "-in", "own.pem", "-passout"]
+                + ["pass:" + passphrase] + arguments)
+    }
+
+    /// What `SecPKCS12Import` gives.
+    private func imported(
+        _ data: Data, _ passphrase: Any? = "secret", _ options: [CFString: Any] = [:]
+    ) -> (status: OSStatus, items: [NSDictionary]) {
+        var options = options
+        options[kSecImportExportPassphrase] = passphrase
+        var items: CFArray?
+        // SAFETY: the variable outlives the call.
+        let status = unsafe SecPKCS12Import(data as NSData, options as NSDictionary, &items)
+        #expect((items != nil) == (status == errSecSuccess))
+        return (status, items as? [NSDictionary] ?? [])
+    }
+
+    private func ders(_ certificates: [SecCertificate]) -> [Data] {
+        certificates.map { SecCertificateCopyData($0) as Data }
+    }
+
+    @Test(arguments: ExternalKeyKind.signing, schemes)
+    func `an identity comes out of every scheme`(
+        _ kind: ExternalKeyKind, _ scheme: [String]
+    ) throws {
+        let openSSL = try chain(kind)
+        let data = try container(
+            openSSL, ["-certfile", "others.pem", "-name", "Grüße"] + scheme)
+        let (status, items) = imported(data)
+        #expect(status == errSecSuccess)
+        let item = try #require(items.first)
+        #expect(items.count == 1)
+        let identity = try #require(item[kSecImportItemIdentity] as? SecIdentity)
+        var certificate: SecCertificate?
+        var key: SecKey?
+        #expect(unsafe SecIdentityCopyCertificate(identity, &certificate) == errSecSuccess)
+        #expect(unsafe SecIdentityCopyPrivateKey(identity, &key) == errSecSuccess)
+        #expect(try ders([try #require(certificate)]) == [openSSL.certificate()])
+        #expect(try #require(key).exportedPublicKey == openSSL.publicKey(of: "own.key"))
+        let chain = try #require(item[kSecImportItemCertChain] as? [SecCertificate])
+        #expect(
+            ders(chain) == (try ["own", "middle", "root"].map { try openSSL.certificate($0) }))
+        #expect(item[kSecImportItemLabel] as? String == "Grüße")
+        let attributes = try #require(SecKeyCopyAttributes(try #require(key)))
+        #expect(
+            item[kSecImportItemKeyID] as? Data == attributes[kSecAttrApplicationLabel] as? Data)
+        let trust = try #require(item[kSecImportItemTrust] as? SecTrust)
+        let root = try #require(chain.last)
+        #expect(SecTrustSetAnchorCertificates(trust, [root] as NSArray) == errSecSuccess)
+        #expect(unsafe SecTrustEvaluateWithError(trust, nil))
+        // The other function gives the same.
+        let other = Imported(data, name: "own.p12", passphrase: "secret" as NSString)
+        #expect(other.format == .formatPKCS12)
+        #expect(other.type == .itemTypeAggregate)
+        #expect(other.identities == [identity])
+        #expect(Set(other.certificates) == Set(chain.dropFirst()))
+    }
+
+    @Test(arguments: [[], ["-legacy"]])
+    func `a wrong passphrase is told from other data`(_ scheme: [String]) throws {
+        let openSSL = try chain()
+        let data = try container(openSSL, scheme)
+        for wrong in ["Secret", "", "secret\0", "sécret"] {
+            #expect(imported(data, wrong).status == errSecAuthFailed)
+            #expect(
+                Imported(data, passphrase: wrong as NSString).status
+                    == errSecPkcs12VerifyFailure)
+        }
+        #expect(imported(data, nil).status == errSecAuthFailed)
+        #expect(imported(data, NSNumber(value: 1)).status == errSecParam)
+        #expect(Imported(data).status == errSecPassphraseRequired)
+        #expect(imported(Data("secret".utf8)).status == errSecDecode)
+        #expect(imported(Data()).status == errSecDecode)
+        #expect(imported(try openSSL.certificate()).status == errSecDecode)
+    }
+
+    @Test(arguments: [[], ["-legacy"]])
+    func `an empty passphrase is that of none`(_ scheme: [String]) throws {
+        let data = try container(chain(), passphrase: "", scheme)
+        #expect(imported(data, "").items.count == 1)
+        #expect(imported(data, nil).items.count == 1)
+        #expect(imported(data, "secret").status == errSecAuthFailed)
+    }
+
+    @Test(arguments: ["pässwörd", "Пароль 密码", "🔑"])
+    func `a passphrase may be in any script`(_ passphrase: String) throws {
+        let openSSL = try chain()
+        let data = try container(openSSL, passphrase: passphrase)
+        #expect(imported(data, passphrase).items.count == 1)
+        // The reader of older ciphers takes no such passphrase for keys, and says so.
+        let older = try container(openSSL, passphrase: passphrase, ["-legacy"])
+        #expect(imported(older, passphrase).status == errSecUnsupportedFormat)
+        #expect(imported(older, passphrase + " ").status == errSecAuthFailed)
+    }
+
+    @Test(arguments: [[], ["-legacy"]])
+    func `certificates without a key come as such`(_ scheme: [String]) throws {
+        let openSSL = try chain()
+        let data = try openSSL.run(
+            [
+                "pkcs12", "-export", "-nokeys", "-in", "others.pem", "-passout", "pass:secret",
+            ] + scheme)
+        let (status, items) = imported(data)
+        #expect(status == errSecSuccess)
+        #expect(items.count == 1)
+        #expect(items.first?.allKeys as? [String] == [kSecImportItemCertChain as String])
+        let expected = try ["root", "middle"].map { try openSSL.certificate($0) }
+        let chain = items.first?[kSecImportItemCertChain] as? [SecCertificate]
+        #expect(ders(chain ?? []) == expected)
+        let other = Imported(data, passphrase: "secret" as NSString)
+        #expect(ders(other.certificates) == expected)
+    }
+
+    @Test(arguments: [[], ["-legacy"]])
+    func `a key without its certificate comes by SecItemImport`(_ scheme: [String]) throws {
+        let openSSL = try chain()
+        let data = try openSSL.run(
+            [
+                "pkcs12", "-export", "-nocerts", "-inkey", "own.key", "-passout", "pass:secret",
+            ] + scheme)
+        #expect(imported(data).status == errSecSuccess)
+        #expect(imported(data).items.isEmpty)
+        let keys = Imported(data, passphrase: "secret" as NSString).keys
+        #expect(keys.count == 1)
+        #expect(try keys.first?.exportedPublicKey == openSSL.publicKey(of: "own.key"))
+    }
+
+    @Test func `a container without an authentication code is refused`() throws {
+        let data = try container(chain(), ["-nomac"])
+        #expect(imported(data).status == errSecDecode)
+    }
+
+    @Test func `a cost that would keep a machine busy is refused`() throws {
+        let openSSL = try chain()
+        let data = try container(openSSL, ["-iter", "3"])
+        // INTEGER 3 with the salt before it, in the authentication code at the end.
+        let last = try #require(data.indices.last)
+        #expect(data.suffix(3) == Data([2, 1, 3]))
+        var costly = data.dropLast(3) + Data([2, 4, 0x7F, 0xFF, 0xFF, 0xFF])
+        // The lengths of the two sequences around it.
+        costly = Self.lengthened(Data(costly), by: 3)
+        #expect(last > 0)
+        #expect(imported(costly).status == errSecUnsupportedFormat)
+    }
+
+    /// Raises the length of the outermost sequence and of the last within it.
+    private static func lengthened(_ data: Data, by count: Int) -> Data {
+        var bytes = Array(data)
+        // 30 82 hh ll: a container has more than 255 bytes.
+        let outer = Int(bytes[2]) << 8 | Int(bytes[3]) + count
+        (bytes[2], bytes[3]) = (UInt8(outer >> 8), UInt8(outer & 0xFF))
+        // 02 01 03, then the contents, 30 82 hh ll, then the code, 30 ll.
+        let contents = Int(bytes[9]) << 8 | Int(bytes[10])
+        bytes[11 + contents + 1] += UInt8(count)
+        return Data(bytes)
+    }
+
+    // MARK: - Damage
+
+    @Test(arguments: [[], ["-legacy"]])
+    func `a cut off container is none`(_ scheme: [String]) throws {
+        let data = try container(chain(), ["-iter", "1"] + scheme)
+        for length in 0..<data.count {
+            #expect(imported(data.prefix(length)).status == errSecDecode)
+        }
+    }
+
+    @Test(arguments: [[], ["-legacy"]])
+    func `a flipped bit gives an error or changes nothing`(_ scheme: [String]) throws {
+        let data = try container(chain(), ["-iter", "1"] + scheme)
+        let whole = imported(data).items.first?[kSecImportItemIdentity] as? SecIdentity
+        #expect(whole != nil)
+        var failures = 0
+        for index in data.indices {
+            var damaged = data
+            damaged[index] ^= 1 << UInt8(index % 8)
+            let (status, items) = imported(damaged)
+            if status == errSecSuccess {
+                #expect(items.first?[kSecImportItemIdentity] as? SecIdentity == whole)
+            } else {
+                #expect(
+                    [errSecAuthFailed, errSecDecode, errSecUnsupportedFormat].contains(status))
+                failures += 1
+            }
+        }
+        // All but a few bytes, such as the parameters of a digest, count.
+        #expect(failures > data.count - 16)
+    }
+
+    // MARK: - Keychain
+
+    private func itemCount(_ itemClass: CFString) -> Int {
+        var result: CFTypeRef?
+        let query: NSDictionary = [
+            kSecClass: itemClass, kSecMatchLimit: kSecMatchLimitAll, kSecReturnRef: true,
+        ]
+        // SAFETY: the variable outlives the call.
+        let status = unsafe SecItemCopyMatching(query, &result)
+        #expect([errSecSuccess, errSecItemNotFound].contains(status))
+        return (result as? [AnyObject])?.count ?? 0
+    }
+
+    @Test func `a keychain is filled only where the options ask for it`() throws {
+        let openSSL = try chain()
+        let data = try container(openSSL, ["-certfile", "others.pem", "-name", "Mine"])
+        TestKeychain().withSecItem {
+            #expect(imported(data).status == errSecSuccess)
+            let memory: [CFString: Any] = [
+                kSecUseDataProtectionKeychain: true, kSecImportToMemoryOnly: true,
+            ]
+            #expect(imported(data, "secret", memory).status == errSecSuccess)
+            #expect(itemCount(kSecClassKey) == 0)
+            #expect(itemCount(kSecClassCertificate) == 0)
+            let add: [CFString: Any] = [kSecUseDataProtectionKeychain: true]
+            // A second time, what is there already is no failure.
+            for _ in 0..<2 {
+                let (status, items) = imported(data, "secret", add)
+                #expect(status == errSecSuccess)
+                #expect(itemCount(kSecClassKey) == 1)
+                #expect(itemCount(kSecClassCertificate) == 3)
+                #expect(itemCount(kSecClassIdentity) == 1)
+                #expect(items.count == 1)
+            }
+            #expect(imported(data, "wrong", add).status == errSecAuthFailed)
+        }
+    }
+
+    @Test func `a failed import leaves the keychain as it was`() throws {
+        let data = try container(chain(), ["-certfile", "others.pem"])
+        let keychain = TestKeychain()
+        keychain.withSecItem {
+            // Certificates have no such attribute, keys do: the key is added first.
+            let options: [CFString: Any] = [
+                kSecUseDataProtectionKeychain: true, kSecAttrApplicationTag: Data([1]) as NSData,
+            ]
+            #expect(imported(data, "secret", options).status == errSecNoSuchAttr)
+            #expect(itemCount(kSecClassKey) == 0)
+            #expect(itemCount(kSecClassCertificate) == 0)
+        }
+    }
+}
+
+#endif
