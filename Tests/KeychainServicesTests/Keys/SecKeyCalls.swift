@@ -1,0 +1,127 @@
+// SecKeyCalls: the functions on keys as tests call them, and keys to call them with.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainServices
+import Testing
+
+/// What a function answers: a result, or the code of an error.
+enum KeyAnswer<Value> {
+    case value(Value)
+    case error(OSStatus)
+
+    var value: Value? { if case .value(let value) = self { value } else { nil } }
+    var code: OSStatus? { if case .error(let code) = self { code } else { nil } }
+}
+
+enum SecKeyCalls {
+    /// Calls a function that has a place for an error. It gives a result or an error, never both.
+    static func answer<Value>(
+        _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value?,
+        _ location: SourceLocation = #_sourceLocation
+    ) -> KeyAnswer<Value> {
+        var slot: Unmanaged<CFError>?
+        // SAFETY: the variable outlives the call; an error in it is ours.
+        let result = unsafe call(&slot)
+        let error = unsafe slot?.takeRetainedValue()
+        #expect((result == nil) == (error != nil), sourceLocation: location)
+        if let error {
+            #expect(error.domain == NSOSStatusErrorDomain, sourceLocation: location)
+            #expect(!error.localizedDescription.isEmpty, sourceLocation: location)
+        }
+        return result.map { .value($0) } ?? .error(OSStatus(error?.code ?? 0))
+    }
+
+    static func create(_ parameters: [String: Any]) -> KeyAnswer<SecKey> {
+        answer { unsafe SecKeyCreateRandomKey(parameters as CFDictionary, $0) }
+    }
+
+    static func read(_ data: Data, _ attributes: [String: Any]) -> KeyAnswer<SecKey> {
+        answer { unsafe SecKeyCreateWithData(data as CFData, attributes as CFDictionary, $0) }
+    }
+
+    static func external(_ key: SecKey) -> KeyAnswer<Data> {
+        answer { unsafe SecKeyCopyExternalRepresentation(key, $0).map { $0 as Data } }
+    }
+
+    static func sign(
+        _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
+    ) -> KeyAnswer<Data> {
+        answer {
+            unsafe SecKeyCreateSignature(key, algorithm, data as CFData, $0).map { $0 as Data }
+        }
+    }
+
+    /// - Returns: nil for a valid signature, else the code of the error.
+    static func refusal(
+        _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data, _ signature: Data
+    ) -> OSStatus? {
+        answer {
+            unsafe SecKeyVerifySignature(
+                key, algorithm, data as CFData, signature as CFData, $0) ? true : nil
+        }.code
+    }
+
+    static func encrypt(
+        _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
+    ) -> KeyAnswer<Data> {
+        answer {
+            unsafe SecKeyCreateEncryptedData(key, algorithm, data as CFData, $0).map { $0 as Data }
+        }
+    }
+
+    static func decrypt(
+        _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
+    ) -> KeyAnswer<Data> {
+        answer {
+            unsafe SecKeyCreateDecryptedData(key, algorithm, data as CFData, $0).map { $0 as Data }
+        }
+    }
+
+    static func exchange(
+        _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ peer: SecKey,
+        _ parameters: [String: Any] = [:]
+    ) -> KeyAnswer<Data> {
+        answer {
+            unsafe SecKeyCopyKeyExchangeResult(
+                key, algorithm, peer, parameters as CFDictionary, $0
+            ).map { $0 as Data }
+        }
+    }
+
+    static func attributes(_ key: SecKey) -> [String: Any] {
+        SecKeyCopyAttributes(key) as? [String: Any] ?? [:]
+    }
+}
+
+/// A key pair that was made once for all tests of a run.
+struct SampleKey: CustomTestStringConvertible {
+    let name: String
+    let privateKey: SecKey
+    let publicKey: SecKey
+
+    var testDescription: String { name }
+
+    init(_ name: String, type: String, size: Int) {
+        self.name = name
+        let parameters: [String: Any] = ["type": type, "bsiz": size]
+        guard let key = SecKeyCalls.create(parameters).value,
+            let half = SecKeyCopyPublicKey(key)
+        else { preconditionFailure("no key of type \(type) with \(size) bits") }
+        privateKey = key
+        publicKey = half
+    }
+
+    static let rsa1024 = SampleKey("RSA 1024", type: "42", size: 1024)
+    static let rsa2048 = SampleKey("RSA 2048", type: "42", size: 2048)
+    static let p256 = SampleKey("P-256", type: "73", size: 256)
+    static let p384 = SampleKey("P-384", type: "73", size: 384)
+    static let p521 = SampleKey("P-521", type: "73", size: 521)
+    static let ed25519 = SampleKey("Ed25519", type: "105", size: 256)
+    static let x25519 = SampleKey("X25519", type: "106", size: 256)
+
+    static let all = [rsa1024, rsa2048, p256, p384, p521, ed25519, x25519]
+}
+
+#endif

@@ -1,0 +1,207 @@
+// SecKeyCreationTests: which parameters make a key, and what is stored of it.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainTesting
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `Creating keys` {
+    // MARK: Types and sizes
+
+    @Test func `sizes are numbers or text, and have a default`() {
+        for (parameters, shape) in [
+            (["type": "73", "bsiz": 256], KeyShape.elliptic(.p256)),
+            (["type": 73, "bsiz": "384"], .elliptic(.p384)),
+            (["type": kSecAttrKeyTypeEC, "bsiz": NSNumber(value: 521)], .elliptic(.p521)),
+            (["type": kSecAttrKeyTypeECSECPrimeRandom], .elliptic(.p256)),
+            (["type": kSecAttrKeyTypeRSA], .rsa(sizeInBits: 2048)),
+            (["type": kSecAttrKeyTypeRSA, "bsiz": 1032], .rsa(sizeInBits: 1032)),
+            (["type": kSecAttrKeyTypeEd25519], .ed25519),
+            (["type": kSecAttrKeyTypeX25519, "bsiz": 256], .x25519),
+        ] as [([String: Any], KeyShape)] {
+            #expect(SecKeyCalls.create(parameters).value?.shape == shape)
+        }
+    }
+
+    @Test func `missing and unknown types and impossible sizes are refused`() {
+        for parameters in [
+            [:], ["bsiz": 256], ["type": "abc"], ["type": 74], ["type": kSecAttrKeyTypeAES],
+            ["type": kSecAttrKeyTypeDSA], ["type": Data([1])],
+            ["type": "73", "bsiz": 255], ["type": "73", "bsiz": 1_000_000],
+            ["type": "73", "bsiz": "many"], ["type": "73", "bsiz": -256],
+            ["type": "73", "bsiz": 0],
+            ["type": "42", "bsiz": 512], ["type": "42", "bsiz": 1_000_000],
+            ["type": "42", "bsiz": 2047], ["type": "105", "bsiz": 255],
+            ["type": "106", "bsiz": 512],
+        ] as [[String: Any]] {
+            #expect(SecKeyCalls.create(parameters).code == errSecParam, "\(parameters)")
+        }
+    }
+
+    /// Ed448, X448, Kyber, ML-KEM, ML-DSA.
+    @Test(arguments: ["107", "108", "109", "110", "111"])
+    func `types that are not built say so`(type: String) {
+        #expect(SecKeyCalls.create(["type": type]).code == errSecUnimplemented)
+        #expect(
+            SecKeyCalls.read(Data(count: 32), ["type": type, "kcls": "1"]).code
+                == errSecUnimplemented)
+    }
+
+    @Test func `a key of hardware is never made in software`() {
+        let token: [String: Any] = ["tkid": kSecAttrTokenIDSecureEnclave]
+        let parameters: [String: Any] = ["type": "73", "bsiz": 256]
+        for all in [
+            parameters.merging(token) { old, _ in old },
+            parameters.merging(["private": token]) { old, _ in old },
+        ] {
+            let answer = SecKeyCalls.create(all)
+            #expect(answer.code == errSecUnimplemented)
+        }
+        #expect(
+            SecKeyCalls.read(Data(), token.merging(["kcls": "1"]) { old, _ in old }).code
+                == errSecUnimplemented)
+    }
+
+    @Test func `two keys are never the same`() {
+        let first = SecKeyCalls.create(["type": "73"]).value
+        let second = SecKeyCalls.create(["type": "73"]).value
+        #expect(first != nil && first != second)
+    }
+
+    // MARK: Attributes
+
+    @Test func `what is said of a key at its creation stays with it`() throws {
+        let key = try #require(
+            SecKeyCalls.create([
+                "type": "73", "labl": "top", "atag": Data("tag".utf8),
+                "private": ["labl": "own", "sign": false, "klbl": Data([1, 2])],
+            ]).value)
+        let attributes = SecKeyCalls.attributes(key)
+        #expect(attributes["labl"] as? String == "own")
+        #expect(attributes["atag"] as? Data == Data("tag".utf8))
+        #expect(attributes["sign"] as? Bool == false)
+        #expect(attributes["klbl"] as? Data == Data([1, 2]))
+        // Class, type and size are the key's own.
+        #expect(attributes["kcls"] as? String == "1")
+        #expect(attributes["bsiz"] as? Int == 256)
+    }
+
+    // MARK: Storing
+
+    /// The items of class keys in a keychain, as attributes.
+    private func stored(_ keychain: TestKeychain) -> [Attributes] {
+        let items = try? keychain.connection.service.find(
+            ItemQuery(itemClass: .key), Retrieval(limit: nil), as: keychain.connection.caller)
+        return items?.map(\.attributes) ?? []
+    }
+
+    private func using<Result>(
+        _ keychain: TestKeychain, _ body: () throws -> Result
+    ) rethrows -> Result {
+        try KeychainContext.$connection.withValue(keychain.connection, operation: body)
+    }
+
+    @Test func `a key is stored only if it is to be permanent`() throws {
+        let keychain = TestKeychain()
+        try using(keychain) {
+            _ = try #require(SecKeyCalls.create(["type": "73"]).value)
+            #expect(stored(keychain).isEmpty)
+            let key = try #require(
+                SecKeyCalls.create(["type": "73", "perm": true, "labl": "one"]).value)
+            #expect(stored(keychain).count == 1)
+            let item = try #require(stored(keychain).first)
+            #expect(item[.label] == .string("one"))
+            #expect(item[.keyClass] == .number(1))
+            #expect(item[.applicationLabel] == .data(key.publicKeyHash))
+        }
+    }
+
+    @Test func `the public key is stored only if its own dictionary says so`() throws {
+        let keychain = TestKeychain()
+        try using(keychain) {
+            _ = try #require(
+                SecKeyCalls.create([
+                    "type": "73", "private": ["perm": true, "labl": "private half"],
+                    "public": ["perm": true, "labl": "public half"],
+                ]).value)
+            let items = stored(keychain)
+            #expect(items.map { $0[.keyClass] } == [.number(0), .number(1)])
+            #expect(
+                items.map { $0[.label] } == [.string("public half"), .string("private half")])
+        }
+    }
+
+    @Test func `nothing is left behind when a key can't be stored`() throws {
+        let keychain = TestKeychain()
+        try using(keychain) {
+            let foreign = SecKeyCalls.create([
+                "type": "73", "perm": true, "agrp": "nonexistent-access-group",
+            ])
+            #expect(foreign.code == errSecMissingEntitlement)
+            #expect(stored(keychain).isEmpty)
+            // The public key goes in, the private one doesn't.
+            let second = SecKeyCalls.create([
+                "type": "73", "public": ["perm": true],
+                "private": ["perm": true, "agrp": "nonexistent-access-group"],
+            ])
+            #expect(second.code == errSecMissingEntitlement)
+            #expect(stored(keychain).isEmpty)
+            let impossible = SecKeyCalls.create(["type": "73", "bsiz": 1_000_000, "perm": true])
+            #expect(impossible.code == errSecParam)
+            #expect(stored(keychain).isEmpty)
+        }
+    }
+
+    @Test func `a stored key comes back equal, with its attributes`() throws {
+        let keychain = TestKeychain()
+        try using(keychain) {
+            for type in ["42", "73", "105", "106"] {
+                let key = try #require(
+                    SecKeyCalls.create([
+                        "type": type, "perm": true, "atag": Data(type.utf8), "sign": false,
+                    ]).value)
+                let items = try keychain.connection.service.find(
+                    ItemQuery(
+                        itemClass: .key,
+                        attributes: [.applicationTag: .data(Data(type.utf8))]),
+                    Retrieval(includesData: true), as: keychain.connection.caller)
+                let found = try SecKey(try #require(items.first))
+                #expect(found == key)
+                #expect(SecKeyCalls.external(found).value == SecKeyCalls.external(key).value)
+                let attributes = SecKeyCalls.attributes(found)
+                #expect(attributes["atag"] as? Data == Data(type.utf8))
+                #expect(attributes["sign"] as? Bool == false)
+                #expect(attributes["type"] as? String == type)
+            }
+        }
+    }
+
+    @Test func `an item that holds no key makes no key`() throws {
+        func item(_ attributes: Attributes, _ data: Data?) -> Item {
+            Item(
+                itemClass: .key, reference: .random(), attributes: attributes, accessGroup: "g",
+                protection: .whenUnlocked, isSynchronizable: false, isTombstone: false,
+                hasData: data != nil, data: data)
+        }
+        for (attributes, data, status) in [
+            ([:], Data([1]), -50), ([.keyClass: .number(1), .type: .number(73)], nil, -50),
+            ([.keyClass: .number(1), .type: .number(73)], Data([1]), -50),
+            ([.keyClass: .number(2), .type: .number(2_147_483_649)], Data([1]), -50),
+            ([.keyClass: .number(2), .type: .number(73)], Data([1]), -4),
+            ([.keyClass: .string("x"), .type: .number(73)], Data([1]), -50),
+        ] as [(Attributes, Data?, Int32)] {
+            let failure = #expect(throws: KeychainFailure.self) {
+                try SecKey(item(attributes, data))
+            }
+            #expect(failure?.status.rawValue == status)
+        }
+    }
+}
+
+#endif

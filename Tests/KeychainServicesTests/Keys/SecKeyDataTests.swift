@@ -1,0 +1,174 @@
+// SecKeyDataTests: the encodings of keys, their attributes and their equality.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainCrypto
+import Testing
+
+@testable import KeychainServices
+
+@Suite struct `Keys as data` {
+    @Test(arguments: SampleKey.all)
+    func `a key is the same after it was written and read`(sample: SampleKey) throws {
+        for key in [sample.privateKey, sample.publicKey] {
+            let data = try #require(SecKeyCalls.external(key).value)
+            let attributes: [String: Any] = [
+                "type": SecKeyCalls.attributes(key)["type"] as Any,
+                "kcls": key.isPrivate ? "1" : "0",
+            ]
+            let read = try #require(SecKeyCalls.read(data, attributes).value)
+            #expect(read == key)
+            #expect(read.hash == key.hash)
+            #expect(SecKeyCalls.external(read).value == data)
+            // The other class.
+            let other = attributes.merging(["kcls": key.isPrivate ? "0" : "1"]) { $1 }
+            switch key.shape {
+            case .ed25519, .x25519: break  // Both halves are any 32 bytes.
+            default: #expect(SecKeyCalls.read(data, other).code == errSecParam)
+            }
+        }
+    }
+
+    @Test(arguments: SampleKey.all)
+    func `bytes that are no key are refused`(sample: SampleKey) throws {
+        for key in [sample.privateKey, sample.publicKey] {
+            let data = try #require(SecKeyCalls.external(key).value)
+            let type = SecKeyCalls.attributes(key)["type"] as Any
+            let attributes = ["type": type, "kcls": key.isPrivate ? "1" : "0"]
+            for broken in [Data(), Data(data.dropLast()), data + [0], Data(count: data.count - 1)] {
+                #expect(SecKeyCalls.read(broken, attributes).code == errSecParam)
+            }
+            guard key.shape.kind == .rsa || key.shape.kind == .elliptic else { continue }
+            var flipped = data
+            flipped[flipped.startIndex] ^= 1
+            #expect(SecKeyCalls.read(flipped, attributes).code == errSecParam)
+        }
+    }
+
+    @Test func `a private key whose point is another key's is refused`() throws {
+        let one = try #require(SecKeyCalls.external(SampleKey.p256.privateKey).value)
+        let two = try #require(SecKeyCalls.create(["type": "73"]).value)
+        let other = try #require(SecKeyCalls.external(two).value)
+        let mixed = other.prefix(65) + one.suffix(32)
+        #expect(
+            SecKeyCalls.read(Data(mixed), ["type": "73", "kcls": "1"]).code == errSecParam)
+    }
+
+    @Test func `class and type have to be there`() throws {
+        let data = try #require(SecKeyCalls.external(SampleKey.p256.publicKey).value)
+        for attributes in [
+            [:], ["type": "73"], ["kcls": "0"], ["type": "73", "kcls": "3"],
+            ["type": "43", "kcls": "0"],
+        ] {
+            #expect(SecKeyCalls.read(data, attributes).code == errSecParam)
+        }
+        #expect(
+            SecKeyCalls.read(data, ["type": "73", "kcls": "2"]).code == errSecUnimplemented)
+        #expect(SecKeyCalls.read(data, ["type": 73, "kcls": 0]).value == SampleKey.p256.publicKey)
+    }
+
+    @Test func `representations have Apple's sizes`() {
+        for (sample, privateSize, publicSize) in [
+            (SampleKey.p256, 97, 65), (.p384, 145, 97), (.p521, 199, 133), (.ed25519, 32, 32),
+            (.x25519, 32, 32),
+        ] {
+            #expect(SecKeyCalls.external(sample.privateKey).value?.count == privateSize)
+            #expect(SecKeyCalls.external(sample.publicKey).value?.count == publicSize)
+        }
+    }
+
+    @Test(arguments: SampleKey.all)
+    func `both halves have the public key and its hash in common`(sample: SampleKey) throws {
+        let external = try #require(SecKeyCalls.external(sample.publicKey).value)
+        let hash = Data(Fingerprint.sha1(of: Array(external)))
+        #expect(sample.privateKey.publicKeyHash == hash)
+        #expect(sample.publicKey.publicKeyHash == hash)
+        #expect(SecKeyCopyPublicKey(sample.privateKey) == sample.publicKey)
+        #expect(SecKeyCopyPublicKey(sample.publicKey) == sample.publicKey)
+        #expect(sample.privateKey != sample.publicKey)
+        #expect(!sample.privateKey.isEqual("text"))
+    }
+
+    @Test(arguments: SampleKey.all)
+    func `PKCS 8 and SubjectPublicKeyInfo are read back`(sample: SampleKey) throws {
+        guard case .privateKey(let key) = sample.privateKey.material else {
+            Issue.record("not a private key")
+            return
+        }
+        let pkcs8 = key.pkcs8Representation
+        let read = try #require(AsymmetricPrivateKey(pkcs8: pkcs8))
+        #expect(read.externalRepresentation == key.externalRepresentation)
+        #expect(AsymmetricPrivateKey(pkcs8: pkcs8.dropLast()) == nil)
+        let info = key.publicKey.subjectPublicKeyInfo
+        #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info) == key.publicKey)
+        #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info.dropLast()) == nil)
+        #expect(AsymmetricPrivateKey(pkcs8: info) == nil)
+        #expect(AsymmetricPublicKey(subjectPublicKeyInfo: pkcs8) == nil)
+        // Apple's representation of an RSA key is no SubjectPublicKeyInfo.
+        let external = key.publicKey.externalRepresentation
+        #expect(AsymmetricPublicKey(subjectPublicKeyInfo: external) == nil)
+    }
+
+    // MARK: Attributes
+
+    /// Apple's regression tests si-40 and si-41, and SecKey.m.
+    @Test(arguments: SampleKey.all)
+    func `a key says what it is and what it may do`(sample: SampleKey) {
+        for key in [sample.privateKey, sample.publicKey] {
+            let attributes = SecKeyCalls.attributes(key)
+            let isRSA = key.shape.kind == .rsa
+            let expected: [String: Bool] = [
+                "perm": true, "priv": key.isPrivate, "modi": true, "sens": false, "asen": false,
+                "extr": true, "next": false, "encr": !key.isPrivate,
+                "decr": key.isPrivate || isRSA, "sign": key.isPrivate, "vrfy": !key.isPrivate,
+                "snrc": false, "vyrc": false, "wrap": !key.isPrivate, "unwp": key.isPrivate,
+                "drve": key.shape.kind == .elliptic || key.shape.kind == .x25519,
+            ]
+            for (name, value) in expected {
+                #expect(attributes[name] as? Bool == value, "\(sample.name) \(name)")
+                #expect((attributes[name] as? NSNumber)?.isBoolean ?? true)
+            }
+            #expect(attributes["kcls"] as? String == (key.isPrivate ? "1" : "0"))
+            #expect(attributes["type"] as? String == String(key.shape.kind.keyType))
+            #expect(attributes["bsiz"] as? Int == key.shape.sizeInBits)
+            #expect(attributes["esiz"] as? Int == key.shape.sizeInBits)
+            #expect(attributes["klbl"] as? Data == key.publicKeyHash)
+            #expect(attributes["class"] as? String == "keys")
+            #expect((attributes["v_Data"] == nil) == key.isPrivate)
+        }
+    }
+
+    @Test func `blocks have the size of the modulus or of a coordinate`() {
+        for (sample, size) in [
+            (SampleKey.rsa1024, 128), (.rsa2048, 256), (.p256, 32), (.p384, 48), (.p521, 66),
+            (.ed25519, 32), (.x25519, 32),
+        ] {
+            #expect(SecKeyGetBlockSize(sample.privateKey) == size)
+            #expect(SecKeyGetBlockSize(sample.publicKey) == size)
+        }
+    }
+
+    @Test func `keys have a type of their own`() {
+        #expect(CFGetTypeID(SampleKey.p256.privateKey) == SecKeyGetTypeID())
+        #expect(CFGetTypeID("text" as CFString) != SecKeyGetTypeID())
+    }
+
+    @Test(arguments: SampleKey.all)
+    func `no description holds the secret`(sample: SampleKey) throws {
+        guard case .privateKey(let key) = sample.privateKey.material else { return }
+        let secret = key.externalRepresentation.suffix(16)
+        let hex = secret.map { String(format: "%02x", $0) }.joined()
+        let attributes = SecKeyCalls.attributes(sample.privateKey)
+        for text in [
+            sample.privateKey.description, sample.privateKey.debugDescription, "\(attributes)",
+            String(reflecting: sample.privateKey),
+        ] {
+            #expect(!text.lowercased().contains(hex))
+            #expect(!text.contains(secret.base64EncodedString().prefix(20)))
+        }
+        #expect(sample.privateKey.description.hasPrefix("<SecKey: private key, "))
+    }
+}
+
+#endif
