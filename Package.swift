@@ -36,12 +36,12 @@ let package = Package(
         .executable(name: "keychainctl", targets: ["keychainctl"]),
     ],
     traits: [
-        .default(enabledTraits: ["PKCS12"]),
+        .default(enabledTraits: ["OlderPKCS12"]),
         .trait(
-            name: "PKCS12",
+            name: "OlderPKCS12",
             description:
-                "SecPKCS12Import, and PKCS #12 in SecItemImport and SecItemExport. They need "
-                + "swift-nio-ssl, whose build takes a while."),
+                "Keys and certificates under RC2, triple DES or RC4, as older programs wrote them. "
+                + "swift-nio-ssl has these ciphers; its build takes a while."),
         .trait(
             name: "NSStringHashing",
             description:
@@ -63,7 +63,7 @@ let package = Package(
         .target(name: "KeychainModel", swiftSettings: settings),
         // Keys, sealing, labels, secret memory.
         .target(
-            name: "KeychainCrypto", dependencies: ["KeychainModel", crypto, cryptoExtras],
+            name: "KeychainCrypto", dependencies: ["KeychainModel", crypto, cryptoExtras, asn1],
             swiftSettings: settings),
         // Tables, transactions, page checksums, salvage.
         .target(
@@ -85,9 +85,10 @@ let package = Package(
         .target(
             name: "KeychainPKCS12",
             dependencies: [
+                "KeychainModel", "KeychainCrypto", asn1,
                 .product(
                     name: "NIOSSL", package: "swift-nio-ssl",
-                    condition: .when(traits: ["PKCS12"]))
+                    condition: .when(traits: ["OlderPKCS12"])),
             ],
             swiftSettings: settings),
         // Apple's names with Apple's behaviour.
@@ -95,8 +96,7 @@ let package = Package(
             name: "KeychainServices",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
-                .target(name: "KeychainPKCS12", condition: .when(traits: ["PKCS12"])),
-                x509, asn1,
+                "KeychainPKCS12", x509, asn1,
             ],
             swiftSettings: settings),
         .target(name: "KeychainServicesAnchor", dependencies: ["KeychainServices"]),

@@ -5,13 +5,15 @@
 //   (2) Certificates go through NIOSSL's reader of containers. That one traps unless there are one
 //       key and a certificate of it, so both are added; a key among the certificates would be a
 //       second one, which it refuses without a trap.
-
-#if PKCS12
+//   (3) NIOSSL is here with the package trait OlderPKCS12 only.
 
 import KeychainCrypto
 import KeychainModel
-import NIOSSL
 import SwiftASN1
+
+#if OlderPKCS12
+
+import NIOSSL
 
 enum OlderEncryption {
     /// Opens a private key.
@@ -151,6 +153,25 @@ enum OlderEncryption {
                 .unsupportedFormat,
                 "The contents are under a scheme that is not supported, or ask for too much work.")
         }
+    }
+}
+
+#else
+
+enum OlderEncryption {
+    static func open(
+        _ key: EncryptedPrivateKey, password: String
+    ) throws(KeychainFailure) -> [UInt8] { throw missingTrait }
+
+    static func certificates(
+        in data: EncryptedContents, password: PKCS12Password
+    ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] { throw missingTrait }
+
+    private static var missingTrait: KeychainFailure {
+        KeychainFailure(
+            .unimplemented,
+            "The contents are under a cipher of older programs. To read it, build with the trait "
+                + "OlderPKCS12 of the package swift-keychain, which is on by default.")
     }
 }
 

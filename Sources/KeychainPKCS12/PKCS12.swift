@@ -4,7 +4,7 @@
 //       with them.
 //   (2) NIOSSL's own `NIOSSLPKCS12Bundle` is given only what is known to hold one key with its
 //       certificate: it traps on any other container. See `OlderEncryption`.
-//   (3) Without the package trait PKCS12 every function throws `unimplemented`.
+//   (3) Without the package trait OlderPKCS12 those ciphers are `unimplemented`; all else works.
 
 package import KeychainCrypto
 package import KeychainModel
@@ -72,11 +72,7 @@ package enum PKCS12 {
     package static func open(
         _ bytes: [UInt8], password: String
     ) throws(KeychainFailure) -> PKCS12Contents {
-        #if PKCS12
-        return try PKCS12Reader.read(bytes, password: password)
-        #else
-        throw missingTrait
-        #endif
+        try PKCS12Reader.read(bytes, password: password)
     }
 
     /// Makes a container: keys and certificates under PBES2 with AES-256, SHA-256 for the code.
@@ -89,11 +85,7 @@ package enum PKCS12 {
     package static func seal(
         _ contents: PKCS12Contents, password: String
     ) throws(KeychainFailure) -> [UInt8] {
-        #if PKCS12
-        return try PKCS12Writer.write(contents, password: password)
-        #else
-        throw missingTrait
-        #endif
+        try PKCS12Writer.write(contents, password: password)
     }
 
     /// Opens a private key that stands alone (PKCS #8) under an older cipher.
@@ -104,19 +96,6 @@ package enum PKCS12 {
     package static func openPrivateKey(
         _ key: EncryptedPrivateKey, password: String
     ) throws(KeychainFailure) -> [UInt8] {
-        #if PKCS12
-        return try OlderEncryption.open(key, password: password)
-        #else
-        throw missingTrait
-        #endif
+        try OlderEncryption.open(key, password: password)
     }
-
-    #if !PKCS12
-    private static var missingTrait: KeychainFailure {
-        KeychainFailure(
-            .unimplemented,
-            "This build is without PKCS #12. Enable the trait PKCS12 of the package swift-keychain."
-        )
-    }
-    #endif
 }

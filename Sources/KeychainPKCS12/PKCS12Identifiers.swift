@@ -1,7 +1,5 @@
 // PKCS12Identifiers: the object identifiers of RFC 7292, and of the messages it builds on.
 
-#if PKCS12
-
 import SwiftASN1
 
 enum ContentType {
@@ -22,5 +20,3 @@ enum BagAttribute {
     static let friendlyName: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 20]
     static let localKeyID: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 21]
 }
-
-#endif

@@ -1,7 +1,5 @@
 // PKCS12Password: a password in the two forms that one container takes.
 
-#if PKCS12
-
 import KeychainCrypto
 
 /// A password, or that there is none.
@@ -19,5 +17,3 @@ struct PKCS12Password {
         text.map { Array($0.utf8) } ?? []
     }
 }
-
-#endif

@@ -2,8 +2,6 @@
 //   (1) Nothing of the contents is looked at before the authentication code was found right.
 //   (2) Certificates and keys come in the container's order.
 
-#if PKCS12
-
 import KeychainCrypto
 import KeychainModel
 import SwiftASN1
@@ -235,5 +233,3 @@ private struct BagAttributes {
         }
     }
 }
-
-#endif

@@ -2,8 +2,6 @@
 //   (1) Certificates stand first, in one encrypted part; each key is encrypted in its own entry.
 //       Programs that read one key and one chain find both.
 
-#if PKCS12
-
 import KeychainCrypto
 import KeychainModel
 import SwiftASN1
@@ -102,5 +100,3 @@ enum PKCS12Writer {
         .sequence([.identifier(type), .tagged(0, value)])
     }
 }
-
-#endif

@@ -36,7 +36,8 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "KeychainServices",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainPKCS12",
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                "KeychainPKCS12",
                 "KeychainServicesDarwin", "X509", "SwiftASN1",
             ]),
         ImportRow(module: "KeychainCryptoKit", imports: ["Crypto"]),

@@ -35,7 +35,8 @@ internal import KeychainModel
 ///     (PBES2 with AES) always is; triple DES, RC2 and RC4 of older programs are with a passphrase of
 ///     ASCII characters;
 ///   - `errSecParam`: the passphrase is no string;
-///   - `errSecUnimplemented`: the package was built without its trait `PKCS12`;
+///   - `errSecUnimplemented`: the contents are under an older cipher, and the package was built
+///     without its trait `OlderPKCS12`;
 ///   - any of ``SecItemAdd(_:_:)`` where an item could not be added.
 ///
 /// It corresponds to the function of the same name, as iOS has it.
