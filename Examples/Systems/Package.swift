@@ -29,7 +29,8 @@ let package = Package(
         .executable(name: "capture", targets: ["CaptureCommand"])
     ],
     dependencies: [
-        .package(path: "../.."),
+        // Without the default trait: nothing here reads PKCS #12.
+        .package(path: "../..", traits: []),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     ],
     targets: [
