@@ -23,6 +23,7 @@ final class SystemRoots: Sendable {
         let path: String
         let modified: Date?
         let certificates: [SecCertificate]
+        let index: SubjectIndex
     }
 
     private let paths: [String]
@@ -33,21 +34,29 @@ final class SystemRoots: Sendable {
         self.paths = paths
     }
 
-    /// The certificates; none where there is no file.
-    var certificates: [SecCertificate] {
+    /// The certificates, by subject; none where there is no file.
+    var index: SubjectIndex { current?.index ?? SubjectIndex() }
+
+    /// The certificates, in the order of the file.
+    var certificates: [SecCertificate] { current?.certificates ?? [] }
+
+    private var current: Reading? {
         guard let path = paths.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
-            return []
+            return nil
         }
         let attributes = try? FileManager.default.attributesOfItem(
             atPath: URL(filePath: path).resolvingSymlinksInPath().path)
         let modified = attributes?[.modificationDate] as? Date
         return reading.withLock { reading in
             if let known = reading, known.path == path, known.modified == modified {
-                return known.certificates
+                return known
             }
             let certificates = Self.read(path)
-            reading = Reading(path: path, modified: modified, certificates: certificates)
-            return certificates
+            let read = Reading(
+                path: path, modified: modified, certificates: certificates,
+                index: SubjectIndex(certificates))
+            reading = read
+            return read
         }
     }
 

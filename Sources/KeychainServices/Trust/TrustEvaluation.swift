@@ -28,9 +28,15 @@ struct TrustEvaluation: Sendable {
     var policies: [SecPolicy]
     var date: Date
 
+    /// How many candidates a search for chains looks at. Real ones need a dozen.
+    static let candidateLimit = 1000
+
     /// Evaluates.
     func outcome() -> TrustOutcome {
-        let anchors = anchors + (systemRoots?.certificates ?? [])
+        var anchors = systemRoots?.index ?? SubjectIndex()
+        for anchor in self.anchors {
+            anchors.insert(anchor)
+        }
         let policy = ChainPolicy(policies: policies, date: date, refused: RefusedChains())
         if anchors.contains(leaf) {
             return TrustOutcome(chain: [leaf], failure: policy.failure(ofAnchor: leaf))
@@ -51,16 +57,19 @@ struct TrustEvaluation: Sendable {
     }
 
     /// What X509 says; nil if there is no chain to judge.
-    private func verified(_ leaf: Certificate, _ anchors: [SecCertificate]) -> TrustOutcome? {
-        let anchors = anchors.compactMap(\.verifiable)
-        let others = others.compactMap(\.verifiable)
-        return runOnCallingThread { [policies, date] in
+    private func verified(_ leaf: Certificate, _ anchors: SubjectIndex) -> TrustOutcome? {
+        runOnCallingThread { [policies, date, others] in
+            let budget = SearchBudget(candidateCount: Self.candidateLimit)
             let refused = RefusedChains()
-            var verifier = Verifier(rootCertificates: CertificateStore(anchors)) {
+            var verifier = Verifier(
+                rootCertificates: CertificateStore(custom: IndexedStore(anchors, budget))
+            ) {
                 ChainPolicy(policies: policies, date: date, refused: refused)
             }
             let result = await verifier.validate(
-                leaf: leaf, intermediates: CertificateStore(others))
+                leaf: leaf,
+                intermediates: CertificateStore(
+                    custom: IndexedStore(SubjectIndex(others), budget)))
             switch result {
             case .validCertificate(let chain):
                 return TrustOutcome(chain: chain.compactMap { SecCertificate($0) }, failure: nil)
@@ -72,7 +81,7 @@ struct TrustEvaluation: Sendable {
         }
     }
 
-    private func unanchored(_ anchors: [SecCertificate]) -> TrustOutcome {
+    private func unanchored(_ anchors: SubjectIndex) -> TrustOutcome {
         let chain = partialChain(anchors)
         let end = chain.last?.nameForPeople ?? leaf.nameForPeople
         return TrustOutcome(
@@ -85,32 +94,22 @@ struct TrustEvaluation: Sendable {
     }
 
     /// From the leaf to the last certificate that signed the one before it.
-    private func partialChain(_ anchors: [SecCertificate]) -> [SecCertificate] {
+    private func partialChain(_ anchors: SubjectIndex) -> [SecCertificate] {
+        let others = SubjectIndex(others)
         var chain = [leaf]
-        while let last = chain.last, let signer = signer(of: last, anchors), !chain.contains(signer)
-        {
+        while let last = chain.last, let signed = last.verifiable {
+            let issuer = last.structure.issuer
+            let candidates =
+                others.certificates(named: issuer) + anchors.certificates(named: issuer)
+            let signer = candidates.first { candidate in
+                !chain.contains(candidate)
+                    && candidate.verifiable?.publicKey
+                        .isValidSignature(signed.signature, for: signed) == true
+            }
+            guard let signer else { break }
             chain.append(signer)
         }
         return chain
-    }
-
-    private func signer(
-        of certificate: SecCertificate, _ anchors: [SecCertificate]
-    ) -> SecCertificate? {
-        guard let signed = certificate.verifiable else { return nil }
-        let issuer = certificate.structure.issuer.normalizedContent
-        return (others + anchors).first { candidate in
-            candidate.structure.subject.normalizedContent == issuer
-                && candidate.verifiable?.publicKey.isValidSignature(signed.signature, for: signed)
-                    == true
-        }
-    }
-}
-
-extension SecCertificate {
-    /// The certificate as X509 reads it; nil if X509 can't verify its kind.
-    fileprivate var verifiable: Certificate? {
-        try? Certificate(derEncoded: Array(der))
     }
 }
 

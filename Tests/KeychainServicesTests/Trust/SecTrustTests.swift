@@ -174,6 +174,39 @@ import Testing
         #expect(error?.code == Int(errSecNotTrusted))
     }
 
+    /// Eight authorities that all certified each other have more than a hundred thousand chains
+    /// among them, and none leads to an anchor. A search that tried all would not end in a test's
+    /// life.
+    @Test func `a search gives up among authorities that certified each other`() throws {
+        let maker = try CertificateMaker()
+        let names = (0..<8).map { "a\($0)" }
+        for name in names {
+            try maker.make(name, subject: "/CN=\(name)", extensions: CertificateMaker.authority)
+        }
+        // Each pair in a file of its own: the issuer's certificate is the self-signed one.
+        var crossed: [SecCertificate] = []
+        for name in names {
+            let own = try maker.openSSL.contents(of: "\(name).pem")
+            for issuer in names where issuer != name {
+                crossed.append(
+                    try maker.certify(
+                        name, subject: "/CN=\(name)", issuer: issuer,
+                        extensions: CertificateMaker.authority))
+                try maker.openSSL.write(own, to: "\(name).pem")
+            }
+        }
+        #expect(crossed.count == 56)
+        let leaf = try maker.make("leaf", subject: "/CN=Leaf", issuer: "a0")
+        #expect(judge([leaf] + crossed, anchors: [made.root])?.code == Int(errSecNotTrusted))
+        // Where an anchor signed one of them the search finds the way.
+        #expect(judge([leaf] + crossed, anchors: [try maker.certificate("a0")]) == nil)
+        let budget = SearchBudget(candidateCount: 3)
+        #expect(budget.take(2))
+        #expect(!budget.take(2))
+        #expect(budget.take(1))
+        #expect(!budget.take(1))
+    }
+
     // MARK: - Time
 
     @Test func `a chain is valid for its time`() throws {
