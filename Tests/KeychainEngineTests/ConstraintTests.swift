@@ -206,6 +206,7 @@ import Testing
 
     @Test(arguments: [
         AccessConstraints.userPresence, .devicePasscode, [.biometryAny, .or, .devicePasscode],
+        [.biometryAny, .devicePasscode],
     ])
     func `without a passcode nothing that needs one is added`(
         constraints: AccessConstraints
@@ -218,19 +219,27 @@ import Testing
 
     @Test(arguments: [
         AccessConstraints.biometryAny, .biometryCurrentSet, .companion,
-        [.biometryAny, .devicePasscode],
+        [.biometryAny, .or, .companion],
     ])
-    func `nothing is added that nobody could open`(constraints: AccessConstraints) throws {
-        let keychain = try keychain()
-        #expect(status { try add(keychain, "a", constraints) } == .authFailed)
-        #expect(status { _ = try read(keychain, "a") } == .itemNotFound)
-        try add(keychain, "a", [])
+    func `what asks for hardware is kept, changed by nobody, and can be deleted`(
+        constraints: AccessConstraints
+    ) throws {
+        // They ask for no passcode, so it is added without one.
+        let keychain = try TemporaryKeychain()
+        try add(keychain, "a", constraints)
+        try keychain.engine.setPasscode(passcode("1234"))
+        let grant = try grant(keychain)
+        #expect(status { _ = try read(keychain, "a", grant: grant) } == .authenticationNeeded)
         #expect(
             status {
                 try keychain.engine.update(
-                    query("a"), ItemChanges(constraints: constraints), as: keychain.caller)
-            } == .authFailed)
-        #expect(try read(keychain, "a") == [Self.secret])
+                    query("a", grant: grant), ItemChanges(constraints: []), as: keychain.caller)
+            } == .authenticationNeeded)
+        let found = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller)
+        #expect(found.first?.constraints == constraints)
+        #expect(
+            try keychain.engine.delete(
+                query("a"), tombstones: .automatic, as: keychain.caller) == 1)
     }
 
     @Test func `a synchronizable item has no constraints`() throws {
