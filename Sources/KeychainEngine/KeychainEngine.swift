@@ -23,6 +23,8 @@ package final class KeychainEngine: KeychainService {
 
     /// What is given to whoever proves to know the passcode.
     let presence = Mutex(AuthenticationGrant(token: .random()))
+    /// What is given to hardware that recognized the owner.
+    let recognition = Mutex(AuthenticationGrant(token: .random()))
 
     package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
 

@@ -36,11 +36,15 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     /// Whether what a request shows is enough: any one of the conditions with ``or``, else all.
     ///
     /// Presence, which the passcode proves, is what ``userPresence`` and ``devicePasscode`` ask for.
-    /// The conditions of biometry and of a companion ask for hardware, which is never there.
-    package func isSatisfied(byPresence: Bool, applicationPassword: Bool) -> Bool {
+    /// Biometry satisfies ``userPresence`` too. Which enrollment an item was made under is not kept,
+    /// so nothing satisfies ``biometryCurrentSet``; and there is no companion.
+    package func isSatisfied(
+        byPresence: Bool, biometry: Bool = false, applicationPassword: Bool
+    ) -> Bool {
         let asked = intersection(.conditions)
         var shown: AccessConstraints = []
         if byPresence { shown.formUnion([.userPresence, .devicePasscode]) }
+        if biometry { shown.formUnion([.userPresence, .biometryAny]) }
         if applicationPassword { shown.insert(.applicationPassword) }
         if asked.isEmpty { return true }
         return contains(.or) ? !asked.isDisjoint(with: shown) : asked.isSubset(of: shown)

@@ -15,11 +15,18 @@ package struct AuthenticationGrant: Hashable, Sendable {
 /// What a caller can show for itself. Whatever is nil wasn't shown.
 package struct Authorization: Hashable, Sendable {
     package var grant: AuthenticationGrant?
+    /// The keychain's word that biometric hardware recognized its owner. No function of a service
+    /// gives it: it is between a keychain and the hardware beside it.
+    package var recognition: AuthenticationGrant?
     /// The password that takes part in the encryption of an item, 0 bytes and up.
     package var applicationPassword: Data?
 
-    package init(grant: AuthenticationGrant? = nil, applicationPassword: Data? = nil) {
+    package init(
+        grant: AuthenticationGrant? = nil, recognition: AuthenticationGrant? = nil,
+        applicationPassword: Data? = nil
+    ) {
         self.grant = grant
+        self.recognition = recognition
         self.applicationPassword = applicationPassword
     }
 }

@@ -1,50 +1,71 @@
 // AuthenticationEnvironment: the authenticator in use, and what it found out lately.
-//   (1) A task-local one takes the place of the process's own, as a keychain of a test does.
+//   (1) A task-local one takes the place of all others, then comes that of the keychain in use: the
+//       keychains of tests bring theirs, and nobody at a real terminal is asked for them.
 
 #if !canImport(Darwin)
 
-import KeychainModel
+import KeychainEngine
+package import KeychainModel
 import Synchronization
 
 /// Who asks, by which clock, and which proofs are recent enough to be taken again.
-package final class AuthenticationEnvironment: Sendable {
-    /// An environment that takes the place of the process's own for the duration of a task.
+package struct AuthenticationEnvironment: Sendable {
+    /// An environment that takes the place of every other for the duration of a task.
     @TaskLocal package static var current: AuthenticationEnvironment?
 
     /// The environment of a call that is made now.
-    package static var inUse: AuthenticationEnvironment { current ?? process }
+    package static var inUse: AuthenticationEnvironment {
+        if let current { return current }
+        let host = KeychainContext.connection?.service as? any AuthenticationHost
+        return host?.authenticationEnvironment ?? process
+    }
 
-    private static let process = AuthenticationEnvironment(SystemAuthenticator())
+    private static let process = AuthenticationEnvironment(
+        SystemAuthenticator(), recentProofs: RecentProofs())
 
     package let authenticator: any Authenticator
+    package let recentProofs: RecentProofs
     /// The time since a fixed moment. It goes on while the system sleeps.
     private let clock: @Sendable () -> Duration
-    private let recent = Mutex<[PresenceProof]>([])
 
     /// Without a clock the system's is meant.
     package init(
-        _ authenticator: any Authenticator, clock: (@Sendable () -> Duration)? = nil
+        _ authenticator: any Authenticator, recentProofs: RecentProofs,
+        clock: (@Sendable () -> Duration)? = nil
     ) {
         self.authenticator = authenticator
-        let start = ContinuousClock.now
-        self.clock = clock ?? { ContinuousClock.now - start }
+        self.recentProofs = recentProofs
+        self.clock = clock ?? { ContinuousClock.now - Self.start }
     }
 
-    package var now: Duration { clock() }
+    private static let start = ContinuousClock.now
 
-    /// Proofs of any context of this environment.
-    func recentProofs(within duration: Duration) -> [PresenceProof] {
-        let now = now
-        return recent.withLock { $0.notOlder(than: duration, at: now) }
+    package var now: Duration { clock() }
+}
+
+/// A keychain that says itself who is asked for it.
+package protocol AuthenticationHost: KeychainService {
+    var authenticationEnvironment: AuthenticationEnvironment { get }
+}
+
+/// The last proof by each method, of any context of an environment.
+package final class RecentProofs: Sendable {
+    private let proofs = Mutex<[PresenceProof]>([])
+
+    package init() {}
+
+    /// Proofs of an age of `duration` at the most.
+    func proofs(within duration: Duration, at now: Duration) -> [PresenceProof] {
+        proofs.withLock { $0.notOlder(than: duration, at: now) }
     }
 
     func remember(_ proof: PresenceProof) {
-        recent.withLock { $0.remember(proof) }
+        proofs.withLock { $0.remember(proof) }
     }
 
     /// Forgets what the keychain doesn't take any more.
     func forget(_ grant: AuthenticationGrant) {
-        recent.withLock { $0.removeAll { $0.grant == grant } }
+        proofs.withLock { $0.removeAll { $0.grant == grant } }
     }
 }
 

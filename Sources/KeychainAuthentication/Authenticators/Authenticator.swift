@@ -5,6 +5,7 @@
 #if !canImport(Darwin)
 
 package import KeychainCrypto
+package import KeychainModel
 
 /// Asks the person at the device.
 package protocol Authenticator: Sendable {
@@ -108,9 +109,8 @@ package enum Biometry: Hashable, Sendable {
 
 /// What the biometric hardware answers.
 package enum Recognition: Sendable {
-    /// Somebody was recognized. The hardware keeps the passcode of the keychain for that case:
-    /// nothing else opens it.
-    case recognized(passcode: SecretBytes)
+    /// Somebody was recognized, for which the keychain gave its word to the hardware.
+    case recognized(AuthenticationGrant)
     /// Nobody whom it knows.
     case failed
     /// The person wants to enter the passcode instead.

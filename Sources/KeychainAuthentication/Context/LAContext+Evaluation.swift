@@ -21,7 +21,7 @@ extension LAContext {
         } catch {
             return error
         }
-        if requirement.mentionsBiometry { noteEnrollment() }
+        if requirement.mentions(.biometry) { noteEnrollment() }
         return environment.authenticator.canAsk ? nil : .refused(.notInteractive)
     }
 
@@ -29,14 +29,19 @@ extension LAContext {
     package func evaluate(
         _ requirement: AccessRequirement, reason: String
     ) throws(AuthenticationFailure) {
-        _ = try satisfy(requirement, Asking(try Self.keychain(), reason: reason))
+        try satisfy(requirement, Asking(try Self.keychain(), reason: reason))
     }
 
-    /// As ``evaluate(_:reason:)``, for an item or key to be.
+    /// As ``evaluate(_:reason:)``, for an item or key to be: nobody has to be present, and who asks
+    /// for the passcode later needs one.
     package func evaluateCreation(
         _ requirement: AccessRequirement, reason: String
     ) throws(AuthenticationFailure) {
-        _ = try prepare(requirement, Asking(try Self.keychain(), reason: reason))
+        let asking = Asking(try Self.keychain(), reason: reason)
+        try prepare(requirement, asking)
+        if requirement.mentions(.passcode), try !possibilities(asking.keychain).passcode {
+            throw .refused(.passcodeNotSet)
+        }
     }
 
     /// Runs an evaluation on another thread, with the keychain and the authenticator of the
@@ -68,9 +73,9 @@ extension LAContext {
         state.withLock { $0.enrollment = enrollment }
     }
 
-    private static func keychain() throws(AuthenticationFailure) -> KeychainConnection {
+    private static func keychain() throws(AuthenticationFailure) -> any KeychainService {
         do {
-            return try KeychainContext.current()
+            return try KeychainContext.current().service
         } catch {
             throw .keychain(error)
         }

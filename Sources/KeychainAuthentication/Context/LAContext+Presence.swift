@@ -13,33 +13,30 @@ extension LAContext {
     static var attempts: Int { 3 }
 
     func possibilities(
-        _ keychain: KeychainConnection
+        _ keychain: any KeychainService
     ) throws(AuthenticationFailure) -> PresencePossibilities {
         let biometry = AuthenticationEnvironment.inUse.authenticator.biometry
         do {
             return PresencePossibilities(
-                passcode: try keychain.service.knowsPasscode(), biometryObstacle: biometry.obstacle)
+                passcode: try keychain.knowsPasscode(), biometryObstacle: biometry.obstacle)
         } catch {
             throw .keychain(error)
         }
     }
 
-    /// - Returns: The newest grant of those that satisfy the requirement.
+    /// Gets the proofs that satisfy a requirement.
     func provePresence(
         _ requirement: AccessRequirement, _ asking: Asking
-    ) throws(AuthenticationFailure) -> AuthenticationGrant? {
+    ) throws(AuthenticationFailure) {
         var possible: PresencePossibilities?
         // Each round proves a method or takes one out of the possible ones.
         for _ in 0..<4 {
-            let proofs = knownProofs()
-            if requirement.isSatisfied(by: proofs.methods) {
-                let useful = proofs.filter { requirement.isHelped(by: $0.method) }
-                return useful.max { $0.time < $1.time }?.grant
-            }
+            let proven = knownProofs().methods
+            if requirement.isSatisfied(by: proven) { return }
             try checkMayAsk(asking)
             var now: PresencePossibilities
             if let possible { now = possible } else { now = try possibilities(asking.keychain) }
-            switch requirement.nextStep(proven: proofs.methods, now) {
+            switch requirement.nextStep(proven: proven, now) {
             case .none: break
             case .impossible(let code): throw .refused(code)
             case .askPasscode: try askForPasscode(asking)
@@ -55,15 +52,18 @@ extension LAContext {
     }
 
     /// What was proven to this context, or to another one lately enough.
-    private func knownProofs() -> [PresenceProof] {
+    func knownProofs() -> [PresenceProof] {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,
             LATouchIDAuthenticationMaximumAllowableReuseDuration)
         // Comparisons with what is no number are false.
-        let recent =
-            seconds > 0
-            ? AuthenticationEnvironment.inUse.recentProofs(within: .seconds(seconds)) : []
-        return state.withLock { state in
+        var recent: [PresenceProof] = []
+        if seconds > 0 {
+            let environment = AuthenticationEnvironment.inUse
+            recent = environment.recentProofs.proofs(
+                within: .seconds(seconds), at: environment.now)
+        }
+        return state.withLock { [recent] state in
             for proof in recent where !state.proofs.methods.contains(proof.method) {
                 state.proofs.remember(proof)
             }
@@ -87,15 +87,12 @@ extension LAContext {
     ///   was.
     private func recognize(_ asking: Asking) throws(AuthenticationFailure) -> LAError.Code? {
         let authenticator = AuthenticationEnvironment.inUse.authenticator
+        guard authenticator.canAsk else { throw .refused(.notInteractive) }
         let question = question(.biometry, asking)
         for _ in 0..<Self.attempts {
             let recognition = try open { authenticator.recognize(question, until: $0) }
             switch recognition {
-            case .recognized(let passcode):
-                guard let grant = try grant(for: passcode, asking.keychain) else {
-                    // The hardware keeps a passcode from before it was changed.
-                    return .biometryNotEnrolled
-                }
+            case .recognized(let grant):
                 remember(.biometry, grant)
                 return nil
             case .failed: continue
@@ -110,10 +107,10 @@ extension LAContext {
 
     /// - Returns: nil for a wrong passcode.
     private func grant(
-        for passcode: SecretBytes, _ keychain: KeychainConnection
+        for passcode: SecretBytes, _ keychain: any KeychainService
     ) throws(AuthenticationFailure) -> AuthenticationGrant? {
         do {
-            return try keychain.service.authenticate(passcode: passcode.dataCopy)
+            return try keychain.authenticate(passcode: passcode.dataCopy)
         } catch {
             guard error.status == .authFailed else { throw .keychain(error) }
             return nil
@@ -123,19 +120,16 @@ extension LAContext {
     private func remember(_ method: PresenceMethod, _ grant: AuthenticationGrant) {
         let environment = AuthenticationEnvironment.inUse
         let proof = PresenceProof(method: method, grant: grant, time: environment.now)
-        environment.remember(proof)
+        environment.recentProofs.remember(proof)
         state.withLock { if !$0.isInvalid { $0.proofs.remember(proof) } }
     }
 }
 
 extension AccessRequirement {
     /// Whether a method is among those that can satisfy it.
-    fileprivate func isHelped(by method: PresenceMethod) -> Bool {
+    func mentions(_ method: PresenceMethod) -> Bool {
         alternatives.contains { $0.contains(method) }
     }
-
-    /// Whether biometry can satisfy it.
-    var mentionsBiometry: Bool { isHelped(by: .biometry) }
 }
 
 #endif

@@ -9,13 +9,13 @@ import Synchronization
 
 /// On whose behalf somebody is asked.
 package struct Asking: Sendable {
-    package let keychain: KeychainConnection
+    package let keychain: any KeychainService
     /// Why, for the person. May be empty.
     package let reason: String
     /// Whether anybody may be asked at all.
     package let isAllowed: Bool
 
-    package init(_ keychain: KeychainConnection, reason: String, isAllowed: Bool = true) {
+    package init(_ keychain: any KeychainService, reason: String, isAllowed: Bool = true) {
         self.keychain = keychain
         self.reason = reason
         self.isAllowed = isAllowed
@@ -23,56 +23,47 @@ package struct Asking: Sendable {
 }
 
 extension LAContext {
-    /// Gets what a requirement asks for, from what the context knows or from a person.
-    ///
-    /// - Returns: What opens the items that have the requirement.
+    /// Gets what a requirement asks for, from what the context knows or from a person. Afterwards
+    /// it is part of ``authorization``.
     package func satisfy(
         _ requirement: AccessRequirement, _ asking: Asking
-    ) throws(AuthenticationFailure) -> Authorization {
+    ) throws(AuthenticationFailure) {
         try checkIsValid()
-        var authorization = Authorization()
-        if !requirement.needsNobody {
-            authorization.grant = try provePresence(requirement, asking)
+        try provePresence(requirement, asking)
+        if requirement.needsApplicationPassword, knownPassword == nil {
+            try askForPassword(.applicationPassword, asking)
         }
-        if requirement.needsApplicationPassword {
-            if knownPassword == nil { try askForPassword(.applicationPassword, asking) }
-            authorization.applicationPassword = knownPassword
-        }
-        return authorization
     }
 
-    /// Gets what an item to be takes: a password to encrypt with, and the certainty that somebody
-    /// can open the item at all.
+    /// Gets what an item to be is encrypted with.
     package func prepare(
         _ requirement: AccessRequirement, _ asking: Asking
-    ) throws(AuthenticationFailure) -> Authorization {
+    ) throws(AuthenticationFailure) {
         try checkIsValid()
-        if !requirement.needsNobody {
-            let possible = try possibilities(asking.keychain)
-            let step = requirement.nextStep(proven: [], possible)
-            if case .impossible(let code) = step { throw .refused(code) }
+        if requirement.needsApplicationPassword, knownPassword == nil {
+            try askForNewPassword(asking)
         }
-        var authorization = Authorization()
-        if requirement.needsApplicationPassword {
-            if knownPassword == nil { try askForNewPassword(asking) }
-            authorization.applicationPassword = knownPassword
-        }
-        return authorization
     }
 
-    /// What the context can show without asking: the password alone, since what a grant opens
-    /// depends on the item.
-    package var authorizationAtHand: Authorization {
+    /// Everything that the context can show without asking.
+    package var authorization: Authorization {
         get throws(AuthenticationFailure) {
             try checkIsValid()
-            return Authorization(applicationPassword: knownPassword)
+            let proofs = knownProofs()
+            return Authorization(
+                grant: proofs.first { $0.method == .passcode }?.grant,
+                recognition: proofs.first { $0.method == .biometry }?.grant,
+                applicationPassword: knownPassword)
         }
     }
 
-    /// Forgets a grant that the keychain didn't take: it was locked meanwhile.
-    package func forget(_ grant: AuthenticationGrant) {
-        state.withLock { $0.proofs.removeAll { $0.grant == grant } }
-        AuthenticationEnvironment.inUse.forget(grant)
+    /// Forgets grants that the keychain didn't take: it was locked meanwhile, or isn't the one
+    /// that gave them.
+    package func forgetGrants(of authorization: Authorization) {
+        for grant in [authorization.grant, authorization.recognition].compactMap({ $0 }) {
+            state.withLock { $0.proofs.removeAll { $0.grant == grant } }
+            AuthenticationEnvironment.inUse.recentProofs.forget(grant)
+        }
     }
 
     /// Asks for the password once more, after one that didn't open the item. `attempt` says how
@@ -89,6 +80,11 @@ extension LAContext {
         }
         guard mayTryAgain, attempt < Self.attempts else { throw .refused(.authenticationFailed) }
         try askForPassword(.applicationPassword, asking, problem: .wrong)
+    }
+
+    /// Whether the password that the context knows was entered by a person.
+    package var knowsEnteredPassword: Bool {
+        state.withLock { $0.password?.isEntered == true }
     }
 
     func checkIsValid() throws(AuthenticationFailure) {

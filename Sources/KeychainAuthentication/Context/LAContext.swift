@@ -148,7 +148,7 @@ open class LAContext: NSObject, @unchecked Sendable {
     ) {
         inBackground(reply) { context throws(AuthenticationFailure) in
             try context.evaluate(AccessRequirement(policy), reason: localizedReason)
-            if AccessRequirement(policy).mentionsBiometry { context.noteEnrollment() }
+            if AccessRequirement(policy).mentions(.biometry) { context.noteEnrollment() }
         }
     }
 

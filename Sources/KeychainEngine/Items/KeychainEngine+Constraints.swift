@@ -13,6 +13,7 @@ import Synchronization
 /// What a request shows for itself, with its grant looked at.
 struct Proof {
     let isPresent: Bool
+    let isRecognized: Bool
     let password: SecretBytes?
 }
 
@@ -31,13 +32,18 @@ extension KeychainEngine {
         Proof(
             isPresent: authorization.grant.map { shown in presence.withLock { $0 == shown } }
                 ?? false,
+            isRecognized: authorization.recognition.map { shown in
+                recognition.withLock { $0 == shown }
+            } ?? false,
             password: authorization.applicationPassword.map { SecretBytes(copying: $0) })
     }
 
     /// Outside a write.
     func presentProof(_ authorization: Authorization) throws(KeychainFailure) -> Proof {
         // Another process may have changed the passcode, which ends every grant.
-        if authorization.grant != nil { _ = try adoptsOtherKeybag() }
+        if authorization.grant != nil || authorization.recognition != nil {
+            _ = try adoptsOtherKeybag()
+        }
         return proof(authorization)
     }
 
@@ -67,7 +73,8 @@ extension KeychainEngine {
     func refusal(of opened: OpenedRow, _ proof: Proof) -> KeychainFailure? {
         let constraints = opened.record.constraints
         let isSatisfied = constraints.isSatisfied(
-            byPresence: proof.isPresent, applicationPassword: proof.password != nil)
+            byPresence: proof.isPresent, biometry: proof.isRecognized,
+            applicationPassword: proof.password != nil)
         return isSatisfied ? nil : .authenticationNeeded(constraints, opened.row.reference)
     }
 
