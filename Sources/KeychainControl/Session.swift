@@ -4,6 +4,7 @@
 //   (2) Nobody is asked before something is found locked, and never twice for nothing: after
 //       the passcode was right, a request that is still locked fails.
 
+import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

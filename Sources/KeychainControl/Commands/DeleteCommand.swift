@@ -3,6 +3,7 @@
 //       agreed or `--yes` stands in for one.
 
 import ArgumentParser
+import KeychainAuthentication
 import KeychainEngine
 import KeychainModel
 

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import KeychainAuthentication
 import KeychainModel
 
 struct GetCommand: ParsableCommand {

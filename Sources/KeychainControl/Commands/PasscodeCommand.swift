@@ -1,6 +1,7 @@
 // PasscodeCommand: sets, changes and removes the passcode of a keychain.
 
 import ArgumentParser
+import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

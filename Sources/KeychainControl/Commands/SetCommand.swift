@@ -3,6 +3,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

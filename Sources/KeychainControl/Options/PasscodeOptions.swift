@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import KeychainAuthentication
 import KeychainCrypto
 import KeychainModel
 

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import KeychainAuthentication
 import KeychainCrypto
 
 enum Output {

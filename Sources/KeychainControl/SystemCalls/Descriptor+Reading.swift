@@ -1,9 +1,10 @@
-// Descriptor: bytes from and to file descriptors.
+// Descriptor+Reading: bytes from file descriptors, and what is in the file system.
 
 import Glibc
+import KeychainAuthentication
 import KeychainCrypto
 
-enum Descriptor {
+extension Descriptor {
     /// Reads to the end.
     /// - Throws: Also when there are more than `limit` bytes.
     static func readToEnd(of descriptor: Int32, atMost limit: Int) throws(ControlFailure) -> [UInt8]
@@ -26,27 +27,6 @@ enum Descriptor {
             }
             bytes += chunk[..<count]
         }
-    }
-
-    /// Writes all bytes. False when that failed; `errno` says why.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var offset = 0
-        while offset < bytes.count {
-            // SAFETY: the range offset..<count lies in the array.
-            let count = unsafe bytes.withUnsafeBytes { buffer in
-                unsafe Glibc.write(
-                    descriptor, buffer.baseAddress.map { unsafe $0 + offset },
-                    buffer.count - offset)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            offset += count
-        }
-        return true
-    }
-
-    static func isTerminal(_ descriptor: Int32) -> Bool {
-        isatty(descriptor) == 1
     }
 }
 

@@ -1,0 +1,21 @@
+// Terminal+Questions: hidden questions of a tool, which Control-C ends as it ends any tool.
+
+import Glibc
+import KeychainAuthentication
+import KeychainCrypto
+
+extension Terminal {
+    /// Asks for a line that is not shown. nil: the person ended the input.
+    ///
+    /// Backspace and Control-U edit, Control-C interrupts the process as always.
+    func askHidden(_ prompt: String) -> SecretBytes? {
+        switch readHiddenLine(prompt) {
+        case .line(let bytes): return bytes
+        case .ended, .interrupted: return nil
+        case .signalled:
+            raise(SIGINT)
+            // Still here: whoever started this process had it ignore or block the signal.
+            exit(128 + SIGINT)
+        }
+    }
+}
