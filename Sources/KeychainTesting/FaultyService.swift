@@ -3,13 +3,16 @@
 #if !canImport(Darwin)
 
 import Foundation
+import KeychainAuthentication
 import KeychainEngine
 import KeychainModel
 import KeychainStore
 import Synchronization
 
-struct FaultyService: KeychainService {
+struct FaultyService: AuthenticationHost {
     let keychain: TestKeychain
+
+    var authenticationEnvironment: AuthenticationEnvironment { keychain.authenticationEnvironment }
 
     func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
         try write(.add) { () throws(KeychainFailure) in

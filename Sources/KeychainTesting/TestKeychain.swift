@@ -42,6 +42,8 @@ public final class TestKeychain: Sendable {
 
     let state: Mutex<State>
     let faults = FaultPlan()
+    /// Who is asked, and what they proved.
+    let attendance = Attendance()
     /// Who follows changes. They outlive a restart.
     let subscribers = ChangeSubscribers()
     private let identity = DatabaseIdentity.unique()
