@@ -36,7 +36,7 @@ extension RequestDictionary {
         if hasMatchKey { throw .param("An item can't be added with a match key.") }
         if hasItemList { throw .param("An item can't be added with an item list.") }
         if reference != nil { throw .param("An item can't be added by persistent reference.") }
-        try checkAuthentication(for: .add)
+        try authentication.check(for: .add)
         if contradictsSynchronizable {
             throw .param("A synchronizable item has no constraints and no sharing group.")
         }
@@ -107,7 +107,7 @@ extension RequestDictionary {
     }
 
     private func checkQuery(for call: ItemCall) throws(KeychainFailure) {
-        try checkAuthentication(for: call)
+        try authentication.check(for: call)
         switch call {
         case .add, .copyMatching:
             if hasItemList { throw .param("A search takes no item list.") }
@@ -216,15 +216,6 @@ extension RequestDictionary {
         case .only(let flag): flag
         case .any: nil
         case nil: reference == nil ? false : nil
-        }
-    }
-
-    private func checkAuthentication(for call: ItemCall) throws(KeychainFailure) {
-        if skipsAuthentication, call != .copyMatching {
-            throw .param("Only a search can skip items that need authentication.")
-        }
-        if hasAuthenticationContext, hasCredentialReference {
-            throw .param("An authentication context and a credential reference exclude each other.")
         }
     }
 

@@ -12,11 +12,11 @@ extension RequestDictionary {
         switch try subject() {
         case .stored(let itemClass):
             let item = try newItem(of: itemClass)
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             return .item(try keychain.service.add(item, as: keychain.caller))
         case .identity:
             let (certificate, key) = try newIdentity()
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             return .identity(
                 try keychain.service.add(
                     certificate: certificate, key: key, as: keychain.caller))
@@ -31,14 +31,14 @@ extension RequestDictionary {
         switch try subject() {
         case .stored(let itemClass):
             var query = try itemQuery(of: itemClass, for: .copyMatching)
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             try keychain.resolve(self, in: &query)
             let found = try keychain.service.find(query, retrieval, as: keychain.caller)
                 .map { FoundItem.item($0) }
             return filters ? try keychain.filtered(found, self) : found
         case .identity:
             var query = try identityQuery(for: .copyMatching)
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
             let found = try keychain.service
                 .findIdentities(query, retrieval, as: keychain.caller)
@@ -53,13 +53,13 @@ extension RequestDictionary {
         case .stored(let itemClass):
             var query = try itemQuery(of: itemClass, for: .update)
             let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             try keychain.resolve(self, in: &query)
             try keychain.service.update(query, changes, as: keychain.caller)
         case .identity:
             var query = try identityQuery(for: .update)
             let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
             try keychain.service.updateIdentities(query, changes, as: keychain.caller)
         }
@@ -69,12 +69,12 @@ extension RequestDictionary {
         switch try subject() {
         case .stored(let itemClass):
             var query = try itemQuery(of: itemClass, for: .delete)
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             try keychain.resolve(self, in: &query)
             try keychain.service.delete(query, tombstones: tombstones, as: keychain.caller)
         case .identity:
             var query = try identityQuery(for: .delete)
-            let keychain = try KeychainContext.current()
+            let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
             try keychain.service.deleteIdentities(
                 query, tombstones: tombstones, as: keychain.caller)

@@ -92,26 +92,16 @@ extension RequestDictionary {
 
     mutating func readUseKey(_ key: String, _ value: DictionaryValue) {
         switch key {
-        case "u_AuthUI":
-            switch value {
-            case .string("u_AuthUIA"), .string("u_AuthUIF"): break
-            case .string("u_AuthUIS"): skipsAuthentication = true
-            default: refuse("There is no such way of authentication.")
-            }
-        case "u_NoAuthUI":
-            guard case .boolean = value else {
-                return refuse("The value of “\(key)” is not a boolean.")
-            }
-        case "u_AuthCtx": hasAuthenticationContext = true
-        case "u_CredRef": hasCredentialReference = true
+        case "u_AuthUI", "u_NoAuthUI", "u_AuthCtx", "u_CredRef", "u_OpPrompt":
+            if let mistake = authentication.read(key, value) { refuse(mistake) }
         case "u_ItemList": hasItemList = true
         case "u_Tomb":
             guard case .boolean(let leavesTombstones) = value else {
                 return refuse("The value of “\(key)” is not a boolean.")
             }
             tombstones = leavesTombstones ? .always : .never
-        // Known, and without a meaning for a keychain of one user that asks nobody.
-        case "u_OpPrompt", "u_CallerName", "u_UserIndependentKeychain", "u_SystemKeychain",
+        // Known, and without a meaning for a keychain of one user.
+        case "u_CallerName", "u_UserIndependentKeychain", "u_SystemKeychain",
             "u_SyncBubbleKeychain", "u_TokenRawItems", "u_CertWithIssuers":
             break
         default: refuse("Unknown key “\(key)”.")

@@ -71,9 +71,7 @@ struct RequestDictionary {
     var matchesOnlyCertificates = false
 
     var hasItemList = false
-    var hasCredentialReference = false
-    var hasAuthenticationContext = false
-    var skipsAuthentication = false
+    var authentication = AuthenticationKeys()
     var tombstones = TombstonePolicy.automatic
 
     private var protectionCode: String?
