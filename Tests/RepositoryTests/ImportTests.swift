@@ -51,14 +51,14 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "KeychainTesting",
             imports: [
-                "KeychainModel", "KeychainStore", "KeychainEngine", "KeychainServices",
-                "Keychain",
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainAuthentication", "KeychainServices", "Keychain",
             ]),
         ImportRow(
             module: "KeychainControl",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
-                "ArgumentParser", "Logging",
+                "KeychainAuthentication", "ArgumentParser", "Logging",
             ]),
         ImportRow(module: "keychainctl", imports: ["KeychainControl"]),
     ]

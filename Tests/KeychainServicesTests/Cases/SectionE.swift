@@ -1,6 +1,7 @@
 // SectionE: reading dictionaries, and keys that are refused.
 
 import Foundation
+import KeychainAuthentication
 import KeychainServices
 import Testing
 
@@ -144,8 +145,12 @@ func accessControl(
         withEachCall(k, GP("b", "s", ["authUI": "always"]), give: -50)
         withEachCall(k, GP("b", "s", ["authUI": 1]), give: -50)
         withEachCall(
-            k, GP("b", "s", ["u_AuthCtx": NSNull(), "u_CredRef": Data()]), give: -50)
-        k.copy(GP("a", "s", ["u_AuthCtx": NSObject(), "u_OpPrompt": "why"])).gives(0)
+            k, GP("b", "s", ["u_AuthCtx": LAContext(), "u_CredRef": Data()]), give: -50)
+        withEachCall(k, GP("b", "s", ["u_AuthCtx": NSObject()]), give: -50)
+        withEachCall(k, GP("b", "s", ["u_AuthCtx": NSNull()]), give: -50)
+        withEachCall(k, GP("b", "s", ["u_OpPrompt": 1]), give: -50)
+        withEachCall(k, GP("b", "s", ["u_NoAuthUI": "no"]), give: -50)
+        k.copy(GP("a", "s", ["u_AuthCtx": LAContext(), "u_OpPrompt": "why"])).gives(0)
         k.copy(GP("a", "s", ["nleg": true])).gives(0)
         k.copy(GP("a", "s", ["nleg": false, "u_NoAuthUI": true])).gives(0)
         k.delete(GP("a", "s", ["u_ItemList": [1], "R.data": true])).gives(0)

@@ -1,0 +1,350 @@
+// LAContext in front of a test keychain, whose person the tests decide.
+
+import Foundation
+import KeychainAuthentication
+import KeychainServices
+import KeychainTesting
+import Testing
+
+@Suite struct `An authentication context` {
+    private let test = TestKeychain()
+
+    private func withPasscode() throws -> TestKeychain {
+        try test.setPasscode("1234")
+        return test
+    }
+
+    /// Evaluates a policy and gives its code; nil: success.
+    private func code(
+        _ context: LAContext, _ policy: LAPolicy = .deviceOwnerAuthentication,
+        reason: String = "test"
+    ) async -> LAError.Code? {
+        await test.withSecItem {
+            do {
+                let isSuccess = try await context.evaluatePolicy(policy, localizedReason: reason)
+                #expect(isSuccess)
+                return nil
+            } catch {
+                #expect(error is LAError)
+                return (error as? LAError)?.code
+            }
+        }
+    }
+
+    private func obstacle(_ context: LAContext, _ policy: LAPolicy) -> LAError.Code? {
+        test.withSecItem {
+            var error: NSError?
+            // SAFETY: the variable outlives the call.
+            let isPossible = unsafe context.canEvaluatePolicy(policy, error: &error)
+            #expect(isPossible == (error == nil))
+            return (error as? LAError)?.code
+        }
+    }
+
+    // MARK: Policies
+
+    @Test func `the owner is asked once, with the reason`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        let context = LAContext()
+        #expect(await code(context, reason: "see your notes") == nil)
+        #expect(await code(context) == nil)
+        #expect(test.askedQuestions.map(\.reason) == ["see your notes"])
+        #expect(test.askedQuestions.map(\.subject) == [.passcode])
+        #expect(await code(LAContext()) == nil)
+        #expect(test.askedQuestions.count == 2)
+    }
+
+    @Test func `a wrong passcode can be corrected twice`() async throws {
+        let test = try withPasscode()
+        test.person = TestKeychain.Person(passcodes: [.wrong, "4321", .right])
+        #expect(await code(LAContext()) == nil)
+        #expect(test.askedQuestions.count == 3)
+        test.person = .stranger
+        #expect(await code(LAContext()) == .authenticationFailed)
+        #expect(test.askedQuestions.count == 6)
+    }
+
+    @Test func `whoever declines is asked no more`() async throws {
+        let test = try withPasscode()
+        test.person = .declining
+        #expect(await code(LAContext()) == .userCancel)
+        #expect(test.askedQuestions.count == 1)
+    }
+
+    @Test func `without a person, or where it is forbidden, nobody is asked`() async throws {
+        let test = try withPasscode()
+        #expect(await code(LAContext()) == .notInteractive)
+        #expect(obstacle(LAContext(), .deviceOwnerAuthentication) == .notInteractive)
+        test.person = .owner
+        #expect(obstacle(LAContext(), .deviceOwnerAuthentication) == nil)
+        let context = LAContext()
+        context.interactionNotAllowed = true
+        #expect(await code(context) == .notInteractive)
+        #expect(test.askedQuestions.isEmpty)
+        context.interactionNotAllowed = false
+        #expect(await code(context) == nil)
+        context.interactionNotAllowed = true
+        #expect(await code(context) == nil)
+    }
+
+    @Test func `without a passcode there is nothing to ask for`() async throws {
+        test.person = .owner
+        #expect(await code(LAContext()) == .passcodeNotSet)
+        #expect(obstacle(LAContext(), .deviceOwnerAuthentication) == .passcodeNotSet)
+        #expect(test.askedQuestions.isEmpty)
+    }
+
+    @Test func `there is no biometry and no companion`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        let rows: [(LAPolicy, LAError.Code)] = [
+            (.deviceOwnerAuthenticationWithBiometrics, .biometryNotAvailable),
+            (.deviceOwnerAuthenticationWithCompanion, .companionNotAvailable),
+            (.deviceOwnerAuthenticationWithBiometricsOrCompanion, .biometryNotAvailable),
+        ]
+        for (policy, expected) in rows {
+            #expect(obstacle(LAContext(), policy) == expected)
+            #expect(await code(LAContext(), policy) == expected)
+        }
+        test.withSecItem { #expect(LAContext().biometryType == .none) }
+        #expect(LAContext().biometryType == .none)
+        #expect(test.askedQuestions.isEmpty)
+    }
+
+    // MARK: Biometry in tests
+
+    @Test func `enrolled biometry goes before the passcode`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        test.biometry = TestKeychain.Biometry(type: .faceID, enrollment: "one face")
+        let context = LAContext()
+        test.withSecItem { #expect(context.biometryType == .faceID) }
+        #expect(context.evaluatedPolicyDomainState == nil)
+        #expect(await code(context) == nil)
+        #expect(test.askedQuestions.map(\.subject) == [.biometry])
+        #expect(context.evaluatedPolicyDomainState == Data("one face".utf8))
+        test.biometry?.enrollment = "two faces"
+        let second = LAContext()
+        #expect(obstacle(second, .deviceOwnerAuthenticationWithBiometrics) == nil)
+        #expect(second.evaluatedPolicyDomainState == Data("two faces".utf8))
+    }
+
+    @Test func `whoever isn't recognized may enter the passcode where it would do`() async throws {
+        let test = try withPasscode()
+        test.biometry = TestKeychain.Biometry()
+        for touch in [TestKeychain.Touch.notRecognized, .prefersPasscode] {
+            test.person = TestKeychain.Person(touch: touch)
+            #expect(await code(LAContext()) == nil)
+            #expect(test.askedQuestions.last?.subject == .passcode)
+        }
+        let biometrics = LAPolicy.deviceOwnerAuthenticationWithBiometrics
+        test.person = TestKeychain.Person(touch: .notRecognized)
+        #expect(await code(LAContext(), biometrics) == .authenticationFailed)
+        test.person = TestKeychain.Person(touch: .prefersPasscode)
+        #expect(await code(LAContext(), biometrics) == .userFallback)
+        test.person = TestKeychain.Person(touch: .declines)
+        #expect(await code(LAContext(), biometrics) == .userCancel)
+        test.biometry?.isLockedOut = true
+        #expect(await code(LAContext(), biometrics) == .biometryLockout)
+        test.biometry?.enrollment = nil
+        #expect(await code(LAContext(), biometrics) == .biometryNotEnrolled)
+    }
+
+    // MARK: Reuse
+
+    @Test func `an earlier authentication is taken again as long as the context says`()
+        async throws
+    {
+        let test = try withPasscode()
+        test.person = .owner
+        let start = Date(timeIntervalSinceReferenceDate: 1_000_000)
+        test.now = start
+        #expect(await code(LAContext()) == nil)
+        func asked(after seconds: TimeInterval, reuse: TimeInterval) async -> Bool {
+            test.now = start + seconds
+            let before = test.askedQuestions.count
+            let context = LAContext()
+            context.touchIDAuthenticationAllowableReuseDuration = reuse
+            context.interactionNotAllowed = true
+            let code = await code(context)
+            #expect(test.askedQuestions.count == before)
+            return code == .notInteractive
+        }
+        #expect(await asked(after: 0, reuse: 0))
+        #expect(await asked(after: 10, reuse: 9))
+        #expect(await !asked(after: 10, reuse: 10))
+        #expect(await !asked(after: 300, reuse: 300))
+        // The most that counts is 300 seconds.
+        #expect(await asked(after: 301, reuse: 10_000))
+        #expect(await asked(after: 1, reuse: .nan))
+        #expect(await asked(after: 1, reuse: -5))
+        #expect(await !asked(after: 1, reuse: .infinity))
+    }
+
+    // MARK: Credentials
+
+    @Test func `a password can be given and taken away`() {
+        let context = LAContext()
+        #expect(!context.isCredentialSet(.applicationPassword))
+        #expect(context.setCredential(Data(), type: .applicationPassword))
+        #expect(context.isCredentialSet(.applicationPassword))
+        #expect(context.setCredential(nil, type: .applicationPassword))
+        #expect(!context.isCredentialSet(.applicationPassword))
+        #expect(!context.setCredential(Data([1]), type: .smartCardPIN))
+        #expect(!context.isCredentialSet(.smartCardPIN))
+    }
+
+    @Test func `nothing that is printed holds the password`() {
+        let context = LAContext()
+        #expect(context.setCredential(Data("tiger".utf8), type: .applicationPassword))
+        var text = "\(context)" + context.debugDescription + String(reflecting: context)
+        dump(context, to: &text)
+        #expect(!text.contains("tiger"))
+        #expect(!text.contains("116, 105"))
+    }
+
+    // MARK: Invalidation
+
+    @Test func `an invalid context answers nothing any more`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        let context = LAContext()
+        #expect(context.setCredential(Data([1]), type: .applicationPassword))
+        #expect(await code(context) == nil)
+        context.invalidate()
+        context.invalidate()
+        #expect(await code(context) == .invalidContext)
+        #expect(obstacle(context, .deviceOwnerAuthentication) == .invalidContext)
+        #expect(!context.setCredential(Data([1]), type: .applicationPassword))
+        #expect(!context.isCredentialSet(.applicationPassword))
+    }
+
+    @Test func `a question that is open when the context is invalidated is taken back`()
+        async throws
+    {
+        let test = try withPasscode()
+        let waiting = WaitingAuthenticator()
+        let environment = AuthenticationEnvironment(waiting, recentProofs: RecentProofs())
+        let context = LAContext()
+        let code = await withTaskGroup { group in
+            group.addTask {
+                await AuthenticationEnvironment.$current.withValue(environment) {
+                    await test.withSecItem {
+                        do {
+                            _ = try await context.evaluatePolicy(
+                                .deviceOwnerAuthentication, localizedReason: "test")
+                            return nil as LAError.Code?
+                        } catch {
+                            return (error as? LAError)?.code
+                        }
+                    }
+                }
+            }
+            for await _ in waiting.asked { break }
+            context.invalidate()
+            return await group.next() ?? nil
+        }
+        #expect(code == .appCancel)
+    }
+
+    // MARK: Access controls
+
+    private func control(_ flags: SecAccessControlCreateFlags) throws -> SecAccessControl {
+        let made = SecAccessControlCreateWithFlags(
+            nil, kSecAttrAccessibleWhenUnlocked, flags, nil)
+        return try #require(made)
+    }
+
+    private func code(
+        _ context: LAContext, _ flags: SecAccessControlCreateFlags,
+        _ operation: LAAccessControlOperation
+    ) async throws -> LAError.Code? {
+        let control = try control(flags)
+        return await test.withSecItem {
+            do {
+                let isSuccess = try await context.evaluateAccessControl(
+                    control, operation: operation, localizedReason: "test")
+                #expect(isSuccess)
+                return nil
+            } catch {
+                return (error as? LAError)?.code
+            }
+        }
+    }
+
+    @Test func `an access control is evaluated as it says`() async throws {
+        let test = try withPasscode()
+        test.person = .owner
+        for operation in [LAAccessControlOperation.useItem, .useKeySign, .useKeyDecrypt] {
+            let count = test.askedQuestions.count
+            let flags: SecAccessControlCreateFlags = [.userPresence, .privateKeyUsage]
+            #expect(try await code(LAContext(), flags, operation) == nil)
+            #expect(test.askedQuestions.count == count + 1)
+        }
+        let count = test.askedQuestions.count
+        #expect(try await code(LAContext(), [], .useItem) == nil)
+        #expect(try await code(LAContext(), .userPresence, .createItem) == nil)
+        #expect(test.askedQuestions.count == count)
+        #expect(try await code(LAContext(), .biometryAny, .useItem) == .biometryNotAvailable)
+        test.biometry = TestKeychain.Biometry()
+        #expect(try await code(LAContext(), .biometryCurrentSet, .useItem) == nil)
+        #expect(test.askedQuestions.last?.subject == .biometry)
+        #expect(try await code(LAContext(), [.biometryAny, .devicePasscode], .useItem) == nil)
+        #expect(test.askedQuestions.suffix(2).map(\.subject) == [.biometry, .passcode])
+    }
+
+    @Test func `creating asks for a new password and for nobody's presence`() async throws {
+        test.person = TestKeychain.Person(applicationPassword: "tiger")
+        #expect(try await code(LAContext(), .userPresence, .createItem) == .passcodeNotSet)
+        let context = LAContext()
+        #expect(try await code(context, .applicationPassword, .createItem) == nil)
+        #expect(
+            test.askedQuestions.map(\.subject)
+                == [.newApplicationPassword, .newApplicationPassword])
+        #expect(context.isCredentialSet(.applicationPassword))
+        #expect(try await code(context, .applicationPassword, .useItem) == nil)
+        #expect(test.askedQuestions.count == 2)
+        #expect(try await code(LAContext(), .applicationPassword, .useItem) == nil)
+        #expect(test.askedQuestions.last?.subject == .applicationPassword)
+        test.person = .declining
+        #expect(try await code(LAContext(), .applicationPassword, .createItem) == .userCancel)
+    }
+
+    @Test func `the form with a reply comes to the same`() async throws {
+        let test = try withPasscode()
+        test.person = .declining
+        let control = try control(.userPresence)
+        let answers = await withCheckedContinuation { continuation in
+            test.withSecItem {
+                LAContext().evaluateAccessControl(
+                    control, operation: .useItem, localizedReason: "test"
+                ) { isSuccess, error in
+                    continuation.resume(returning: (isSuccess, (error as? LAError)?.code))
+                }
+            }
+        }
+        #expect(answers.0 == false)
+        #expect(answers.1 == .userCancel)
+    }
+}
+
+/// Waits until the question is taken back, and says when it was asked.
+private final class WaitingAuthenticator: Authenticator {
+    let asked: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() {
+        (asked, continuation) = AsyncStream.makeStream()
+    }
+
+    var canAsk: Bool { true }
+
+    func ask(_ question: Question, until interruption: Interruption) -> Answer {
+        continuation.yield()
+        // A minute at the most.
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while !interruption.isInterrupted, Date() < deadline { Thread.sleep(forTimeInterval: 0.01) }
+        return interruption.isInterrupted ? .interrupted : .cancelled
+    }
+}

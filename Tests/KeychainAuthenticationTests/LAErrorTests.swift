@@ -1,0 +1,92 @@
+// Errors and numbers of LocalAuthentication, as Apple's LAError.h and LAPublicDefines.h have them.
+
+import Foundation
+import KeychainAuthentication
+import KeychainModel
+import Testing
+
+@Suite struct `Errors and numbers of LocalAuthentication` {
+    @Test func `codes have Apple's numbers`() {
+        let numbers: [(LAError.Code, Int)] = [
+            (.authenticationFailed, -1), (.userCancel, -2), (.userFallback, -3),
+            (.systemCancel, -4), (.passcodeNotSet, -5), (.biometryNotAvailable, -6),
+            (.touchIDNotAvailable, -6), (.biometryNotEnrolled, -7), (.touchIDNotEnrolled, -7),
+            (.biometryLockout, -8), (.touchIDLockout, -8), (.appCancel, -9),
+            (.invalidContext, -10), (.companionNotAvailable, -11), (.watchNotAvailable, -11),
+            (.notInteractive, -1004),
+        ]
+        for (code, number) in numbers { #expect(code.rawValue == number) }
+        #expect(LAErrorDomain == "com.apple.LocalAuthentication")
+    }
+
+    @Test func `policies, operations, credentials and biometry have Apple's numbers`() {
+        #expect(LAPolicy.deviceOwnerAuthenticationWithBiometrics.rawValue == 1)
+        #expect(LAPolicy.deviceOwnerAuthentication.rawValue == 2)
+        #expect(LAPolicy.deviceOwnerAuthenticationWithWatch.rawValue == 3)
+        #expect(LAPolicy.deviceOwnerAuthenticationWithBiometricsOrWatch.rawValue == 4)
+        let operations: [LAAccessControlOperation] = [
+            .createItem, .useItem, .createKey, .useKeySign, .useKeyDecrypt, .useKeyKeyExchange,
+        ]
+        #expect(operations.map(\.rawValue) == Array(0...5))
+        #expect(LACredentialType.applicationPassword.rawValue == 0)
+        #expect(LACredentialType.smartCardPIN.rawValue == -3)
+        let types: [LABiometryType] = [.none, .touchID, .faceID, .opticID]
+        #expect(types.map(\.rawValue) == [0, 1, 2, 4])
+        #expect(LATouchIDAuthenticationMaximumAllowableReuseDuration == 300)
+    }
+
+    @Test func `an error and an NSError of its domain cast to each other`() throws {
+        let object = LAError(.userCancel) as NSError
+        #expect(object.domain == LAErrorDomain)
+        #expect(object.code == -2)
+        #expect(!object.localizedDescription.isEmpty)
+        let error = try #require(object as? LAError)
+        #expect(error == LAError(.userCancel))
+        #expect(error.code == .userCancel)
+        #expect(error.errorCode == -2)
+        let foreign = NSError(domain: "other", code: -2) as? LAError
+        #expect(foreign == nil)
+        let unknown = NSError(domain: LAErrorDomain, code: -99) as? LAError
+        #expect(unknown == nil)
+        let given = LAError(.systemCancel, userInfo: [NSLocalizedDescriptionKey: "So."])
+        #expect(given.localizedDescription == "So.")
+        #expect((given as NSError).userInfo[NSLocalizedDescriptionKey] as? String == "So.")
+    }
+
+    @Test(arguments: [false, true])
+    func `a catch clause names the code`(_ asObject: Bool) {
+        do {
+            if asObject { throw NSError(domain: LAErrorDomain, code: -2) }
+            throw LAError(.userCancel)
+        } catch LAError.userFallback {
+            Issue.record("another code")
+        } catch LAError.userCancel {
+            // As it should be.
+        } catch {
+            Issue.record("not recognized: \(error)")
+        }
+    }
+
+    /// The table of secitem.md 4.5, with the departures of Differences.md.
+    @Test(
+        arguments: [
+            (LAError.Code.userCancel, -128), (.notInteractive, -25308),
+            (.authenticationFailed, -25293), (.userFallback, -25293), (.systemCancel, -25293),
+            (.passcodeNotSet, -25293), (.biometryLockout, -25293), (.appCancel, -25293),
+            (.invalidContext, -25293), (.biometryNotAvailable, -25291),
+            (.biometryNotEnrolled, -25291), (.companionNotAvailable, -25291),
+        ] as [(LAError.Code, Int32)])
+    func `each code has its status`(_ code: LAError.Code, _ status: Int32) {
+        #expect(AuthenticationFailure.refused(code).keychainFailure.status.rawValue == status)
+    }
+
+    @Test func `a keychain that can't be used says so in both terms`() throws {
+        let failure = AuthenticationFailure.keychain(.busy("So it is."))
+        #expect(failure.keychainFailure == .busy("So it is."))
+        let error = failure.localError
+        #expect(error.code == .authenticationFailed)
+        #expect(error.localizedDescription == "So it is.")
+        let cause = try #require(error.userInfo[NSUnderlyingErrorKey] as? NSError)
+        #expect(cause.code == -25291)
+    }
+}

@@ -1,0 +1,111 @@
+// Asking at a terminal, with the test in front of it.
+
+import Foundation
+import KeychainCrypto
+import Testing
+
+@testable import KeychainAuthentication
+
+/// An answer in a form that can be compared.
+enum Said: Equatable {
+    case entered(String)
+    case cancelled
+    case interrupted
+    case unavailable
+
+    init(_ answer: Answer) {
+        self =
+            switch answer {
+            case .entered(let bytes): .entered(String(decoding: bytes.plainBytes, as: UTF8.self))
+            case .cancelled: .cancelled
+            case .interrupted: .interrupted
+            case .unavailable: .unavailable
+            }
+    }
+}
+
+@Suite struct `Asking at a terminal` {
+    @Test func `the passcode is asked for with the reason and never shown`() throws {
+        let terminal = try PseudoTerminal()
+        let authenticator = TerminalAuthenticator(path: terminal.path)
+        #expect(authenticator.canAsk)
+        let answer = Elsewhere {
+            Said(authenticator.ask(Question(.passcode, reason: "read your mail"), until: .init()))
+        }
+        let shown = try terminal.expect("Passcode of the keychain: ")
+        #expect(shown.contains(": read your mail\r\n"))
+        #expect(!terminal.isEchoing)
+        terminal.type("tigeré\u{7F}s\r")
+        #expect(try answer.value() == .entered("tigers"))
+        #expect(terminal.isEchoing)
+        // The line ends, and nothing of the answer was shown.
+        #expect(try terminal.expect("\r\n") == "\r\n")
+    }
+
+    @Test func `after a wrong answer that is said in place of the reason`() throws {
+        let terminal = try PseudoTerminal()
+        let authenticator = TerminalAuthenticator(path: terminal.path)
+        let answer = Elsewhere {
+            Said(
+                authenticator.ask(
+                    Question(.applicationPassword, reason: "why", problem: .wrong),
+                    until: .init()))
+        }
+        #expect(
+            try terminal.expect("Password of the item: ")
+                == "The password is wrong.\r\nPassword of the item: ")
+        terminal.type("x\r")
+        #expect(try answer.value() == .entered("x"))
+    }
+
+    @Test func `Control-D declines`() throws {
+        let terminal = try PseudoTerminal()
+        let authenticator = TerminalAuthenticator(path: terminal.path)
+        let answer = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }
+        try terminal.expect("keychain: ")
+        terminal.type("\u{4}")
+        #expect(try answer.value() == .cancelled)
+        #expect(terminal.isEchoing)
+    }
+
+    @Test func `Control-C ends the question and is told apart`() throws {
+        let terminal = try PseudoTerminal()
+        let path = terminal.path
+        let isSignalled = Elsewhere {
+            guard let device = Terminal(path: path) else { return false }
+            if case .signalled = device.readHiddenLine("? ") { return true }
+            return false
+        }
+        try terminal.expect("? ")
+        terminal.type("tig\u{3}")
+        #expect(try isSignalled.value())
+        #expect(terminal.isEchoing)
+    }
+
+    @Test func `a question that is taken back ends, and the terminal echoes again`() throws {
+        let terminal = try PseudoTerminal()
+        let authenticator = TerminalAuthenticator(path: terminal.path)
+        let interruption = Interruption()
+        let answer = Elsewhere {
+            Said(authenticator.ask(Question(.passcode), until: interruption))
+        }
+        try terminal.expect("keychain: ")
+        terminal.type("half")
+        interruption.interrupt()
+        #expect(try answer.value() == .interrupted)
+        #expect(terminal.isEchoing)
+    }
+
+    @Test func `what a terminal would act on is left out of the reason`() {
+        let question = Question(.passcode, reason: "a\u{1B}]0;title\u{7}b\nc\u{9B}d\u{202E}e")
+        #expect(question.introduction.hasSuffix(": a ]0;title b c d e"))
+        let long = Question(.passcode, reason: String(repeating: "x", count: 10_000))
+        #expect(long.introduction.count < 1000)
+    }
+
+    @Test func `without a terminal nobody can be asked`() {
+        let authenticator = TerminalAuthenticator(path: "/nonexistent/terminal")
+        #expect(!authenticator.canAsk)
+        #expect(Said(authenticator.ask(Question(.passcode), until: .init())) == .unavailable)
+    }
+}

@@ -1,0 +1,296 @@
+// Items under access constraints, beyond the cases: who is asked, how often, and what comes of it.
+
+import Foundation
+import KeychainAuthentication
+import KeychainServices
+import KeychainTesting
+import Testing
+
+private var read: Entries { GP("a", "s", ["R.data": true]) }
+
+@Suite struct `Items under access constraints` {
+    private func client(on backend: Backend) throws -> Client {
+        Client(try backend.open(), groups: ["G1"])
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `attributes, existence and deletion ask nobody`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try asking(nil) {
+            try k.addProtected(.userPresence)
+            k.copy(GP("a", "s")).gives(0)
+            k.copy(GP("a", "s", ["R.attrs": true])).gives(0)
+            k.copy(GP("a", "s", ["R.pref": true])).gives(0)
+            k.delete(GP("a", "s")).gives(0)
+        }
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `the owner is asked for the data, with the reason`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try k.addProtected(.userPresence)
+        let owner = ScriptedPerson(rightPasscode, rightPasscode, rightPasscode)
+        try asking(owner) {
+            try k.copy(read).givesData(bytes("x"))
+            try k.copy(read.merging(["u_OpPrompt": "to sign"]) { $1 }).givesData(bytes("x"))
+            let context = LAContext()
+            context.localizedReason = "to pay"
+            context.localizedCancelTitle = "Never"
+            try k.copy(read.merging(["u_AuthCtx": context]) { $1 }).givesData(bytes("x"))
+            // The context has been told.
+            try k.copy(read.merging(["u_AuthCtx": context]) { $1 }).givesData(bytes("x"))
+            k.update(GP("a", "s", ["u_AuthCtx": context]), ["data": bytes("y")]).gives(0)
+        }
+        #expect(owner.asked.map(\.reason) == ["", "to sign", "to pay"])
+        #expect(owner.asked.last?.cancelTitle == "Never")
+        #expect(owner.asked.allSatisfy { $0.subject == .passcode && $0.problem == nil })
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `a wrong passcode can be corrected twice`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try k.addProtected(.devicePasscode)
+        let slow = ScriptedPerson("1", "2", rightPasscode)
+        try asking(slow) { _ = try k.copy(read).givesData(bytes("x")) }
+        #expect(slow.asked.map(\.problem) == [nil, .wrong, .wrong])
+        let stranger = ScriptedPerson("1", "2", "3", rightPasscode)
+        asking(stranger) { _ = k.copy(read).gives(-25293) }
+        #expect(stranger.asked.count == 3)
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `a wrong application password can be corrected twice`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try k.addProtected(.applicationPassword, ["u_AuthCtx": context(password: "tiger")])
+        let slow = ScriptedPerson("1", "2", "tiger")
+        try asking(slow) { _ = try k.copy(read).givesData(bytes("x")) }
+        #expect(slow.asked.map(\.problem) == [nil, .wrong, .wrong])
+        #expect(slow.asked.allSatisfy { $0.subject == .applicationPassword })
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `nobody is asked where that is said or where nobody is`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try k.addProtected(.userPresence)
+        let owner = ScriptedPerson(rightPasscode)
+        let silent = LAContext()
+        silent.interactionNotAllowed = true
+        asking(owner) {
+            k.copy(read.merging(["authUI": "u_AuthUIF"]) { $1 }).gives(-25308)
+            k.copy(read.merging(["u_NoAuthUI": true]) { $1 }).gives(-25308)
+            k.copy(read.merging(["u_AuthCtx": silent]) { $1 }).gives(-25308)
+            k.update(GP("a", "s", ["authUI": "u_AuthUIF"]), ["labl": "l"]).gives(-25308)
+        }
+        #expect(owner.asked.isEmpty)
+        asking(nil) { _ = k.copy(read).gives(-25308) }
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `a context that knows enough answers where nobody may be asked`(on backend: Backend)
+        throws
+    {
+        let k = try client(on: backend)
+        try k.addProtected(.userPresence)
+        k.add(GP("b", "s", ["accc": try control(.biometryAny), "data": bytes("z")])).gives(0)
+        let context = LAContext()
+        try asking(ScriptedPerson(rightPasscode)) {
+            _ = try k.copy(read.merging(["u_AuthCtx": context]) { $1 }).givesData()
+        }
+        try asking(nil) {
+            for ui in ["u_AuthUIF", "u_AuthUIS", "u_AuthUIA"] {
+                let query = read.merging(["u_AuthCtx": context, "authUI": ui]) { $1 }
+                _ = try k.copy(query).givesData(bytes("x"))
+            }
+            let both = genp(["svc": "s", "limit": all, "R.data": true, "u_AuthCtx": context])
+            try k.copy(both.merging(["authUI": "u_AuthUIS"]) { $1 }).givesArray(1)
+            k.copy(both.merging(["authUI": "u_AuthUIF"]) { $1 }).gives(-25308)
+            k.copy(both).gives(-25291)
+        }
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `hardware that isn't there is not available`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        for (index, flags) in [
+            SecAccessControlCreateFlags.biometryAny, .biometryCurrentSet, .companion,
+            [.biometryAny, .devicePasscode],
+        ].enumerated() {
+            k.add(GP(index, "s", ["accc": try control(flags), "data": bytes("x")])).gives(0)
+            let owner = ScriptedPerson(rightPasscode)
+            asking(owner) { _ = k.copy(GP(index, "s", ["R.data": true])).gives(-25291) }
+            #expect(owner.asked.isEmpty)
+        }
+        k.add(
+            GP(
+                "or", "s",
+                [
+                    "accc": try control([.biometryAny, .devicePasscode, .or]), "data": bytes("x"),
+                ])
+        ).gives(0)
+        try asking(ScriptedPerson(rightPasscode)) {
+            _ = try k.copy(GP("or", "s", ["R.data": true])).givesData(bytes("x"))
+        }
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `without a passcode no item is added that asks for it`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try k.keychain.removePasscode()
+        for flags in [SecAccessControlCreateFlags.userPresence, .devicePasscode] {
+            k.add(GP("a", "s", ["accc": try control(flags), "data": bytes("x")])).gives(-25293)
+        }
+        k.copy(GP("a", "s")).gives(-25300)
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `without a passcode no item is read that asks for it`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try k.addProtected(.userPresence)
+        try k.keychain.removePasscode()
+        let person = ScriptedPerson("")
+        asking(person) { _ = k.copy(read).gives(-25293) }
+        #expect(person.asked.isEmpty)
+        k.delete(GP("a", "s")).gives(0)
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `an invalid context opens nothing, and is no matter where none is needed`(
+        on backend: Backend
+    ) throws {
+        let k = try client(on: backend)
+        try k.addProtected(.userPresence)
+        k.add(GP("b", "s", ["data": bytes("plain")])).gives(0)
+        let context = LAContext()
+        context.invalidate()
+        let owner = ScriptedPerson(rightPasscode)
+        asking(owner) {
+            _ = k.copy(read.merging(["u_AuthCtx": context]) { $1 }).gives(-25293)
+        }
+        #expect(owner.asked.isEmpty)
+        try k.copy(GP("b", "s", ["R.data": true, "u_AuthCtx": context])).givesData(bytes("plain"))
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `locking the keychain ends what the context knows`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        try k.addProtected(.userPresence)
+        let context = LAContext()
+        let query = read.merging(["u_AuthCtx": context]) { $1 }
+        let owner = ScriptedPerson(rightPasscode, rightPasscode)
+        try asking(owner) {
+            try k.copy(query).givesData(bytes("x"))
+            try k.keychain.lock()
+            k.copy(query).gives(-25308)
+            try k.keychain.unlock()
+            k.copy(query.merging(["authUI": "u_AuthUIF"]) { $1 }).gives(-25308)
+            try k.copy(query).givesData(bytes("x"))
+        }
+        #expect(owner.asked.count == 2)
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `a new application password is entered twice`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        let person = ScriptedPerson("tiger", "tigre", "lion", "lion", "lion")
+        try asking(person) {
+            try k.addProtected(.applicationPassword)
+            try k.copy(read).givesData(bytes("x"))
+        }
+        #expect(
+            person.asked.map(\.subject) == [
+                .newApplicationPassword, .newApplicationPasswordAgain, .newApplicationPassword,
+                .newApplicationPasswordAgain, .applicationPassword,
+            ])
+        #expect(person.asked.map(\.problem) == [nil, nil, .notTheSame, nil, nil])
+        asking(nil) {
+            let entries = GP("b", "s", ["data": bytes("y")])
+            _ = try? k.add(entries.merging(["accc": control(.applicationPassword)]) { $1 })
+                .gives(-25308)
+        }
+        k.copy(GP("b", "s")).gives(-25300)
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `presence and application password are both needed`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        let flags: SecAccessControlCreateFlags = [.userPresence, .applicationPassword]
+        try k.addProtected(flags, ["u_AuthCtx": context(password: "tiger")])
+        let both = ScriptedPerson(rightPasscode, "tiger")
+        try asking(both) { _ = try k.copy(read).givesData(bytes("x")) }
+        #expect(both.asked.map(\.subject) == [.passcode, .applicationPassword])
+        asking(ScriptedPerson(rightPasscode)) { _ = k.copy(read).gives(-128) }
+        asking(nil) {
+            _ = k.copy(read.merging(["u_AuthCtx": context(password: "tiger")]) { $1 })
+                .gives(-25308)
+        }
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `an item gets conditions and loses them`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        k.add(GP("a", "s", ["data": bytes("x")])).gives(0)
+        k.update(GP("a", "s"), ["accc": try control(.userPresence)]).gives(0)
+        asking(nil) { _ = k.copy(read).gives(-25308) }
+        let owner = ScriptedPerson(rightPasscode)
+        try asking(owner) {
+            _ = k.update(GP("a", "s"), ["accc": try control([])]).gives(0)
+        }
+        try asking(nil) { _ = try k.copy(read).givesData(bytes("x")) }
+        k.update(GP("a", "s", ["u_AuthCtx": LAContext()]), ["u_AuthCtx": LAContext()])
+            .gives(-25303)
+    }
+
+    @Test(arguments: constrainingBackends)
+    func `several items ask once`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        for index in 0..<3 {
+            let flags: SecAccessControlCreateFlags = index == 1 ? .devicePasscode : .userPresence
+            k.add(GP(index, "s", ["accc": try control(flags), "data": bytes("\(index)")])).gives(0)
+        }
+        let owner = ScriptedPerson(rightPasscode)
+        try asking(owner) {
+            _ = try k.copy(genp(["svc": "s", "limit": all, "R.data": true])).givesArray(3)
+        }
+        #expect(owner.asked.count == 1)
+    }
+
+    @Test func `a policy that was evaluated answers for the items`() async throws {
+        let test = TestKeychain()
+        try test.setPasscode("1234")
+        test.person = .owner
+        let context = LAContext()
+        context.touchIDAuthenticationAllowableReuseDuration = 0
+        try await test.withSecItem {
+            let item = GP("a", "s", ["accc": try control(.userPresence), "data": bytes("x")])
+            #expect(SecItemAdd(dictionary(item), nil) == 0)
+            #expect(
+                try await context.evaluatePolicy(
+                    .deviceOwnerAuthentication, localizedReason: "read"))
+            test.person = nil
+            let query = dictionary(read.merging(["u_AuthCtx": context]) { $1 })
+            #expect(SecItemCopyMatching(query, nil) == 0)
+            #expect(SecItemCopyMatching(dictionary(read), nil) == -25308)
+        }
+        #expect(test.askedQuestions.count == 1)
+    }
+
+    @Test func `a finger opens what asks for biometry, and a passcode doesn't`() throws {
+        let test = TestKeychain()
+        try test.setPasscode("1234")
+        test.person = .owner
+        test.withSecItem {
+            let item = try? GP("a", "s", ["accc": control(.biometryAny), "data": bytes("x")])
+            #expect(SecItemAdd(dictionary(item ?? [:]), nil) == 0)
+            #expect(SecItemCopyMatching(dictionary(read), nil) == -25291)
+            test.biometry = TestKeychain.Biometry()
+            #expect(SecItemCopyMatching(dictionary(read), nil) == 0)
+            test.person = .stranger
+            #expect(SecItemCopyMatching(dictionary(read), nil) == -25293)
+            test.person = .declining
+            #expect(SecItemCopyMatching(dictionary(read), nil) == -128)
+            test.person = nil
+            #expect(SecItemCopyMatching(dictionary(read), nil) == -25308)
+        }
+        #expect(test.askedQuestions.allSatisfy { $0.subject == .biometry })
+    }
+}
