@@ -38,6 +38,7 @@ internal import KeychainModel
 ///   - `errSecUnimplemented`: PKCS #12 without the package trait of that name.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecItemExport(
     _ secItemOrArray: CFTypeRef, _ outputFormat: SecExternalFormat,
     _ flags: SecItemImportExportFlags,

@@ -46,6 +46,7 @@ internal import KeychainModel
 ///     that name.
 ///
 /// It corresponds to the function of the same name.
+@discardableResult
 public func SecItemImport(
     _ importedData: CFData, _ fileNameOrExtension: CFString?,
     _ inputFormat: UnsafeMutablePointer<SecExternalFormat>?,

@@ -40,6 +40,7 @@ internal import KeychainModel
 ///   - any of ``SecItemAdd(_:_:)`` where an item could not be added.
 ///
 /// It corresponds to the function of the same name, as iOS has it.
+@discardableResult
 public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
