@@ -114,7 +114,8 @@ let package = Package(
         .target(
             name: "KeychainTesting",
             dependencies: [
-                "KeychainModel", "KeychainStore", "KeychainEngine", "KeychainServices", "Keychain",
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainAuthentication", "KeychainServices", "Keychain",
             ],
             swiftSettings: settings),
         // The tool for people.
@@ -122,7 +123,7 @@ let package = Package(
             name: "KeychainControl",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
-                argumentParser, logging,
+                "KeychainAuthentication", argumentParser, logging,
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -151,6 +152,13 @@ let package = Package(
                 cryptoExtras,
             ],
             exclude: ["Vectors"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainAuthenticationTests",
+            dependencies: [
+                "KeychainAuthentication", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+                "KeychainServices", "KeychainTesting",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainStoreTests",
