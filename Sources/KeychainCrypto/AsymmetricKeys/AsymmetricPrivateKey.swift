@@ -33,7 +33,7 @@ package struct AsymmetricPrivateKey: Sendable {
 
     package var shape: KeyShape { publicKey.shape }
 
-    /// The sizes in bits of new RSA keys. More would take minutes.
+    /// The sizes in bits of new RSA keys, which are multiples of 128. More would take minutes.
     package static let newRSASizes = 1024...8192
 
     /// A new key of the system's generator.
@@ -41,9 +41,10 @@ package struct AsymmetricPrivateKey: Sendable {
         do {
             switch shape {
             case .rsa(let size):
-                guard Self.newRSASizes.contains(size), size % 8 == 0 else {
+                // The library would round the size down.
+                guard Self.newRSASizes.contains(size), size % 128 == 0 else {
                     throw KeyOperationFailure.parameter(
-                        "New RSA keys have 1024 to 8192 bits, in whole bytes.")
+                        "New RSA keys have 1024 to 8192 bits, a multiple of 128.")
                 }
                 try self.init(.rsa(RSAPrivateKey(randomOf: size)))
             case .elliptic(let curve):
@@ -61,14 +62,19 @@ package struct AsymmetricPrivateKey: Sendable {
     // MARK: Encodings
 
     /// A key from Apple's external representation: PKCS #1 for RSA, 04 ‖ X ‖ Y ‖ K for curves of
-    /// NIST, 32 bytes for Ed25519 and X25519.
+    /// NIST, 32 bytes for Ed25519 and X25519. An RSA key may be PKCS #8 as well.
     package init(
         externalRepresentation bytes: Data, kind: KeyKind
     ) throws(KeyOperationFailure) {
         do {
             switch kind {
             case .rsa:
-                try self.init(.rsa(RSAPrivateKey(der: bytes)))
+                let rsa = try RSAPrivateKey(der: bytes)
+                // The library reads an element off the front; here nothing may follow.
+                guard bytes == rsa.pkcs1 || bytes == rsa.pkcs8 else {
+                    throw KeyOperationFailure.parameter("The bytes are more than an RSA key.")
+                }
+                try self.init(.rsa(rsa))
             case .elliptic:
                 guard let curve = EllipticCurve(byteCount: bytes.count, isPrivate: true) else {
                     throw KeyOperationFailure.parameter("No curve has private keys of this size.")
@@ -89,6 +95,7 @@ package struct AsymmetricPrivateKey: Sendable {
     ///
     /// - Returns: nil for other bytes and for a key of another algorithm or curve.
     package init?(pkcs8 bytes: Data) {
+        guard bytes.isOneDERElement else { return nil }
         let key: Key
         if let rsa = try? RSAPrivateKey(der: bytes) {
             key = .rsa(rsa)

@@ -31,14 +31,19 @@ package struct AsymmetricPublicKey: Sendable {
     // MARK: Encodings
 
     /// A key from Apple's external representation: PKCS #1 for RSA, 04 ‖ X ‖ Y for curves of
-    /// NIST, 32 bytes for Ed25519 and X25519.
+    /// NIST, 32 bytes for Ed25519 and X25519. An RSA key may be a SubjectPublicKeyInfo as well.
     package init(
         externalRepresentation bytes: Data, kind: KeyKind
     ) throws(KeyOperationFailure) {
         do {
             switch kind {
             case .rsa:
-                key = .rsa(try RSAPublicKey(der: bytes))
+                let rsa = try RSAPublicKey(der: bytes)
+                // The library reads an element off the front; here nothing may follow.
+                guard bytes == rsa.pkcs1 || bytes == rsa.subjectPublicKeyInfo else {
+                    throw KeyOperationFailure.parameter("The bytes are more than an RSA key.")
+                }
+                key = .rsa(rsa)
             case .elliptic:
                 guard let curve = EllipticCurve(byteCount: bytes.count, isPrivate: false) else {
                     throw KeyOperationFailure.parameter("No curve has points of this size.")
@@ -58,6 +63,7 @@ package struct AsymmetricPublicKey: Sendable {
     ///
     /// - Returns: nil for other bytes and for a key of another algorithm or curve.
     package init?(subjectPublicKeyInfo bytes: Data) {
+        guard bytes.isOneDERElement else { return nil }
         if let key = try? RSAPublicKey(der: bytes), key.pkcs1 != bytes {
             self.key = .rsa(key)
         } else if let key = EllipticCurve.allCases.lazy
@@ -100,6 +106,23 @@ package struct AsymmetricPublicKey: Sendable {
     static func notAKey(_ error: any Error) -> KeyOperationFailure {
         error as? KeyOperationFailure
             ?? .parameter("The bytes are no key of this type, class and size.")
+    }
+}
+
+extension Data {
+    /// Whether the bytes are one element of DER, with nothing after it.
+    var isOneDERElement: Bool {
+        var header = self.prefix(6).dropFirst()
+        guard let first = header.popFirst() else { return false }
+        var length = Int(first)
+        var headerCount = 2
+        if first >= 0x80 {
+            let sizeCount = Int(first & 0x7F)
+            guard (1...4).contains(sizeCount), header.count >= sizeCount else { return false }
+            length = header.prefix(sizeCount).reduce(0) { $0 << 8 | Int($1) }
+            headerCount += sizeCount
+        }
+        return count == headerCount + length
     }
 }
 

@@ -77,11 +77,7 @@ extension AsymmetricPublicKey {
             guard message.count <= key.blockByteCount - 11 else {
                 throw .parameter("The message is too long for this key.")
             }
-            do {
-                return try key.encrypt(message, padding: ._WEAK_AND_INSECURE_PKCS_V1_5)
-            } catch {
-                throw .parameter("The message can't be encrypted with this key.")
-            }
+            return try key.encryptPKCS1(message)
         case (.rsa(let key), .rsaOAEP(let digest)):
             return try key.encryptOAEP(message, digest)
         case (.rsa(let key), .rsaOAEPWithAESGCM(let digest)):
@@ -126,11 +122,7 @@ extension AsymmetricPrivateKey {
             }
             return Data(result)
         case (.rsa(let key), .rsaPKCS1):
-            do {
-                return try key.decrypt(ciphertext, padding: ._WEAK_AND_INSECURE_PKCS_V1_5)
-            } catch {
-                throw Self.notDecrypted
-            }
+            return try key.decryptPKCS1(ciphertext)
         case (.rsa(let key), .rsaOAEP(let digest)):
             return try key.decryptOAEP(ciphertext, digest)
         case (.rsa(let key), .rsaOAEPWithAESGCM(let digest)):
@@ -165,6 +157,19 @@ extension AsymmetricPrivateKey {
 // MARK: - RSA
 
 extension RSAPublicKey {
+    fileprivate func encryptPKCS1(_ message: Data) throws(KeyOperationFailure) -> Data {
+        // The library takes keys of whole bytes only.
+        if let block = try? encrypt(message, padding: ._WEAK_AND_INSECURE_PKCS_V1_5) {
+            return block
+        }
+        guard
+            let encoded = RSAEncodings.pkcs1(
+                message: Array(message), blockByteCount: blockByteCount),
+            let block = raw(encoded)
+        else { throw .parameter("The message can't be encrypted with this key.") }
+        return Data(block)
+    }
+
     fileprivate func encryptOAEP(
         _ message: Data, _ digest: DigestAlgorithm
     ) throws(KeyOperationFailure) -> Data {
@@ -185,6 +190,22 @@ extension RSAPublicKey {
 }
 
 extension RSAPrivateKey {
+    fileprivate func decryptPKCS1(_ ciphertext: Data) throws(KeyOperationFailure) -> Data {
+        guard ciphertext.count == blockByteCount else {
+            throw .parameter("The ciphertext has another size than the key.")
+        }
+        if sizeInBits % 8 == 0 {
+            do {
+                return try decrypt(ciphertext, padding: ._WEAK_AND_INSECURE_PKCS_V1_5)
+            } catch {
+                throw AsymmetricPrivateKey.notDecrypted
+            }
+        }
+        guard let block = raw(Array(ciphertext)), let message = RSAEncodings.decodePKCS1(block)
+        else { throw AsymmetricPrivateKey.notDecrypted }
+        return Data(message)
+    }
+
     fileprivate func decryptOAEP(
         _ ciphertext: Data, _ digest: DigestAlgorithm
     ) throws(KeyOperationFailure) -> Data {

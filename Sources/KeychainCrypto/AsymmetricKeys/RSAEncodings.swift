@@ -1,8 +1,8 @@
 // RSAEncodings: the paddings of RFC 8017 that the crypto library doesn't do, or doesn't do for
 // digests from outside.
 //   (1) Encoding gives a block of the modulus' size, or nil where something doesn't fit.
-//   (2) Decoding OAEP does the same steps for every block of one size and fails in one way
-//       (Manger's attack).
+//   (2) Decoding does the same steps for every block of one size and fails in one way (the attacks
+//       of Manger on OAEP, and of Bleichenbacher).
 
 import Crypto
 
@@ -101,6 +101,36 @@ enum RSAEncodings {
         wrong |= UInt8(truncatingIfNeeded: looking)
         guard wrong == 0 else { return nil }
         return Array(data[(Int(separator) + 1)...])
+    }
+
+    /// EME-PKCS1-v1_5 encoding (section 7.2.1).
+    static func pkcs1(message: [UInt8], blockByteCount: Int) -> [UInt8]? {
+        let paddingCount = blockByteCount - message.count - 3
+        guard paddingCount >= 8 else { return nil }
+        var generator = SystemRandomNumberGenerator()
+        let padding = (0..<paddingCount).map { _ in UInt8.random(in: 1...255, using: &generator) }
+        return [0, 2] + padding + [0] + message
+    }
+
+    /// EME-PKCS1-v1_5 decoding (section 7.2.2). Whether it fails is what Bleichenbacher's attack
+    /// needs to know, and the caller learns that, as with every implementation of this function;
+    /// the time says no more.
+    static func decodePKCS1(_ block: [UInt8]) -> [UInt8]? {
+        guard block.count >= 11 else { return nil }
+        var wrong = block[0] | (block[1] ^ 2)
+        // All ones until the first zero.
+        var looking: UInt = .max
+        var separator: UInt = 0
+        for index in 2..<block.count {
+            let isZero = isZeroMask(block[index])
+            separator |= looking & isZero & UInt(index)
+            // Eight bytes of padding at least.
+            if index < 10 { wrong |= UInt8(truncatingIfNeeded: isZero) }
+            looking &= ~isZero
+        }
+        wrong |= UInt8(truncatingIfNeeded: looking)
+        guard wrong == 0 else { return nil }
+        return Array(block[(Int(separator) + 1)...])
     }
 
     /// All ones for zero, zero for everything else.

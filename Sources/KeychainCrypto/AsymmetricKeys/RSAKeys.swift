@@ -55,7 +55,7 @@ struct RSAPrivateKey: Sendable {
         bare = try _RSA.BlindSigning.PrivateKey<SHA384>(unsafeDERRepresentation: bytes)
     }
 
-    /// A new key of 1024 to 8192 bits, in whole bytes.
+    /// A new key of 1024 to 8192 bits, a multiple of 128.
     init(randomOf sizeInBits: Int) throws {
         try self.init(
             _RSA.Signing.PrivateKey(unsafeKeySize: _RSA.Signing.KeySize(bitCount: sizeInBits)))

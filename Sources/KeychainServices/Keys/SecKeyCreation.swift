@@ -18,7 +18,7 @@ internal import KeychainModel
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256, 384 or 521 for elliptic
-///     curves (256 where it is missing), 1024 to 8192 in whole bytes for RSA (2048). Attributes
+///     curves (256 where it is missing), 1024 to 8192, a multiple of 128, for RSA (2048). Attributes
 ///     of the two keys, `kSecAttrAccessible` and other keys of ``SecItemAdd(_:_:)`` stand beside, or
 ///     in the dictionaries `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs`, which win.
 ///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone

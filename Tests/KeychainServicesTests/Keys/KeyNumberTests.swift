@@ -57,21 +57,69 @@ import Testing
         #expect(numbers.count == 23)
     }
 
-    /// Keys whose modulus is no whole number of bytes or of 64-bit limbs can be imported and used.
-    @Test func `a modulus of an odd size works`() throws {
-        let key = try #require(SecKeyCalls.create(["type": "42", "bsiz": 1096]).value)
+    /// Their modulus is no whole number of bytes or of 64-bit limbs; that of 1025 bits has a byte
+    /// more than a block of PSS.
+    @Test(arguments: [(rsa1025, 1025, 129), (rsa1031, 1031, 129)])
+    func `keys of odd sizes are imported and work`(text: String, size: Int, block: Int) throws {
+        let data = try #require(Data(base64Encoded: text))
+        let key = try #require(SecKeyCalls.read(data, ["type": "42", "kcls": "1"]).value)
         let publicKey = try #require(SecKeyCopyPublicKey(key))
-        for algorithm in [
-            SecKeyAlgorithm.rsaSignatureMessagePSSSHA224, .rsaSignatureMessagePKCS1v15SHA224,
-        ] {
-            let signature = SecKeyCalls.sign(key, algorithm, Data([1])).value ?? Data()
-            #expect(signature.count == 137)
-            #expect(SecKeyCalls.refusal(publicKey, algorithm, Data([1]), signature) == nil)
+        #expect(key.shape == .rsa(sizeInBits: size))
+        #expect(SecKeyCalls.external(key).value == data)
+        var count = 0
+        for algorithm in SecKeyAlgorithm.all {
+            guard SecKeyIsAlgorithmSupported(key, .sign, algorithm),
+                case .signature(let meaning) = algorithm.meaning
+            else { continue }
+            let input = `Operations of keys`.input(meaning, SampleKey.rsa1024)
+            let signature = SecKeyCalls.sign(key, algorithm, input).value ?? Data()
+            #expect(signature.count == block, "\(algorithm.rawValue)")
+            #expect(SecKeyCalls.refusal(publicKey, algorithm, input, signature) == nil)
+            count += 1
         }
-        let sealed = SecKeyCalls.encrypt(publicKey, .rsaEncryptionOAEPSHA384, Data([2])).value
-        #expect(
-            SecKeyCalls.decrypt(key, .rsaEncryptionOAEPSHA384, sealed ?? Data()).value == Data([2]))
+        // PSS over SHA-512 needs 1034 bits.
+        #expect(count == 20)
+        for algorithm in SecKeyAlgorithm.all
+        where SecKeyIsAlgorithmSupported(key, .decrypt, algorithm) {
+            let answer = SecKeyCalls.encrypt(publicKey, algorithm, Data([2]))
+            let sealed = try #require(answer.value, "\(algorithm.rawValue)")
+            let opened = SecKeyCalls.decrypt(key, algorithm, sealed).value
+            #expect(opened?.last == 2, "\(algorithm.rawValue)")
+            count += 1
+        }
+        // OAEP over SHA-512 needs 130 bytes.
+        #expect(count == 30)
     }
+
+    /// PKCS #1 of 1025 bits, by OpenSSL 3's `genrsa 1025`.
+    static let rsa1025 = [
+        "MIICXwIBAAKBgQGy5/NEAjSSJ58aE9oKkitHDOAzgsBiqAR5Q/CkTGIGhps/uft0gg/Eqv0NWDx4cAVt",
+        "00tAph2mZfvoO59yXmrABsmFVDEy9pYkH4Q9iHGt/Y1UQKr8W15aFKBx9RhPzC8oout1EjuWClkb8yGa",
+        "CqEHR9AWMSIFGZjrUNj+B9+9ZwIDAQABAoGBAPXx4kqFjMFSktEmhNoRi1Pk3i2DNdUU+2Kwnzfq0kyq",
+        "dsV1IdTjcJNhtzWCvr/FaeyP3zCyQHZHmkvc2/DLoEVp/gsc9ltuxNP4ajSqqzgqPhT9f29b3ynTGhID",
+        "QpfSPNpbC8Ce3TyDApf8Y07yhumc+2WbyHitLOz9/l1w6qqhAkEBwLXWd5yzWFDGhjLZ5WoeAAmn4zzi",
+        "YWcz1nVg48zJlHfuXTXCmu10Gaz+d8794OsgAVCzYRUw0ropJBaUfy8IbwJBAPgf1RR20mNZeYYLk3wg",
+        "z1khtG+GPl59xo97cldmfzU16wSkToa8uTWShgK9OPl/jjLxXe2Ox+MzLcx5uScoZokCQQDsZSBDTfQS",
+        "gCPHCb1QJxL9FBk2F5pwlG1z+8z61qYQqQqUYsFO2/DBoilCN3P7bgQjjT+j0wUwz9Di6V58juvTAkEA",
+        "xav+gn4jIFkg8oR4a/RrnBO4/vxQ5dCIBrkPH8gdYdPhtuH7WWYymxZvQvFi2YogTD90WBRe9IdKXlM/",
+        "CY4rGQJBAJPL/nZ1mGzvRobyomgViZJI7j/Yj5AiCfwZkzcSWGoNvE3+X6BqRJDFcEO1DOuy1dt+m7so",
+        "DjX1QlzuguuqsBU=",
+    ].joined()
+
+    /// PKCS #1 of 1031 bits, by OpenSSL 3's `genrsa 1031`.
+    static let rsa1031 = [
+        "MIICXwIBAAKBgWcWOMq6su6W8ARV6FDbkMAECribz5qm7rLGqZkyyK5IFagjmcyt4KCQHg42Y/ueD3Wu",
+        "GDHcw4Zk8oY7DFyN1uGgeTMLQVYhy3+AZao9W7rKYzDYllHLbwOG2xXX+O3JbSeSHbYfZ2vILzdC17sB",
+        "8vKb1vGBvcborUsKtOIWsiixxwIDAQABAoGBJunRiF2Pm9boRYq0RomLi6A699MBPCzVoDCz5ruv23Ik",
+        "krLVpNjiGVotrknD1kClL1QHmBLwz/OdRSRXFz0Hp14pSaHyQ3mL78/nEXfttRuItec99h+kq3vJsXaW",
+        "eJ/K5cxdtRJGPvPZgSAj1dcbxZV+EcT2aoBNdQOEIBJ5FaTJAkENxB/FxKVgLd/XcnUxqJgtVVqW0htl",
+        "BhsPwyEhKcQxvLAq8dg8H01TVapzrocy/51dQKq/iOwT1uRbbFby9arWjQJBB30K9aSJT8MsR/LklvuC",
+        "TJw99yNJVKebAWSpzUE6BcGGMq5PPYiy3fCQdzvuubsQRaiHEkHGUxLXOEeQkO1X7qMCQQrxToxHf2nP",
+        "rXI2MoBR0v2eLo9a3pnUW6iQ5IHXEHS015ibe9Z2z2Gh5AdmwWPBmtZotBHihj5TAFzH5unkbHN1AkEF",
+        "+Zv5DGQTpKN8dS432k7JWhGHVDx6s5FWtz9Vayok1ZmCbtsDOkOeGwjqWoPM5pnBOwsrYhggyPO5EEEl",
+        "ont7CQJBAtlNQ7biyf0F76b0hJtp3I1iLx/ZH2NzYqwHtQS6/DRtUZrzm/ZAhtZNQSWfkvk9BCD1wajK",
+        "JJLByAnqq2ym07g=",
+    ].joined()
 }
 
 #endif

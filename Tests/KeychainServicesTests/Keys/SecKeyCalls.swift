@@ -34,21 +34,25 @@ enum SecKeyCalls {
     }
 
     static func create(_ parameters: [String: Any]) -> KeyAnswer<SecKey> {
-        answer { unsafe SecKeyCreateRandomKey(parameters as CFDictionary, $0) }
+        unsafe answer { unsafe SecKeyCreateRandomKey(parameters as CFDictionary, $0) }
     }
 
     static func read(_ data: Data, _ attributes: [String: Any]) -> KeyAnswer<SecKey> {
-        answer { unsafe SecKeyCreateWithData(data as CFData, attributes as CFDictionary, $0) }
+        unsafe answer {
+            unsafe SecKeyCreateWithData(data as CFData, attributes as CFDictionary, $0)
+        }
     }
 
     static func external(_ key: SecKey) -> KeyAnswer<Data> {
-        answer { unsafe SecKeyCopyExternalRepresentation(key, $0).map { $0 as Data } }
+        unsafe answer {
+            unsafe SecKeyCopyExternalRepresentation(key, $0).map { $0 as Data }
+        }
     }
 
     static func sign(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
     ) -> KeyAnswer<Data> {
-        answer {
+        unsafe answer {
             unsafe SecKeyCreateSignature(key, algorithm, data as CFData, $0).map { $0 as Data }
         }
     }
@@ -57,7 +61,7 @@ enum SecKeyCalls {
     static func refusal(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data, _ signature: Data
     ) -> OSStatus? {
-        answer {
+        unsafe answer {
             unsafe SecKeyVerifySignature(
                 key, algorithm, data as CFData, signature as CFData, $0) ? true : nil
         }.code
@@ -66,7 +70,7 @@ enum SecKeyCalls {
     static func encrypt(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
     ) -> KeyAnswer<Data> {
-        answer {
+        unsafe answer {
             unsafe SecKeyCreateEncryptedData(key, algorithm, data as CFData, $0).map { $0 as Data }
         }
     }
@@ -74,7 +78,7 @@ enum SecKeyCalls {
     static func decrypt(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
     ) -> KeyAnswer<Data> {
-        answer {
+        unsafe answer {
             unsafe SecKeyCreateDecryptedData(key, algorithm, data as CFData, $0).map { $0 as Data }
         }
     }
@@ -83,7 +87,7 @@ enum SecKeyCalls {
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ peer: SecKey,
         _ parameters: [String: Any] = [:]
     ) -> KeyAnswer<Data> {
-        answer {
+        unsafe answer {
             unsafe SecKeyCopyKeyExchangeResult(
                 key, algorithm, peer, parameters as CFDictionary, $0
             ).map { $0 as Data }

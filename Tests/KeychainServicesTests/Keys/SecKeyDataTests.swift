@@ -100,9 +100,11 @@ import Testing
         let read = try #require(AsymmetricPrivateKey(pkcs8: pkcs8))
         #expect(read.externalRepresentation == key.externalRepresentation)
         #expect(AsymmetricPrivateKey(pkcs8: pkcs8.dropLast()) == nil)
+        #expect(AsymmetricPrivateKey(pkcs8: pkcs8 + [0]) == nil)
         let info = key.publicKey.subjectPublicKeyInfo
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info) == key.publicKey)
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info.dropLast()) == nil)
+        #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info + [0]) == nil)
         #expect(AsymmetricPrivateKey(pkcs8: info) == nil)
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: pkcs8) == nil)
         // Apple's representation of an RSA key is no SubjectPublicKeyInfo.

@@ -250,11 +250,11 @@ import Testing
         ]
         let key = SampleKey.p256
         let derive = SecKeyAlgorithm.ecdhKeyExchangeCofactorX963SHA1
-        let byRawValue = SecKeyCalls.answer {
+        let byRawValue = unsafe SecKeyCalls.answer {
             unsafe SecKeyCopyKeyExchangeResult(
                 key.privateKey, derive, key.publicKey, parameters, $0)
         }
-        let byParameter = SecKeyCalls.answer {
+        let byParameter = unsafe SecKeyCalls.answer {
             unsafe SecKeyCopyKeyExchangeResult(
                 key.privateKey, derive, key.publicKey,
                 [
