@@ -128,6 +128,7 @@ struct KeyParameters {
         // What the key itself says, and what makes it.
         for name in [
             kSecPrivateKeyAttrs, kSecPublicKeyAttrs, kSecAttrKeyType, kSecAttrKeySizeInBits,
+            kSecAttrKeyClass, kSecAttrEffectiveKeySize,
         ] {
             merged[name as String] = nil
         }

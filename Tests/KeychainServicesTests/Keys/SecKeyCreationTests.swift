@@ -183,6 +183,48 @@ import Testing
         }
     }
 
+    /// Row 415 of the behaviour cases.
+    @Test func `both halves are added, found and deleted by reference`() throws {
+        let keychain = TestKeychain()
+        try using(keychain) {
+            for sample in [SampleKey.rsa2048, .p256, .ed25519, .x25519] {
+                for key in [sample.publicKey, sample.privateKey] {
+                    let query: [String: Any] = ["v_Ref": key]
+                    // SAFETY: the variable outlives the calls.
+                    var result: CFTypeRef?
+                    #expect(unsafe SecItemAdd(query as CFDictionary, nil) == errSecSuccess)
+                    #expect(unsafe SecItemAdd(query as CFDictionary, nil) == errSecDuplicateItem)
+                    let search = query.merging(["r_Ref": true]) { old, _ in old }
+                    #expect(
+                        unsafe SecItemCopyMatching(search as CFDictionary, &result)
+                            == errSecSuccess)
+                    let found = try #require(result as? SecKey)
+                    #expect(found == key)
+                    #expect(found.isPrivate == key.isPrivate)
+                }
+                for key in [sample.publicKey, sample.privateKey] {
+                    let query: [String: Any] = ["v_Ref": key]
+                    #expect(SecItemDelete(query as CFDictionary) == errSecSuccess)
+                    #expect(SecItemDelete(query as CFDictionary) == errSecItemNotFound)
+                }
+            }
+        }
+    }
+
+    @Test func `parameters of the wrong half don't change what a stored key is`() throws {
+        let keychain = TestKeychain()
+        try using(keychain) {
+            _ = try #require(
+                SecKeyCalls.create([
+                    "type": "73", "perm": true, "kcls": "0", "esiz": 7, "r_Data": true,
+                    "public": ["perm": true],
+                ]).value)
+            let items = stored(keychain)
+            #expect(items.map { $0[.keyClass] } == [.number(0), .number(1)])
+            #expect(items.map { $0[.effectiveKeySize] } == [.number(256), .number(256)])
+        }
+    }
+
     @Test func `an item that holds no key makes no key`() throws {
         func item(_ attributes: Attributes, _ data: Data?) -> Item {
             Item(
