@@ -19,7 +19,7 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
         case .success: "done"
         case .failure: "any other failure"
         case .notFound: "no item matches, or there is no keychain yet"
-        case .locked: "the item is locked, or the passcode is wrong"
+        case .locked: "the item is locked or asks for more, or what was given is wrong"
         case .denied: "not permitted: an entitlement is missing, or a file's permissions"
         case .damaged: "an item or the keychain is damaged"
         case .exists: "the item exists already"
@@ -64,6 +64,12 @@ extension ControlFailure {
                 .locked,
                 "The item is locked with the passcode. Give it with --passcode-fd, or run this "
                     + "at a terminal.")
+        case .authenticationNeeded:
+            self.init(
+                .locked,
+                "The item asks for authentication. Give the passcode with --passcode-fd, its "
+                    + "application password with --application-password-fd, or run this at a "
+                    + "terminal.")
         case .authFailed:
             self.init(.locked, failure.reason)
         case .missingEntitlement:

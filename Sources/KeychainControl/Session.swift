@@ -13,7 +13,8 @@ struct Session {
     let location: EmbeddedKeychain.Location
     let engine: KeychainEngine
     let caller: AccessGroups
-    private let passcode: PasscodeSource
+    let source: PasscodeSource
+    private let given = GivenPasscode()
 
     /// Opens the keychain, and makes it where there is none.
     init(making passcode: PasscodeSource) throws {
@@ -30,7 +31,7 @@ struct Session {
     private init(
         _ passcode: PasscodeSource, at location: EmbeddedKeychain.Location
     ) throws(KeychainFailure) {
-        self.passcode = passcode
+        source = passcode
         self.location = location
         let groups = try EmbeddedKeychain.entitlements().accessGroups
         caller = AccessGroups(groups.names + [AccessGroups.wildcard])
@@ -57,11 +58,13 @@ struct Session {
 
     /// - Returns: False where nobody can give the passcode.
     func unlock() throws -> Bool {
-        if let descriptor = passcode.descriptor {
-            try engine.unlock(passcode: SecretInput.passcode(from: descriptor))
+        if let descriptor = source.descriptor {
+            let passcode = try SecretInput.passcode(from: descriptor)
+            try engine.unlock(passcode: passcode)
+            given.passcode = passcode
             return true
         }
-        guard passcode.mayAsk, let terminal = Terminal() else { return false }
+        guard source.mayAsk, let terminal = Terminal() else { return false }
         return try unlock(at: terminal)
     }
 
@@ -81,10 +84,23 @@ struct Session {
     private func failure(of passcode: SecretBytes) -> KeychainFailure? {
         do {
             try engine.unlock(passcode: passcode)
+            given.passcode = passcode
             return nil
         } catch {
             return error
         }
+    }
+
+    /// The passcode that unlocked the keychain, or else one that is given now and unlocks it; nil
+    /// where nobody can give it.
+    func givenPasscode() throws -> SecretBytes? {
+        if given.passcode == nil, try !unlock() { return nil }
+        return given.passcode
+    }
+
+    /// What was right once, for as long as the session lasts: a descriptor can't be read twice.
+    private final class GivenPasscode {
+        var passcode: SecretBytes?
     }
 
     // MARK: Finding

@@ -64,6 +64,7 @@ import Testing
         (.duplicateItem, .exists),
         (.locked(.whenUnlocked), .locked),
         (KeychainFailure(.authFailed, ""), .locked),
+        (.authenticationNeeded(.userPresence, nil), .locked),
         (.missingEntitlement(""), .denied),
         (KeychainFailure(.readOnly, ""), .denied),
         (.damagedStore("a page was altered"), .damaged),

@@ -61,6 +61,37 @@ import Testing
         #expect(timestamp(seconds) == "\(seconds)")
     }
 
+    // Origin: openssl asn1parse -genstr of names of these parts; each cut and flip of the first.
+    @Test func `a certificate's name is read, and any other bytes are taken`() {
+        let name: [UInt8] =
+            [0x31, 0x0B, 0x30, 0x09, 0x06, 0x03, 0x55, 0x04, 0x06, 0x13, 0x02, 0x44, 0x45]
+            + [0x31, 0x0D, 0x30, 0x0B, 0x06, 0x03, 0x55, 0x04, 0x0A, 0x0C, 0x04]
+            + Array("Büh".utf8)
+        let sequence = [0x30, UInt8(name.count)] + name
+        #expect(KeyNames.distinguishedName(name) == "C=DE, O=Büh")
+        #expect(KeyNames.distinguishedName(sequence) == "C=DE, O=Büh")
+        let long =
+            [0x31, 0x81, 0x8C, 0x30, 0x81, 0x89, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, 0x81, 0x81]
+            + [UInt8](repeating: 0x78, count: 129)
+        #expect(
+            KeyNames.distinguishedName(long) == "CN=" + String(repeating: "x", count: 129))
+        #expect(KeyNames.distinguishedName(long + [0]) == nil)
+        for count in 0..<sequence.count {
+            #expect(KeyNames.distinguishedName(Array(sequence[..<count])) == nil)
+        }
+        for index in sequence.indices {
+            for bit in 0..<8 {
+                var flipped = sequence
+                flipped[index] ^= 1 << UInt8(bit)
+                // No trap, and no more text than there are bytes.
+                let text = KeyNames.distinguishedName(flipped) ?? ""
+                #expect(text.utf8.count < sequence.count)
+            }
+        }
+        #expect(KeyNames.distinguishedName([0x31, 0x84, 0xFF, 0xFF, 0xFF, 0xFF]) == nil)
+        #expect(KeyNames.distinguishedName([]) == nil)
+    }
+
     @Test func `columns are as wide as their widest cell`() {
         #expect(table([["a", "bb"], ["ccc", ""], ["é", "d"]]) == "a    bb\nccc\né    d\n")
     }

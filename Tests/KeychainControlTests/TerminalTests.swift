@@ -139,6 +139,59 @@ import Testing
         #expect(silent.shown.hasPrefix("keychainctl: The item is locked with the passcode."))
     }
 
+    @Test func `presence is proved by the passcode, asked for once`() throws {
+        let home = try TestHome()
+        try GuardedItems.add(to: home)
+        let dialogue = try Dialogue(home, "get", "-s", "bank")
+        try dialogue.expect("Passcode of the keychain: ")
+        #expect(!dialogue.isEchoing)
+        try dialogue.type("4321\r")
+        try dialogue.expect("The passcode is wrong.\nPasscode of the keychain: ")
+        try dialogue.type("1234\r")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown.hasSuffix("Passcode of the keychain: \nthe secret of bank\n"))
+
+        let cancelled = try Dialogue(home, "get", "-s", "bank")
+        try cancelled.expect("Passcode of the keychain: ")
+        try cancelled.type("\u{4}")
+        #expect(try cancelled.end() == .exit(4))
+
+        let silent = try Dialogue(home, "get", "-s", "bank", "--no-prompt")
+        #expect(try silent.end() == .exit(4))
+        #expect(silent.shown.hasPrefix("keychainctl: The item asks for the passcode."))
+    }
+
+    @Test func `an application password is asked for, and again when it is wrong`() throws {
+        let home = try TestHome()
+        try GuardedItems.add(to: home)
+        let dialogue = try Dialogue(home, "get", "-s", "safe")
+        try dialogue.expect("Application password of the item: ")
+        #expect(!dialogue.isEchoing)
+        try dialogue.type("wrong\r")
+        try dialogue.expect("Passcode of the keychain: ")
+        try dialogue.type("1234\r")
+        try dialogue.expect("The application password is wrong.\n")
+        try dialogue.expect("Application password of the item: ")
+        try dialogue.type("battery staple\r")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown.hasSuffix("\nthe secret of safe\n"))
+
+        let refused = try Dialogue(home, "get", "-s", "vault")
+        for attempt in 1...3 {
+            try refused.expect("Application password of the item: ")
+            try refused.type("\(attempt)\r")
+        }
+        #expect(try refused.end() == .exit(4))
+        #expect(refused.shown.contains("keychainctl: The application password of the item"))
+
+        let cancelled = try Dialogue(home, "get", "-s", "vault")
+        try cancelled.expect("Application password of the item: ")
+        try cancelled.type("\u{4}")
+        #expect(try cancelled.end() == .exit(4))
+        let silent = try Dialogue(home, "get", "-s", "vault", "--no-prompt")
+        #expect(try silent.end() == .exit(4))
+    }
+
     @Test func `a passcode is changed and removed by answering`() throws {
         let home = try TestHome()
         try setPasscode(home, "1234")

@@ -67,9 +67,11 @@ struct Transcript: CustomStringConvertible {
 
     // MARK: Running
 
-    /// Runs all steps and records where what they print is not what is written.
-    func run() throws {
+    /// Runs all steps and records where what they print is not what is written. `prepare` makes
+    /// what a command line can't.
+    func run(preparing prepare: (TestHome) throws -> Void = { _ in }) throws {
         let home = try TestHome()
+        try prepare(home)
         var names = ReplacedNames(home: home.path)
         for step in steps {
             let outcome = try home.run(step.command)

@@ -21,6 +21,13 @@ import Testing
         try transcript.run()
     }
 
+    @Test func `certificates, keys and guarded items are looked at and read`() throws {
+        let path = Self.folder + "/Transcripts/Prepared/certificates-and-keys.txt"
+        let transcript = try Transcript(path: path)
+        #expect(transcript.steps.count > 20)
+        try transcript.run { try GuardedItems.add(to: $0) }
+    }
+
     @Test func `the sessions of the manual print what is written there`() throws {
         let manual = try Transcript(path: Self.folder + "/../../Documentation/keychainctl.md")
         #expect(manual.steps.count > 20)

@@ -33,7 +33,7 @@ struct DeleteCommand: ParsableCommand {
     mutating func validate() throws {
         if allItems {
             guard selection.className != nil else {
-                throw ValidationError("--all-items needs --class generic or --class internet.")
+                throw ValidationError("--all-items needs --class.")
             }
             guard !selection.isNarrowed, !all else {
                 throw ValidationError(
@@ -81,9 +81,9 @@ struct DeleteCommand: ParsableCommand {
         guard !yes else { return }
         let count = try session.find(selection.queries).count
         guard count > 0 else { throw KeychainFailure.itemNotFound }
-        let name = selection.className?.rawValue ?? ""
+        let name = selection.className?.noun ?? "item"
         try Confirmation.require(
-            "Every \(name) password will be deleted for good: \(counted(count, "item")).",
+            "Every \(name) will be deleted for good: \(counted(count, "item")).",
             phrase: "delete \(count)", noPrompt: passcode.noPrompt)
     }
 }

@@ -13,7 +13,11 @@ struct GetCommand: ParsableCommand {
         discussion: """
             The bytes are those that were saved, no more and no less. At a terminal a newline \
             follows a text that has none at its end, and a secret that is not text, or that \
-            holds characters a terminal acts on, is not shown without --raw.
+            holds characters a terminal acts on, is not shown without --raw. Of a certificate \
+            they are its DER, of a key its external representation.
+
+            An item under an access control may ask for the passcode, though nothing is locked, \
+            or for its application password.
             """)
 
     @OptionGroup var selection: SelectionOptions
@@ -26,7 +30,10 @@ struct GetCommand: ParsableCommand {
 
     @OptionGroup var passcode: PasscodeOptions
 
+    @OptionGroup var application: ApplicationPasswordOptions
+
     mutating func validate() throws {
+        try application.validate(with: passcode)
         guard selection.isNarrowed else {
             throw ValidationError(
                 "Name the item with --service, --server, --account or another option.")
@@ -35,7 +42,8 @@ struct GetCommand: ParsableCommand {
 
     var request: GetRequest {
         GetRequest(
-            queries: selection.queries, raw: raw, json: json, passcode: passcode.source)
+            queries: selection.queries, raw: raw, json: json,
+            passcode: application.source(with: passcode))
     }
 
     func run() throws {
@@ -54,7 +62,7 @@ struct GetRequest: Hashable {
         guard let session = try Session(existing: passcode) else {
             throw KeychainFailure.itemNotFound
         }
-        let item = try session.findOne(queries, includesData: true)
+        let item = try session.openOne(queries)
         if json { return try Output.print(Self.json(of: item).text) }
         guard let data = item.data else {
             throw ControlFailure(.failure, "The item has no secret, only attributes.")

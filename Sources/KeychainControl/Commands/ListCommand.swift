@@ -31,10 +31,32 @@ struct ListCommand: ParsableCommand {
             return try Output.print(JSON.array(items.map { .object($0.members) }).text)
         }
         guard !items.isEmpty else { return }
-        let heading = [
-            "CLASS", "SERVICE OR SERVER", "ACCOUNT", "GROUP", "LABEL", "ACCESSIBLE", "MODIFIED",
-        ]
-        try Output.print(table([heading] + items.map(Self.row)))
+        try Output.print(table([Self.heading(of: items)] + items.map(Self.row)))
+    }
+
+    /// The names of the columns, as the classes that are listed have them.
+    private static func heading(of items: [Item]) -> [String] {
+        let classes = Set(items.map(\.itemClass))
+        var first: [String] = []
+        var second: [String] = []
+        if !classes.isDisjoint(with: [.genericPassword, .internetPassword]) {
+            first += ["SERVICE", "SERVER"]
+            second.append("ACCOUNT")
+        }
+        if classes.contains(.certificate) {
+            first.append("ISSUER")
+            second.append("SERIAL NUMBER")
+        }
+        if classes.contains(.key) {
+            first.append("KEY")
+            second.append("TAG")
+        }
+        return ["CLASS", either(first), either(second), "GROUP", "LABEL", "ACCESSIBLE", "MODIFIED"]
+    }
+
+    private static func either(_ names: [String]) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return names.dropLast().joined(separator: ", ") + " OR " + last
     }
 
     private static func row(of item: Item) -> [String] {
@@ -43,16 +65,29 @@ struct ListCommand: ParsableCommand {
                 timestamp(seconds)
             } else { "" }
         return [
-            ClassName(item.itemClass).rawValue, place(of: item), item.text(of: .account),
+            ClassName(item.itemClass).rawValue, place(of: item),
+            item.text(of: item.itemClass.secondKey),
             printable(item.accessGroup), item.text(of: .label),
-            item.protection.commandLineName + (item.isSynchronizable ? ", synchronizable" : ""),
+            item.protection.commandLineName + (item.isSynchronizable ? ", synchronizable" : "")
+                + (item.constraints.needsAuthentication ? ", access control" : ""),
             modified,
         ]
     }
 
-    /// The service, or the parts of a server's address that are set.
+    /// What the item belongs to, in its class.
     private static func place(of item: Item) -> String {
-        guard item.itemClass == .internetPassword else { return item.text(of: .service) }
+        switch item.itemClass {
+        case .genericPassword: item.text(of: .service)
+        case .internetPassword: address(of: item)
+        case .certificate: item.text(of: .issuer)
+        case .key:
+            [Attribute.type, .keySizeInBits, .keyClass].map { item.text(of: $0) }
+                .filter { !$0.isEmpty }.joined(separator: " ")
+        }
+    }
+
+    /// The parts of a server's address that are set.
+    private static func address(of item: Item) -> String {
         var place = item.text(of: .server)
         let networkProtocol = item.text(of: .protocolType)
         if !networkProtocol.isEmpty { place = networkProtocol + "://" + place }

@@ -51,6 +51,8 @@ struct SetCommand: ParsableCommand {
 
     @OptionGroup var passcode: PasscodeOptions
 
+    @OptionGroup var application: ApplicationPasswordOptions
+
     /// Not an option of the tool: what stands here is likely a secret, so it is never repeated.
     @Argument(help: .hidden)
     var surplus: [String] = []
@@ -71,11 +73,15 @@ struct SetCommand: ParsableCommand {
         if let descriptor, descriptor == passcode.passcodeFd {
             throw ValidationError("--fd and --passcode-fd name the same descriptor.")
         }
+        if let descriptor, descriptor == application.applicationPasswordFd {
+            throw ValidationError("--fd and --application-password-fd name the same descriptor.")
+        }
+        try application.validate(with: passcode)
     }
 
     func run() throws {
         let secret = try readSecret()
-        let session = try Session(making: passcode.source)
+        let session = try Session(making: application.source(with: passcode))
         defer { session.close() }
         // Another process may add or delete the item between the two steps.
         for _ in 0..<8 {
@@ -166,12 +172,15 @@ struct SetCommand: ParsableCommand {
                 .failure,
                 "The item is synchronizable, so it can't be of a class that stays on this device.")
         }
-        let query = ItemQuery(
-            itemClass: itemClass, isSynchronizable: nil, reference: item.reference)
+        // Another class takes constraints away unless they are named beside it.
         let changes = ItemChanges(
-            attributes: remarks, protection: accessible?.protection, data: secret)
-        _ = try session.unlocking { () throws(KeychainFailure) in
-            try session.engine.update(query, changes, as: session.caller)
+            attributes: remarks, protection: accessible?.protection,
+            constraints: accessible.map { _ in item.constraints }, data: secret)
+        _ = try session.authenticating { authorization throws(KeychainFailure) in
+            let query = ItemQuery(
+                itemClass: itemClass, isSynchronizable: nil, reference: item.reference,
+                authorization: authorization)
+            return try session.engine.update(query, changes, as: session.caller)
         }
     }
 }

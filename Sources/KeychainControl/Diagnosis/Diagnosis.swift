@@ -9,8 +9,8 @@ import KeychainModel
 struct Finding {
     enum Kind: String {
         case found, noKeychain, nothing, locked, damaged, deniedGroup, otherGroup, synchronizable,
-            otherAttribute, otherAccessibility, otherClass, tombstone, noSecret, nearMiss,
-            otherAccounts
+            otherAttribute, otherAccessibility, otherClass, tombstone, noSecret, accessControl,
+            nearMiss, otherAccounts
     }
 
     let kind: Kind
@@ -105,6 +105,13 @@ struct Diagnosis {
             if !item.hasData {
                 note(
                     .noSecret, "It has no secret, only attributes: asking for its data gives none.",
+                    item)
+            } else if item.constraints.needsAuthentication {
+                note(
+                    .accessControl,
+                    "Its secret is under an access control (\(item.constraints.names.joined(separator: ", "))): "
+                        + "a program that reads it without authentication gets "
+                        + "errSecInteractionNotAllowed (-25308) or errSecAuthFailed (-25293).",
                     item)
             }
         }

@@ -59,6 +59,14 @@ enum ClassName: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
+    /// What an item of the class is called.
+    var noun: String {
+        switch self {
+        case .generic, .internet: rawValue + " password"
+        case .certificate, .key: rawValue
+        }
+    }
+
     init(_ itemClass: ItemClass) {
         switch itemClass {
         case .genericPassword: self = .generic

@@ -22,11 +22,39 @@ struct PasscodeOptions: ParsableArguments {
     }
 }
 
-/// Where a passcode comes from.
+/// The option for items under a password of their own.
+struct ApplicationPasswordOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Reads the application password from this file descriptor if the item asks for one; "
+                + "one newline at its end is left out.",
+            valueName: "number"))
+    var applicationPasswordFd: Int32?
+
+    /// Where both come from.
+    func source(with passcode: PasscodeOptions) -> PasscodeSource {
+        var source = passcode.source
+        source.passwordDescriptor = applicationPasswordFd
+        return source
+    }
+
+    func validate(with passcode: PasscodeOptions) throws {
+        if let applicationPasswordFd, applicationPasswordFd == passcode.passcodeFd {
+            throw ValidationError(
+                "--application-password-fd and --passcode-fd name the same descriptor.")
+        }
+    }
+}
+
+/// Where a passcode, and an application password, come from.
 struct PasscodeSource: Hashable {
     var descriptor: Int32?
+    var passwordDescriptor: Int32?
     /// Whether a person may be asked at the terminal.
     var mayAsk = true
+
+    /// Whether a wrong application password can be answered by another one.
+    var asksForPassword: Bool { passwordDescriptor == nil && mayAsk }
 
     /// The passcode, from the descriptor or typed; nil where nobody can give it.
     func read() throws(ControlFailure) -> SecretBytes? {
@@ -40,13 +68,20 @@ struct PasscodeSource: Hashable {
 enum SecretInput {
     /// A passcode from a descriptor, without one newline at its end.
     static func passcode(from descriptor: Int32) throws(ControlFailure) -> SecretBytes {
+        try fromDescriptor(descriptor, "passcode")
+    }
+
+    /// A secret from a descriptor, without one newline at its end.
+    static func fromDescriptor(
+        _ descriptor: Int32, _ what: String
+    ) throws(ControlFailure) -> SecretBytes {
         let bytes: SecretBytes
         do {
             bytes = try SecretBytes(readingFrom: descriptor, atMost: Terminal.longestInput)
         } catch {
             throw ControlFailure(
                 .failure,
-                "Can't read the passcode from descriptor \(descriptor): \(errorText(errno)).")
+                "Can't read the \(what) from descriptor \(descriptor): \(errorText(errno)).")
         }
         let newline = SecretBytes(copying: [UInt8(ascii: "\n")])
         guard bytes.count > 0,

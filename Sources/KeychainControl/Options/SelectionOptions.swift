@@ -16,7 +16,7 @@ struct SelectionOptions: ParsableArguments {
 
     @Option(
         name: .customLong("class"),
-        help: ArgumentHelp("Generic or internet passwords only.", valueName: "class"))
+        help: ArgumentHelp("Items of one class only.", valueName: "class"))
     var className: ClassName?
 
     @Option(
@@ -31,6 +31,14 @@ struct SelectionOptions: ParsableArguments {
                 "--class \(className.rawValue) contradicts the other options, which are for "
                     + "\(ClassName(implied).rawValue) passwords.")
         }
+        if let className, !Self.holds(attributes, className.itemClass) {
+            throw ValidationError("--account is for passwords.")
+        }
+    }
+
+    /// Whether items of a class can have the attributes.
+    private static func holds(_ attributes: Attributes, _ itemClass: ItemClass) -> Bool {
+        attributes.keys.allSatisfy(itemClass.has)
     }
 
     /// Whether anything but the class narrows the choice.
@@ -47,7 +55,10 @@ struct SelectionOptions: ParsableArguments {
 
     /// One query for each class that may be meant.
     var queries: [ItemQuery] {
-        let classes = (key.itemClass ?? className?.itemClass).map { [$0] } ?? ItemClass.allCases
+        let attributes = attributes
+        let classes =
+            (key.itemClass ?? className?.itemClass).map { [$0] }
+            ?? ItemClass.allCases.filter { Self.holds(attributes, $0) }
         return classes.map { itemClass in
             ItemQuery(
                 itemClass: itemClass, attributes: attributes, accessGroup: key.group,

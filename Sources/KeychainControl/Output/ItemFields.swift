@@ -29,6 +29,36 @@ extension Item {
         (.comment, "comment", "comment"),
         (.creator, "creator", "creator"),
         (.type, "type", "type"),
+        (.keyClass, "key class", "keyClass"),
+        (.keySizeInBits, "key size", "keySize"),
+        (.effectiveKeySize, "effective key size", "effectiveKeySize"),
+        (.applicationTag, "application tag", "applicationTag"),
+        (.applicationLabel, "application label", "applicationLabel"),
+        (.startDate, "start date", "startDate"),
+        (.endDate, "end date", "endDate"),
+        (.isPermanent, "permanent", "permanent"),
+        (.isPrivate, "private", "private"),
+        (.isModifiable, "modifiable", "modifiable"),
+        (.isSensitive, "sensitive", "sensitive"),
+        (.wasAlwaysSensitive, "always sensitive", "alwaysSensitive"),
+        (.isExtractable, "extractable", "extractable"),
+        (.wasNeverExtractable, "never extractable", "neverExtractable"),
+        (.canEncrypt, "can encrypt", "canEncrypt"),
+        (.canDecrypt, "can decrypt", "canDecrypt"),
+        (.canDerive, "can derive", "canDerive"),
+        (.canSign, "can sign", "canSign"),
+        (.canVerify, "can verify", "canVerify"),
+        (.canSignRecover, "can sign with recovery", "canSignRecover"),
+        (.canVerifyRecover, "can verify with recovery", "canVerifyRecover"),
+        (.canWrap, "can wrap", "canWrap"),
+        (.canUnwrap, "can unwrap", "canUnwrap"),
+        (.subject, "subject", "subject"),
+        (.issuer, "issuer", "issuer"),
+        (.serialNumber, "serial number", "serialNumber"),
+        (.certificateType, "certificate type", "certificateType"),
+        (.certificateEncoding, "certificate encoding", "certificateEncoding"),
+        (.subjectKeyID, "subject key identifier", "subjectKeyID"),
+        (.publicKeyHash, "public key hash", "publicKeyHash"),
         (.generic, "generic", "generic"),
         (.alias, "alias", "alias"),
         (.isInvisible, "invisible", "invisible"),
@@ -52,14 +82,22 @@ extension Item {
             guard let value = attributes[attribute] else { continue }
             fields.append(
                 ItemField(
-                    label: label, key: key, text: Self.text(of: value, for: attribute),
-                    json: Self.json(of: value, for: attribute)))
+                    label: label, key: key, text: text(of: value, for: attribute),
+                    json: json(of: value, for: attribute)))
         }
         fields += [
             text("group", "group", accessGroup),
             text("accessible", "accessible", protection.commandLineName),
             flag("synchronizable", "synchronizable", isSynchronizable),
         ]
+        if !constraints.isEmpty {
+            let names = constraints.names
+            fields.append(
+                ItemField(
+                    label: "access control", key: "accessControl",
+                    text: names.joined(separator: ", "),
+                    json: .array(names.map { .string($0) })))
+        }
         for (attribute, label) in [
             (Attribute.creationDate, "created"), (.modificationDate, "modified"),
         ] {
@@ -87,8 +125,8 @@ extension Item {
     // MARK: Values
 
     /// A value on one line.
-    static func text(of value: AttributeValue, for attribute: Attribute) -> String {
-        if let name = NetworkNames.name(of: value, for: attribute) { return name }
+    private func text(of value: AttributeValue, for attribute: Attribute) -> String {
+        if let name = name(of: value, for: attribute) { return printable(name) }
         switch value {
         case .string(let text): return printable(text)
         case .number(let number): return String(number)
@@ -99,8 +137,14 @@ extension Item {
     }
 
     /// Text as a string, a number as a number, data as an object with its Base64.
-    private static func json(of value: AttributeValue, for attribute: Attribute) -> JSON {
-        if let name = NetworkNames.name(of: value, for: attribute) { return .string(name) }
+    ///
+    /// Names of certificates are data for programs: what people read leaves things out.
+    private func json(of value: AttributeValue, for attribute: Attribute) -> JSON {
+        if attribute.kind == .number || itemClass == .internetPassword,
+            let name = name(of: value, for: attribute)
+        {
+            return .string(name)
+        }
         switch value {
         case .string(let text): return .string(text)
         case .number(let number): return .number(number)
@@ -109,8 +153,13 @@ extension Item {
         }
     }
 
+    private func name(of value: AttributeValue, for attribute: Attribute) -> String? {
+        NetworkNames.name(of: value, for: attribute)
+            ?? KeyNames.name(of: value, for: attribute, in: itemClass)
+    }
+
     /// An attribute's value on one line; empty where it is not set.
     func text(of attribute: Attribute) -> String {
-        attributes[attribute].map { Self.text(of: $0, for: attribute) } ?? ""
+        attributes[attribute].map { text(of: $0, for: attribute) } ?? ""
     }
 }

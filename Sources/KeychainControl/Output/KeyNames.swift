@@ -1,0 +1,112 @@
+// KeyNames: readable names for what items of keys and certificates hold as numbers and DER.
+//   (1) Only for people to look at: nothing is decided by it, and any bytes are taken.
+
+import FoundationEssentials
+package import KeychainModel
+
+package enum KeyNames {
+    private static let keyTypes: [Int64: String] = [
+        42: "RSA", 43: "DSA", 73: "EC", 105: "Ed25519", 106: "X25519", 2_147_483_649: "AES",
+    ]
+    private static let keyClasses: [Int64: String] = [0: "public", 1: "private", 2: "symmetric"]
+
+    /// The name for a value; nil for one that has none.
+    package static func name(
+        of value: AttributeValue, for attribute: Attribute, in itemClass: ItemClass
+    ) -> String? {
+        switch (itemClass, attribute, value) {
+        case (.key, .type, .number(let number)): keyTypes[number]
+        case (.key, .keyClass, .number(let number)): keyClasses[number]
+        case (.certificate, .issuer, .data(let name)), (.certificate, .subject, .data(let name)):
+            distinguishedName(Array(name))
+        default: nil
+        }
+    }
+
+    // MARK: Distinguished names
+
+    private enum Tag {
+        static let objectIdentifier: UInt8 = 0x06
+        static let sequence: UInt8 = 0x30
+        static let set: UInt8 = 0x31
+        /// UTF8String, PrintableString, T61String and IA5String: bytes of a text.
+        static let texts: [UInt8] = [0x0C, 0x13, 0x14, 0x16]
+    }
+
+    /// The short names of RFC 4514, by the last bytes of the identifiers 2.5.4.n.
+    private static let attributeNames: [UInt8: String] = [
+        3: "CN", 6: "C", 7: "L", 8: "ST", 10: "O", 11: "OU",
+    ]
+
+    /// The texts in a name (RFC 5280), such as "CN=mail.example, O=Example"; nil where the bytes
+    /// are not of this form.
+    static func distinguishedName(_ bytes: [UInt8]) -> String? {
+        guard let outer = elements(bytes[...]) else { return nil }
+        let sets =
+            outer.count == 1 && outer[0].tag == Tag.sequence
+            ? elements(outer[0].content) : outer
+        guard let sets, !sets.isEmpty else { return nil }
+        var parts: [String] = []
+        for set in sets {
+            guard set.tag == Tag.set, let attributes = elements(set.content) else { return nil }
+            for attribute in attributes {
+                guard let part = part(attribute) else { return nil }
+                parts.append(part)
+            }
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func part(_ attribute: Element) -> String? {
+        guard attribute.tag == Tag.sequence, let pair = elements(attribute.content),
+            pair.count == 2, pair[0].tag == Tag.objectIdentifier, Tag.texts.contains(pair[1].tag),
+            let text = String(validating: pair[1].content, as: UTF8.self)
+        else { return nil }
+        let identifier = Array(pair[0].content)
+        guard identifier.starts(with: [0x55, 0x04]), identifier.count == 3,
+            let name = attributeNames[identifier[2]]
+        else { return text }
+        return "\(name)=\(text)"
+    }
+
+    private struct Element {
+        let tag: UInt8
+        let content: ArraySlice<UInt8>
+    }
+
+    /// The elements that some DER consists of; nil where it doesn't.
+    private static func elements(_ bytes: ArraySlice<UInt8>) -> [Element]? {
+        var rest = bytes
+        var elements: [Element] = []
+        while let tag = rest.popFirst() {
+            guard var length = rest.popFirst().map(Int.init) else { return nil }
+            if length >= 0x80 {
+                // Up to 64 KiB: no name is longer.
+                guard (0x81...0x82).contains(length), rest.count >= length - 0x80 else {
+                    return nil
+                }
+                let digits = rest.prefix(length - 0x80)
+                rest = rest.dropFirst(digits.count)
+                length = digits.reduce(0) { $0 << 8 | Int($1) }
+            }
+            guard length <= rest.count else { return nil }
+            elements.append(Element(tag: tag, content: rest.prefix(length)))
+            rest = rest.dropFirst(length)
+        }
+        return elements
+    }
+}
+
+extension AccessConstraints {
+    private static let named: [(AccessConstraints, String)] = [
+        (.userPresence, "user-presence"), (.devicePasscode, "device-passcode"),
+        (.biometryAny, "biometry-any"), (.biometryCurrentSet, "biometry-current-set"),
+        (.companion, "companion"), (.applicationPassword, "application-password"),
+        (.privateKeyUsage, "private-key-usage"), (.or, "or"), (.and, "and"),
+    ]
+
+    /// The names of the flags that are set.
+    package var names: [String] {
+        Self.named.compactMap { contains($0.0) ? $0.1 : nil }
+    }
+}
