@@ -34,7 +34,8 @@ let modules = [security, localAuthentication, cryptoKit]
 let package = Package(
     name: "GenericKeys",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(path: "../..")],
+    // Without the package's default trait: nothing here reads PKCS #12.
+    dependencies: [.package(path: "../..", traits: [])],
     targets: [
         .target(name: "KeyStores", dependencies: modules, swiftSettings: settings),
         .executableTarget(

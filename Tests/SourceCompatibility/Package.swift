@@ -25,7 +25,8 @@ let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let package = Package(
     name: "SourceCompatibility",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(path: "../..")],
+    // Without the default trait: with it the same is declared, and more has to be built.
+    dependencies: [.package(path: "../..", traits: [])],
     targets: [
         .executableTarget(
             name: "SymbolsInSwift6", dependencies: [security, localAuthentication],
