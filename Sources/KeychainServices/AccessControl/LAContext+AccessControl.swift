@@ -51,6 +51,7 @@ extension LAContext {
     ///   - localizedReason: Why, for the person.
     /// - Returns: True.
     /// - Throws: ``LAError``.
+    @discardableResult
     public func evaluateAccessControl(
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation,
         localizedReason: String
