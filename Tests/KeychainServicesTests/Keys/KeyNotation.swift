@@ -1,0 +1,152 @@
+// KeyNotation: Apple's functions for keys, in the shape that tables of tests like.
+//   (1) A call gives a result, or one error of the domain of OSStatus, never both and never
+//       neither: anything else is an issue of the test that called.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainServices
+import Testing
+
+/// What a key function answered instead of a result.
+struct KeyRefusal: Error, Equatable, CustomStringConvertible {
+    let code: Int
+    let text: String
+
+    var description: String { "\(code) \(text)" }
+}
+
+/// Calls a function that has a place for an error.
+func answer<Result>(
+    _ source: SourceLocation = #_sourceLocation,
+    of call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Result?
+) throws(KeyRefusal) -> Result {
+    var slot: Unmanaged<CFError>?
+    // SAFETY: the variable outlives the call; an error in it is the caller's.
+    let result = unsafe call(&slot)
+    let error = unsafe slot?.takeRetainedValue()
+    #expect((result == nil) == (error != nil), "a result or an error", sourceLocation: source)
+    if let error {
+        #expect(error.domain == NSOSStatusErrorDomain, sourceLocation: source)
+        #expect(!error.localizedDescription.isEmpty, sourceLocation: source)
+    }
+    guard let result else {
+        throw KeyRefusal(code: error?.code ?? 0, text: error?.localizedDescription ?? "")
+    }
+    return result
+}
+
+/// A type of key, with Apple's constant.
+enum KeyKind: String, CaseIterable, Sendable {
+    case rsa = "42"
+    case ellipticCurve = "73"
+    case ed25519 = "105"
+    case x25519 = "106"
+}
+
+/// A half of a pair, with Apple's constant.
+enum KeyHalf: String, CaseIterable, Sendable {
+    case publicKey = "0"
+    case privateKey = "1"
+}
+
+/// Reads a key.
+func key(
+    _ kind: KeyKind, _ half: KeyHalf, _ data: Data, _ more: [String: Any] = [:],
+    _ source: SourceLocation = #_sourceLocation
+) throws(KeyRefusal) -> SecKey {
+    let attributes: [String: Any] = ["type": kind.rawValue, "kcls": half.rawValue]
+    let all = attributes.merging(more) { $1 } as CFDictionary
+    return try answer(source) { unsafe SecKeyCreateWithData(data as CFData, all, $0) }
+}
+
+/// Makes a pair; the result is its private half.
+func newKey(
+    _ attributes: [String: Any], _ source: SourceLocation = #_sourceLocation
+) throws(KeyRefusal) -> SecKey {
+    let all = attributes as CFDictionary
+    return try answer(source) { unsafe SecKeyCreateRandomKey(all, $0) }
+}
+
+/// An algorithm by Apple's identifier without its beginning, `algid:`.
+func algorithm(_ name: String) -> SecKeyAlgorithm {
+    SecKeyAlgorithm(rawValue: "algid:\(name)" as CFString)
+}
+
+extension SecKey {
+    func external(_ source: SourceLocation = #_sourceLocation) throws(KeyRefusal) -> Data {
+        try answer(source) { unsafe SecKeyCopyExternalRepresentation(self, $0) } as Data
+    }
+
+    func publicHalf(_ source: SourceLocation = #_sourceLocation) throws -> SecKey {
+        try #require(SecKeyCopyPublicKey(self), sourceLocation: source)
+    }
+
+    func signature(
+        _ name: String, _ input: Data, _ source: SourceLocation = #_sourceLocation
+    ) throws(KeyRefusal) -> Data {
+        let algorithm = algorithm(name)
+        return try answer(source) {
+            unsafe SecKeyCreateSignature(self, algorithm, input as CFData, $0)
+        } as Data
+    }
+
+    /// Checks a signature.
+    ///
+    /// - Returns: Nil if it is right, else what was answered.
+    func refusal(
+        _ name: String, _ input: Data, _ signature: Data,
+        _ source: SourceLocation = #_sourceLocation
+    ) -> KeyRefusal? {
+        let algorithm = algorithm(name)
+        do throws(KeyRefusal) {
+            _ = try answer(source) { (error) -> Bool? in
+                unsafe SecKeyVerifySignature(
+                    self, algorithm, input as CFData, signature as CFData, error) ? true : nil
+            }
+            return nil
+        } catch { return error }
+    }
+
+    func encrypted(
+        _ name: String, _ input: Data, _ source: SourceLocation = #_sourceLocation
+    ) throws(KeyRefusal) -> Data {
+        let algorithm = algorithm(name)
+        return try answer(source) {
+            unsafe SecKeyCreateEncryptedData(self, algorithm, input as CFData, $0)
+        } as Data
+    }
+
+    func decrypted(
+        _ name: String, _ input: Data, _ source: SourceLocation = #_sourceLocation
+    ) throws(KeyRefusal) -> Data {
+        let algorithm = algorithm(name)
+        return try answer(source) {
+            unsafe SecKeyCreateDecryptedData(self, algorithm, input as CFData, $0)
+        } as Data
+    }
+
+    func agreed(
+        _ name: String, with other: SecKey, size: Int? = nil, info: Data? = nil,
+        _ source: SourceLocation = #_sourceLocation
+    ) throws(KeyRefusal) -> Data {
+        let algorithm = algorithm(name)
+        var parameters: [String: Any] = [:]
+        if let size {
+            parameters[SecKeyKeyExchangeParameter.requestedSize.rawValue as String] = size
+        }
+        if let info {
+            parameters[SecKeyKeyExchangeParameter.sharedInfo.rawValue as String] = info
+        }
+        let dictionary = parameters as CFDictionary
+        return try answer(source) {
+            unsafe SecKeyCopyKeyExchangeResult(self, algorithm, other, dictionary, $0)
+        } as Data
+    }
+
+    func supports(_ operation: SecKeyOperationType, _ name: String) -> Bool {
+        SecKeyIsAlgorithmSupported(self, operation, algorithm(name))
+    }
+}
+
+#endif

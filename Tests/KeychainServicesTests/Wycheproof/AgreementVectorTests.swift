@@ -1,0 +1,103 @@
+// AgreementVectorTests: Wycheproof's key agreements, computed by SecKeyCopyKeyExchangeResult.
+
+#if !canImport(Darwin)
+
+import Crypto
+import Foundation
+import KeychainServices
+import Testing
+
+/// A file of agreements, with what is known about it.
+private struct AgreementFile: Sendable, CustomTestStringConvertible {
+    let name: String
+    let kind: KeyKind
+    /// The external form of a private key that the file gives as a number.
+    let privateKey: @Sendable (Data) throws -> Data
+    /// How many tests the file has, and in how many both sides agree.
+    let tests: Int
+    let agreeing: Int
+
+    var testDescription: String { name }
+}
+
+private let files: [AgreementFile] = [
+    AgreementFile(
+        name: "ecdh_secp256r1_ecpoint", kind: .ellipticCurve,
+        privateKey: {
+            try P256.KeyAgreement.PrivateKey(rawRepresentation: number($0, 32)).x963Representation
+        }, tests: 355, agreeing: 330),
+    AgreementFile(
+        name: "ecdh_secp384r1_ecpoint", kind: .ellipticCurve,
+        privateKey: {
+            try P384.KeyAgreement.PrivateKey(rawRepresentation: number($0, 48)).x963Representation
+        }, tests: 790, agreeing: 771),
+    AgreementFile(
+        name: "ecdh_secp521r1_ecpoint", kind: .ellipticCurve,
+        privateKey: {
+            try P521.KeyAgreement.PrivateKey(rawRepresentation: number($0, 66)).x963Representation
+        }, tests: 661, agreeing: 632),
+    AgreementFile(
+        name: "x25519", kind: .x25519, privateKey: { $0 }, tests: 518, agreeing: 487),
+]
+
+/// A number in that many bytes. Wycheproof's begin with as many zeros as it likes.
+private func number(_ bytes: Data, _ count: Int) -> Data {
+    let digits = bytes.drop { $0 == 0 }
+    return Data(repeating: 0, count: max(0, count - digits.count)) + digits
+}
+
+/// What an implementation may do either way, and what is done here. The first that fits decides.
+private let decisions: [(flag: String, agrees: Bool, reason: String)] = [
+    ("CompressedPublic", false, "the external form of a point is the uncompressed one"),
+    ("ZeroSharedSecret", false, "RFC 7748 section 6.1: a secret of zeros may be refused"),
+    ("NonCanonicalPublic", true, "RFC 7748 section 5: such values are taken"),
+    ("Twist", true, "RFC 7748: the ladder needs no point on the curve"),
+]
+
+@Suite struct `Wycheproof's agreements` {
+    @Test(arguments: files)
+    fileprivate func `right keys agree and wrong ones are refused`(_ file: AgreementFile) throws {
+        let tests = try WycheproofFile.read(file.name, values: 3).tests
+        var agreeing = 0
+        for test in tests {
+            let mine = try key(file.kind, .privateKey, file.privateKey(test.values[1]))
+            let agreed = agreement(of: mine, with: test.values[0], file.kind)
+            let expected = Self.expected(test) ? test.values[2] : nil
+            #expect(agreed == expected, "\(file.name) \(test.number)")
+            if agreed != nil { agreeing += 1 }
+        }
+        #expect(tests.count == file.tests)
+        #expect(agreeing == file.agreeing)
+    }
+
+    @Test func `2324 agreements were computed`() {
+        #expect(files.map(\.tests).reduce(0, +) == 2324)
+        #expect(files.count == 4)
+    }
+
+    private static func expected(_ test: WycheproofTest) -> Bool {
+        switch test.result {
+        case .valid: true
+        case .invalid: false
+        case .acceptable: decisions.first { test.flags.contains($0.flag) }?.agrees ?? false
+        }
+    }
+
+    /// What both agree on; nil if the other's key or the agreement is refused.
+    private func agreement(of mine: SecKey, with point: Data, _ kind: KeyKind) -> Data? {
+        do throws(KeyRefusal) {
+            let other = try key(kind, .publicKey, point)
+            let agreed = try mine.agreed("keyexchange:ECDH", with: other)
+            if kind == .ellipticCurve {
+                // The curves have cofactor 1.
+                #expect(try mine.agreed("keyexchange:ECDHC", with: other) == agreed)
+            }
+            return agreed
+        } catch {
+            #expect(error.code == -50)
+            return nil
+        }
+    }
+}
+
+#endif

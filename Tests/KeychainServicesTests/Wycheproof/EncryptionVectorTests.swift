@@ -1,0 +1,65 @@
+// EncryptionVectorTests: Wycheproof's OAEP ciphertexts, opened by SecKeyCreateDecryptedData.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainServices
+import Testing
+
+/// A file of ciphertexts: how many tests it has, and how many of them open.
+private struct EncryptionFile: Sendable, CustomTestStringConvertible {
+    let name: String
+    let tests: Int
+    let opening: Int
+
+    var testDescription: String { name }
+}
+
+private let files: [EncryptionFile] = [
+    EncryptionFile(name: "rsa_oaep_2048_sha1_mgf1sha1", tests: 34, opening: 10),
+    EncryptionFile(name: "rsa_oaep_2048_sha256_mgf1sha256", tests: 35, opening: 10),
+    EncryptionFile(name: "rsa_oaep_misc", tests: 171, opening: 151),
+]
+
+@Suite struct `Wycheproof's ciphertexts` {
+    @Test(arguments: files)
+    fileprivate func `right ones open and wrong ones are refused alike`(
+        _ file: EncryptionFile
+    ) throws {
+        let tests = try WycheproofFile.read(file.name, values: 3).tests
+        var keys: [Data: SecKey] = [:]
+        var opening = 0
+        var refusals: Set<String> = []
+        for test in tests {
+            let known = try keys[test.key] ?? key(.rsa, .privateKey, test.key)
+            keys[test.key] = known
+            let name = "encrypt:RSA:OAEP:\(test.hash)"
+            #expect(known.supports(.decrypt, name))
+            do throws(KeyRefusal) {
+                let message = try known.decrypted(name, test.values[0])
+                #expect(Self.expected(test), "\(file.name) \(test.number)")
+                #expect(message == test.values[2], "\(file.name) \(test.number)")
+                opening += 1
+            } catch {
+                #expect(!Self.expected(test), "\(file.name) \(test.number)")
+                if test.values[0].count == test.bits / 8 { refusals.insert("\(error)") }
+            }
+        }
+        #expect(tests.count == file.tests)
+        #expect(opening == file.opening)
+        // Manger's attack: one who can tell what was wrong with a padding reads the message.
+        #expect(refusals.count <= 1)
+    }
+
+    @Test func `240 ciphertexts were opened`() {
+        #expect(files.map(\.tests).reduce(0, +) == 240)
+    }
+
+    /// What an implementation may do either way is the size of the key: from 1024 bits it is read.
+    private static func expected(_ test: WycheproofTest) -> Bool {
+        // No call takes a label; one that a ciphertext was made with is another than none.
+        test.values[1].isEmpty && test.result != .invalid
+    }
+}
+
+#endif
