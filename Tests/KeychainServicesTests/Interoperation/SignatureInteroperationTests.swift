@@ -72,7 +72,7 @@ extension OpenSSLPair {
         let sizes = [20, 28, 32, 48, 64]
         for (hash, size) in zip(hashes, sizes) {
             let options = ["rsa_padding_mode:pss", "rsa_pss_saltlen:\(size)"]
-            try pair.exchange("sign:RSA:message-PSS:\(hash):\(hash):\(size)", hash, options)
+            try pair.exchange("sign:RSA:message-PSS:\(saltedName(hash))", hash, options)
         }
     }
 

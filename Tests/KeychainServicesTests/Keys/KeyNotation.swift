@@ -16,14 +16,21 @@ struct KeyRefusal: Error, Equatable, CustomStringConvertible {
     var description: String { "\(code) \(text)" }
 }
 
+/// Where a function leaves its error.
+// SAFETY: the variable outlives the call that `answer` makes, and nothing else sees the pointer.
+@safe struct ErrorPlace {
+    let pointer: UnsafeMutablePointer<Unmanaged<CFError>?>
+}
+
 /// Calls a function that has a place for an error.
 func answer<Result>(
-    _ source: SourceLocation = #_sourceLocation,
-    of call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Result?
+    _ source: SourceLocation = #_sourceLocation, of call: (ErrorPlace) -> Result?
 ) throws(KeyRefusal) -> Result {
     var slot: Unmanaged<CFError>?
     // SAFETY: the variable outlives the call; an error in it is the caller's.
-    let result = unsafe call(&slot)
+    let result = unsafe withUnsafeMutablePointer(to: &slot) {
+        call(unsafe ErrorPlace(pointer: $0))
+    }
     let error = unsafe slot?.takeRetainedValue()
     #expect((result == nil) == (error != nil), "a result or an error", sourceLocation: source)
     if let error {
@@ -57,7 +64,7 @@ func key(
 ) throws(KeyRefusal) -> SecKey {
     let attributes: [String: Any] = ["type": kind.rawValue, "kcls": half.rawValue]
     let all = attributes.merging(more) { $1 } as CFDictionary
-    return try answer(source) { unsafe SecKeyCreateWithData(data as CFData, all, $0) }
+    return try answer(source) { unsafe SecKeyCreateWithData(data as CFData, all, $0.pointer) }
 }
 
 /// Makes a pair; the result is its private half.
@@ -65,7 +72,7 @@ func newKey(
     _ attributes: [String: Any], _ source: SourceLocation = #_sourceLocation
 ) throws(KeyRefusal) -> SecKey {
     let all = attributes as CFDictionary
-    return try answer(source) { unsafe SecKeyCreateRandomKey(all, $0) }
+    return try answer(source) { unsafe SecKeyCreateRandomKey(all, $0.pointer) }
 }
 
 /// An algorithm by Apple's identifier without its beginning, `algid:`.
@@ -73,9 +80,16 @@ func algorithm(_ name: String) -> SecKeyAlgorithm {
     SecKeyAlgorithm(rawValue: "algid:\(name)" as CFString)
 }
 
+/// How identifiers of PSS end: two hashes and a size. Apple's name for SHA-224 says 24 bytes of
+/// salt; it is 28, as long as the digest, as for the others.
+func saltedName(_ hash: String) -> String {
+    let sizes = ["SHA1": 20, "SHA224": 24, "SHA256": 32, "SHA384": 48, "SHA512": 64]
+    return "\(hash):\(hash):\(sizes[hash] ?? 0)"
+}
+
 extension SecKey {
     func external(_ source: SourceLocation = #_sourceLocation) throws(KeyRefusal) -> Data {
-        try answer(source) { unsafe SecKeyCopyExternalRepresentation(self, $0) } as Data
+        try answer(source) { unsafe SecKeyCopyExternalRepresentation(self, $0.pointer) } as Data
     }
 
     func publicHalf(_ source: SourceLocation = #_sourceLocation) throws -> SecKey {
@@ -87,7 +101,7 @@ extension SecKey {
     ) throws(KeyRefusal) -> Data {
         let algorithm = algorithm(name)
         return try answer(source) {
-            unsafe SecKeyCreateSignature(self, algorithm, input as CFData, $0)
+            unsafe SecKeyCreateSignature(self, algorithm, input as CFData, $0.pointer)
         } as Data
     }
 
@@ -102,7 +116,8 @@ extension SecKey {
         do throws(KeyRefusal) {
             _ = try answer(source) { (error) -> Bool? in
                 unsafe SecKeyVerifySignature(
-                    self, algorithm, input as CFData, signature as CFData, error) ? true : nil
+                    self, algorithm, input as CFData, signature as CFData, error.pointer)
+                    ? true : nil
             }
             return nil
         } catch { return error }
@@ -113,7 +128,7 @@ extension SecKey {
     ) throws(KeyRefusal) -> Data {
         let algorithm = algorithm(name)
         return try answer(source) {
-            unsafe SecKeyCreateEncryptedData(self, algorithm, input as CFData, $0)
+            unsafe SecKeyCreateEncryptedData(self, algorithm, input as CFData, $0.pointer)
         } as Data
     }
 
@@ -122,7 +137,7 @@ extension SecKey {
     ) throws(KeyRefusal) -> Data {
         let algorithm = algorithm(name)
         return try answer(source) {
-            unsafe SecKeyCreateDecryptedData(self, algorithm, input as CFData, $0)
+            unsafe SecKeyCreateDecryptedData(self, algorithm, input as CFData, $0.pointer)
         } as Data
     }
 
@@ -140,7 +155,7 @@ extension SecKey {
         }
         let dictionary = parameters as CFDictionary
         return try answer(source) {
-            unsafe SecKeyCopyKeyExchangeResult(self, algorithm, other, dictionary, $0)
+            unsafe SecKeyCopyKeyExchangeResult(self, algorithm, other, dictionary, $0.pointer)
         } as Data
     }
 

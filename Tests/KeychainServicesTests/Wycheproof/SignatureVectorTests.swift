@@ -4,6 +4,7 @@
 
 import Crypto
 import Foundation
+import KeychainServices
 import Testing
 
 /// A file of signatures, with what is known about it.
@@ -64,7 +65,7 @@ private func pkcs1(_ name: String, _ tests: Int, right: Int) -> SignatureFile {
 }
 
 private func pss(_ name: String, _ tests: Int, right: Int) -> SignatureFile {
-    SignatureFile(name, .rsa, "sign:RSA:message-PSS:HASH:HASH:SALT", tests, right: right)
+    SignatureFile(name, .rsa, "sign:RSA:message-PSS:SALTED", tests, right: right)
 }
 
 /// What an implementation may do either way, and what is done here.
@@ -118,7 +119,7 @@ private let digestSizes = ["SHA1": 20, "SHA224": 28, "SHA256": 32, "SHA384": 48,
         _ test: WycheproofTest, in file: SignatureFile, with key: SecKey
     ) -> Bool {
         let name = file.algorithm.replacing("HASH", with: test.hash)
-            .replacing("SALT", with: "\(digestSizes[test.hash] ?? 0)")
+            .replacing("SALTED", with: saltedName(test.hash))
         let refusal = key.refusal(name, test.values[0], test.values[1])
         if let digest = digest(of: test.values[0], test.hash) {
             // Who hashes makes no difference.

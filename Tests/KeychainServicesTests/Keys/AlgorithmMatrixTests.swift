@@ -1,0 +1,171 @@
+// AlgorithmMatrixTests: every algorithm with every operation on every key: what
+// SecKeyIsAlgorithmSupported says is what the operation does.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainServices
+import Testing
+
+private let hashes = ["SHA1", "SHA224", "SHA256", "SHA384", "SHA512"]
+
+/// Every identifier of Apple's, without its beginning; and what no one has.
+private let identifiers: [String] = {
+    var names = [
+        "sign:RSA:raw", "sign:RSA:digest-PKCS1v15", "sign:ECDSA:digest-X962",
+        "sign:ECDSA:digest-RFC4754", "sign:ECDSA:RFC4754",
+        "sign:EdDSA:message-Curve25519:SHA512", "encrypt:RSA:raw", "encrypt:RSA:PKCS1",
+        "keyexchange:ECDH", "keyexchange:ECDHC",
+    ]
+    for hash in hashes {
+        for input in ["digest", "message"] {
+            names.append("sign:RSA:\(input)-PKCS1v15:\(hash)")
+            names.append("sign:RSA:\(input)-PSS:\(saltedName(hash))")
+            names.append("sign:ECDSA:\(input)-X962:\(hash)")
+            names.append("sign:ECDSA:\(input)-RFC4754:\(hash)")
+        }
+        names.append("encrypt:RSA:OAEP:\(hash)")
+        names.append("encrypt:RSA:OAEP:\(hash):AESGCM")
+        for agreement in ["ECDH", "ECDHC"] {
+            names.append("keyexchange:\(agreement):KDFX963:\(hash)")
+            let scheme = "encrypt:ECIES:\(agreement):KDFX963:\(hash):AESGCM"
+            names.append(scheme)
+            if hash != "SHA1" { names.append("\(scheme)-KDFIV") }
+        }
+    }
+    return names + notBuilt + nobodys
+}()
+
+private let notBuilt = [
+    "sign:EdDSA:message-Curve448:SHAKE256", "sign:ML-DSA:message", "kem:kyber", "kem:ML-KEM",
+]
+
+private let nobodys = [
+    "", "sign", "sign:RSA", "sign:RSA:message-PSS:SHA256:SHA1:32", "sign:ECDSA:message-X962",
+    "encrypt:ECIES:ECDH:KDFX963:SHA1:AESGCM-KDFIV", "keyexchange:ECDH:KDFX963",
+    "encrypt:RSA:OAEP", "sign:RSA:digest-PKCS1v15:MD5", "SIGN:RSA:RAW",
+]
+
+private let operations: [SecKeyOperationType] = [
+    .sign, .verify, .encrypt, .decrypt, .keyExchange,
+]
+
+/// A pair, and what is needed to carry out anything with it.
+private struct Subject {
+    let known: KnownKey
+    let privateKey: SecKey
+    let publicKey: SecKey
+    /// The public key of another pair of the kind.
+    let peer: SecKey
+
+    init(_ known: KnownKey) throws {
+        self.known = known
+        privateKey = try known.privateKey()
+        publicKey = try privateKey.publicHalf()
+        peer = try known.publicKey()
+    }
+
+    /// An input of the size that the algorithm asks for.
+    func input(_ name: String) -> Data {
+        let sizes = ["SHA1": 20, "SHA224": 28, "SHA256": 32, "SHA384": 48, "SHA512": 64]
+        if name.hasSuffix(":raw") {
+            return Data([0]) + Data(repeating: 0x5A, count: known.bits / 8 - 1)
+        }
+        guard name.contains("digest-") else { return Data("message".utf8) }
+        let hash = name.split(separator: ":").dropFirst(3).first.map(String.init) ?? "SHA256"
+        return Data(repeating: 0x77, count: sizes[hash] ?? 16)
+    }
+
+    /// Carries out an operation with a half of the pair.
+    ///
+    /// - Returns: Nil if it worked, or the code.
+    func code(_ operation: SecKeyOperationType, _ name: String, _ half: KeyHalf) -> Int? {
+        let key = half == .privateKey ? privateKey : publicKey
+        let input = input(name)
+        do throws(KeyRefusal) {
+            switch operation {
+            case .sign: _ = try key.signature(name, input)
+            case .verify:
+                let signature = signature(name) ?? Data(count: 64)
+                if let refusal = key.refusal(name, input, signature) { throw refusal }
+            case .encrypt: _ = try key.encrypted(name, input)
+            case .decrypt:
+                let opened = try key.decrypted(name, sealed(name) ?? Data(count: 256))
+                if half == .privateKey { #expect(opened == input, "\(known) \(name)") }
+            case .keyExchange: _ = try key.agreed(name, with: peer, size: 32)
+            }
+            return nil
+        } catch { return error.code }
+    }
+
+    private func signature(_ name: String) -> Data? {
+        try? privateKey.signature(name, input(name))
+    }
+
+    private func sealed(_ name: String) -> Data? {
+        try? publicKey.encrypted(name, input(name))
+    }
+}
+
+/// What is said to be supported and isn't, as at Apple: see SecKeyIsAlgorithmSupported.
+private func isOnlySaid(
+    _ known: KnownKey, _ half: KeyHalf, _ operation: SecKeyOperationType, _ name: String
+) -> Bool {
+    guard known.kind == .rsa else { return false }
+    switch (half, operation) {
+    case (.privateKey, .verify): return true
+    case (.publicKey, .decrypt):
+        return name == "encrypt:RSA:PKCS1"
+            || name.hasPrefix("encrypt:RSA:OAEP") && !name.hasSuffix("AESGCM")
+    default: return false
+    }
+}
+
+@Suite struct `Algorithms and keys` {
+    @Test(arguments: KnownKey.all)
+    func `what is said to be supported is what can be done`(_ known: KnownKey) throws {
+        let subject = try Subject(known)
+        var supported = 0
+        for (half, key) in [
+            (KeyHalf.privateKey, subject.privateKey), (.publicKey, subject.publicKey),
+        ] {
+            for name in identifiers {
+                for operation in operations {
+                    let says = key.supports(operation, name)
+                    let code = subject.code(operation, name, half)
+                    let place: Comment = "\(half) \(operation) \(name): \(code ?? 0)"
+                    if says, isOnlySaid(known, half, operation, name) {
+                        #expect(code == -50, place)
+                    } else {
+                        #expect(says == (code == nil), place)
+                    }
+                    if !says { #expect(code == expectedCode(name), place) }
+                    if says { supported += 1 }
+                }
+            }
+        }
+        #expect(supported == Self.supported[known])
+    }
+
+    /// How many of the combinations are supported. A private key on a curve: 23 signatures, 18
+    /// decryptions, 12 agreements; its public half: 23 verifications, 18 encryptions. RSA: 22
+    /// signatures and, as said, 22 verifications, and 12 decryptions; 22 verifications, 12
+    /// encryptions and, as said, 7 decryptions. In 1024 bits there is no room for two or three
+    /// digests of SHA-512.
+    private static let supported: [KnownKey: Int] = [
+        .p256: 94, .p384: 94, .p521: 94, .rsa1024: 97 - 3 * 2 - 2 * 2 - 1, .rsa2048: 97,
+        .rsa3072: 97, .rsa4096: 97, .ed25519: 2, .x25519: 12,
+    ]
+
+    /// The code for what isn't supported: Apple has the algorithm, or nobody does.
+    private func expectedCode(_ name: String) -> Int {
+        notBuilt.contains(name) ? -4 : -50
+    }
+
+    @Test func `102 identifiers were tried`() {
+        #expect(Set(identifiers).count == identifiers.count)
+        #expect(identifiers.count - nobodys.count == 92)
+    }
+}
+
+#endif
