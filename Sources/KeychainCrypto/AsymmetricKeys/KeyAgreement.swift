@@ -49,7 +49,13 @@ extension AsymmetricPrivateKey {
             case (.elliptic(let own), .elliptic(let other)):
                 return try own.agree(with: other.point)
             case (.x25519(let own), .x25519(let other)):
-                return try own.sharedSecretFromKeyAgreement(with: other).bytes
+                let secret = try own.sharedSecretFromKeyAgreement(with: other).bytes
+                // RFC 7748, section 6.1: a public key of low order makes a secret of zeros, which
+                // everybody knows. The library lets it pass. All bytes are looked at.
+                guard secret.reduce(0, |) != 0 else {
+                    throw KeyOperationFailure.parameter("The other side's key has a low order.")
+                }
+                return secret
             default:
                 throw KeyOperationFailure.parameter("The key can't be used for key agreement.")
             }
