@@ -284,20 +284,33 @@ extension SecKey {
         guard case .publicKey(let publicKey) = peer.material else {
             throw .param("The other side's key has to be public.")
         }
-        var settings = KeyExchangeParameters()
-        if case .number(let count) = parameters.number(
-            SecKeyKeyExchangeParameter.requestedSize.rawValue)
-        {
-            settings.requestedByteCount = Int(count)
-        }
-        if case .data(let info) = parameters[SecKeyKeyExchangeParameter.sharedInfo.rawValue] {
-            settings.sharedInfo = info
-        }
+        let settings = try parameters.keyExchange()
         do {
             return try key.exchange(with: publicKey, using: exchange, settings)
         } catch {
             throw KeychainFailure(error)
         }
+    }
+}
+
+extension KeyParameters {
+    /// What a derivation takes. A value of another type is an error: what is left out silently
+    /// makes another secret.
+    fileprivate func keyExchange() throws(KeychainFailure) -> KeyExchangeParameters {
+        var settings = KeyExchangeParameters()
+        let requestedSize = SecKeyKeyExchangeParameter.requestedSize.rawValue
+        let sharedInfo = SecKeyKeyExchangeParameter.sharedInfo.rawValue
+        switch number(requestedSize) {
+        case .number(let count): settings.requestedByteCount = Int(count)
+        case nil where self[requestedSize] == nil: break
+        default: throw .param("The requested size is no number.")
+        }
+        switch self[sharedInfo] {
+        case .data(let info): settings.sharedInfo = info
+        case nil: break
+        default: throw .param("The shared information is no data.")
+        }
+        return settings
     }
 }
 
