@@ -13,7 +13,7 @@ struct RSAPublicOperation: Sendable {
     /// -modulus⁻¹ mod 2⁶⁴.
     private let negatedInverse: UInt64
     /// 2^(2·64·limbs) mod modulus, which brings a number into Montgomery's form.
-    private let square: [UInt64]
+    private var square: [UInt64]
 
     /// - Returns: nil for an even or tiny modulus, or an exponent that is even, below 3 or longer
     ///   than 64 bits.
@@ -35,10 +35,19 @@ struct RSAPublicOperation: Sendable {
         for _ in 0..<5 { inverse = inverse &* (2 &- modulus[0] &* inverse) }
         negatedInverse = 0 &- inverse
 
-        var power = [UInt64](repeating: 0, count: modulus.count)
-        power[0] = 1
-        for _ in 0..<(2 * 64 * modulus.count) { power = Self.doubled(power, modulus) }
-        square = power
+        // 2^(64·limbs) mod modulus, which is 1 in Montgomery's form: doubled from the highest power
+        // of two below the modulus.
+        let bitCount = 64 * modulus.count
+        let highest = bitCount - 1 - modulus[modulus.count - 1].leadingZeroBitCount
+        square = [UInt64](repeating: 0, count: modulus.count)
+        square[highest / 64] = 1 << UInt64(highest % 64)
+        for _ in highest..<bitCount { square = Self.doubled(square, modulus) }
+        // 2^(64·limbs) in that form, by squaring and doubling: a key is read in a few steps, where
+        // doublings alone would be thousands.
+        for bit in (0..<(Int.bitWidth - bitCount.leadingZeroBitCount)).reversed() {
+            square = multiply(square, square)
+            if bitCount >> bit & 1 == 1 { square = Self.doubled(square, modulus) }
+        }
     }
 
     /// - Parameter block: A number below the modulus, of the modulus' size, most significant byte
