@@ -192,8 +192,8 @@ import Testing
                     let query: [String: Any] = ["v_Ref": key]
                     // SAFETY: the variable outlives the calls.
                     var result: CFTypeRef?
-                    #expect(unsafe SecItemAdd(query as CFDictionary, nil) == errSecSuccess)
-                    #expect(unsafe SecItemAdd(query as CFDictionary, nil) == errSecDuplicateItem)
+                    #expect(SecItemAdd(query as CFDictionary, nil) == errSecSuccess)
+                    #expect(SecItemAdd(query as CFDictionary, nil) == errSecDuplicateItem)
                     let search = query.merging(["r_Ref": true]) { old, _ in old }
                     #expect(
                         unsafe SecItemCopyMatching(search as CFDictionary, &result)
