@@ -29,8 +29,11 @@ internal import KeychainModel
 ///     Untouched when the call fails. May be nil.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged;
-///   - `errSecInteractionNotAllowed`: the protection class is locked, try again after unlock;
-///   - `errSecAuthFailed`: the protection class needs a passcode and there is none;
+///   - `errSecInteractionNotAllowed`: the protection class is locked, try again after unlock; or
+///     an application password is missing and nobody may or can be asked for one;
+///   - `errSecAuthFailed`: the protection class or the access control needs a passcode and there
+///     is none;
+///   - `errSecUserCanceled`: the person declined to enter an application password;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
 ///   - `errSecUnimplemented`: it asks for a key on a token, of which there is none;
@@ -56,6 +59,10 @@ public func SecItemAdd(
 /// With a limit other than one, items come in the order in which they were added. Nothing in the
 /// keychain changes: an item that can't be read stays.
 ///
+/// Attributes are given without asking anybody. For data that are under an access control the
+/// person is asked, unless the `LAContext` in `kSecUseAuthenticationContext` knows enough;
+/// `kSecUseAuthenticationUI` forbids it, or has such items left out.
+///
 /// - Parameters:
 ///   - query: `kSecClass` with attributes that all have to be equal (text and data of the same
 ///     bytes are; case counts), or `kSecValuePersistentRef` without attributes, or a key,
@@ -74,11 +81,15 @@ public func SecItemAdd(
 ///   - `errSecItemNotFound`: no item matches; there is never an empty array for that;
 ///   - `errSecInteractionNotAllowed`: a matching item is locked, also where other items are not;
 ///     this says nothing about whether it is the right one, so never delete because of it;
+///     or somebody would have to be asked, who may not or can't be;
+///   - `errSecUserCanceled`, `errSecAuthFailed`: the person declined, or what was entered is wrong,
+///     the context is invalid, or there is no passcode to enter;
 ///   - `errSecDecode`: the items that could match are damaged, and no other matches;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
 ///   - `errSecUnimplemented`: a policy, issuers or a host in a search for another class;
-///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used.
+///   - `errSecNotAvailable`, `errSecIO`: the keychain can't be used; or `errSecNotAvailable`: an
+///     access control asks for hardware that isn't there.
 ///
 /// The corresponding function of Apple's Security framework has the same name.
 @discardableResult
@@ -116,7 +127,10 @@ public func SecItemCopyMatching(
 ///   - `errSecItemNotFound`: no item matches;
 ///   - `errSecDuplicateItem`: an item would get the primary key of another;
 ///   - `errSecNoSuchAttr`: a change is to something that is no attribute of the class;
-///   - `errSecInteractionNotAllowed`: a matching item is locked, try again after unlock;
+///   - `errSecInteractionNotAllowed`: a matching item is locked, try again after unlock; or
+///     somebody would have to be asked, as for its data, who may not or can't be;
+///   - `errSecUserCanceled`, `errSecAuthFailed`: the person declined, or what was entered is wrong,
+///     the context is invalid, or there is no passcode to enter;
 ///   - `errSecDecode`: a matching item is damaged;
 ///   - `errSecMissingEntitlement`: the old or the new access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchClass`: one of the dictionaries is wrong;

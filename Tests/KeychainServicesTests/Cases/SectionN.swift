@@ -78,8 +78,11 @@ extension Client {
 
 private var read: Entries { GP("a", "s", ["R.data": true]) }
 
+/// The cases about SecAccessControlCreateWithFlags alone, which SecAccessControlTests runs: its
+/// tests begin with their numbers.
+let accessControlCases = [313, 314, 316, 317, 319, 320, 322, 323]
+
 let sectionN: [Row] = [
-    // Rows 313 to 323 are about SecAccessControlCreateWithFlags alone: SecAccessControlTests.
     Row(325, "an item that needs somebody is passed over") { k in
         try k.addProtected(.userPresence)
         asking(ScriptedPerson(rightPasscode)) {
