@@ -3,6 +3,7 @@
 //   (2) The passcode that unlocked the keychain stands for presence too: it is asked for once.
 
 import FoundationEssentials
+import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

@@ -16,13 +16,13 @@ extension LAContext {
     func askForPassword(
         _ subject: Question.Subject, _ asking: Asking, problem: Question.Problem? = nil
     ) throws(AuthenticationFailure) {
-        try checkMayAsk(asking)
+        try checkMayAskForPassword(asking)
         keepPassword(try ask(question(subject, asking, problem: problem)))
     }
 
     /// Asks twice, until both answers are the same.
     func askForNewPassword(_ asking: Asking) throws(AuthenticationFailure) {
-        try checkMayAsk(asking)
+        try checkMayAskForPassword(asking)
         var problem: Question.Problem?
         for _ in 0..<Self.attempts {
             let first = try ask(
@@ -32,6 +32,15 @@ extension LAContext {
             problem = .notTheSame
         }
         throw .refused(.authenticationFailed)
+    }
+
+    /// A password of the program's own is the program's to bring: where there is nobody who could
+    /// enter it instead, not having it is like having a wrong one, as at Apple.
+    private func checkMayAskForPassword(_ asking: Asking) throws(AuthenticationFailure) {
+        try checkMayAsk(asking)
+        guard AuthenticationEnvironment.inUse.authenticator.canAsk else {
+            throw .refused(.authenticationFailed)
+        }
     }
 
     func keepPassword(_ bytes: SecretBytes) {

@@ -104,14 +104,14 @@ let sectionN: [Row] = [
         let another = KeychainServicesTests.context(password: "tiger")
         try k.copy(read.merging(["u_AuthCtx": another]) { $1 }).givesData(bytes("x"))
     },
-    Row(329, "a wrong application password, given or entered") { k in
+    Row(329, "a wrong application password, given or entered, or none") { k in
         try k.addProtected(.applicationPassword, ["u_AuthCtx": context(password: "tiger")])
         k.copy(read.merging(["u_AuthCtx": context(password: "lion")]) { $1 }).gives(-25293)
         let person = ScriptedPerson("lion", "", "tigers")
         asking(person) { _ = k.copy(read).gives(-25293) }
         #expect(person.asked.count == 3)
-        // Nobody there is not a wrong password: the program may come back with somebody.
-        asking(nil) { _ = k.copy(read).gives(-25308) }
+        asking(nil) { _ = k.copy(read).gives(-25293) }
+        asking(nil) { _ = k.copy(read.merging(["u_AuthUI": "u_AuthUIF"]) { $1 }).gives(-25308) }
     },
     Row(331, "a password that is no longer needed") { k in
         let context = context(password: "tiger")
