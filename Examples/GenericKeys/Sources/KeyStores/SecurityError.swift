@@ -19,12 +19,18 @@ public struct SecurityError: LocalizedError, Equatable {
 
     /// The error that a call gave by its last argument.
     public init(_ error: CFError?) {
-        guard let error else {
+        if let error {
+            self.init(
+                status: OSStatus(truncatingIfNeeded: CFErrorGetCode(error)),
+                errorDescription: (error as any Error).localizedDescription)
+        } else {
             self.init(errSecInternalComponent)
-            return
         }
-        status = OSStatus(truncatingIfNeeded: CFErrorGetCode(error))
-        errorDescription = (error as any Error).localizedDescription
+    }
+
+    private init(status: OSStatus, errorDescription: String?) {
+        self.status = status
+        self.errorDescription = errorDescription
     }
 
     /// Throws the error of any status but success.

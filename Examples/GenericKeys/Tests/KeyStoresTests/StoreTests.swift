@@ -152,6 +152,39 @@ import Testing
         }
     }
 
+    @Test func `a key that somebody has to be present for is read once the owner was`() throws {
+        let key = SymmetricKey(size: .bits256)
+        let accessControl = try #require(
+            SecAccessControlCreateWithFlags(
+                nil, kSecAttrAccessibleWhenUnlocked, [.userPresence], nil))
+        try keychain.setPasscode("1234")
+        try keychain.withSecItem {
+            try store.store(key, account: "account", accessControl: accessControl)
+            #expect(throws: SecurityError(errSecInteractionNotAllowed)) {
+                try store.read(SymmetricKey.self, account: "account")
+            }
+            keychain.person = .declining
+            #expect(throws: SecurityError(errSecUserCanceled)) {
+                try store.read(SymmetricKey.self, account: "account")
+            }
+            keychain.person = .stranger
+            #expect(throws: SecurityError(errSecAuthFailed)) {
+                try store.read(SymmetricKey.self, account: "account")
+            }
+            keychain.person = .owner
+            let context = LAContext()
+            let before = keychain.askedQuestions.count
+            for _ in 0..<2 {
+                #expect(
+                    try store.read(SymmetricKey.self, account: "account", context: context)
+                        == key)
+            }
+            #expect(keychain.askedQuestions.count == before + 1)
+            #expect(try store.contains(account: "account"))
+            #expect(keychain.askedQuestions.count == before + 1)
+        }
+    }
+
     private func context(_ password: String?) -> LAContext {
         let context = LAContext()
         context.interactionNotAllowed = true

@@ -5,17 +5,22 @@ import Foundation
 import LocalAuthentication
 import Security
 
-var failureCount = 0
+struct Report {
+    var failureCount = 0
 
-@MainActor func check(_ sentence: String, _ holds: Bool) {
-    print(holds ? "  \(sentence)" : "  NOT SO: \(sentence)")
-    if !holds { failureCount += 1 }
+    mutating func check(_ sentence: String, _ holds: Bool) {
+        print(holds ? "  \(sentence)" : "  NOT SO: \(sentence)")
+        if !holds { failureCount += 1 }
+    }
 }
 
+var report = Report()
+
 let texts = textConstants() + namesOfOneLibrary()
-check("\(texts.count) constants are text", texts.allSatisfy { ($0 as String).isEmpty == false })
-check("flags have Apple's bits", accessControlFlags().allSatisfy { $0.rawValue == $1 })
-check(
+report.check(
+    "\(texts.count) constants are text", texts.allSatisfy { ($0 as String).isEmpty == false })
+report.check("flags have Apple's bits", accessControlFlags().allSatisfy { $0.rawValue == $1 })
+report.check(
     "\(Set(keyAlgorithms()).count) algorithms differ",
     keyAlgorithms().count == Set(keyAlgorithms()).count)
 
@@ -28,24 +33,24 @@ let query: [String: Any] = [
 SecItemDelete(query as CFDictionary)
 var item = query
 item[kSecValueData as String] = Data("secret".utf8)
-check("an item is added", SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+report.check("an item is added", SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
 var search = query
 search[kSecReturnData as String] = kCFBooleanTrue
 search[kSecMatchLimit as String] = kSecMatchLimitOne
 var result: CFTypeRef?
 let status = SecItemCopyMatching(search as CFDictionary, &result)
-check("and found", status == errSecSuccess && (result as? Data) == Data("secret".utf8))
+report.check("and found", status == errSecSuccess && (result as? Data) == Data("secret".utf8))
 SecItemUpdate(query as CFDictionary, [kSecAttrLabel as String: "label"] as CFDictionary)
-check("and deleted", SecItemDelete(query as CFDictionary) == errSecSuccess)
-check(
+report.check("and deleted", SecItemDelete(query as CFDictionary) == errSecSuccess)
+report.check(
     "an absent item has a text",
     SecCopyErrorMessageString(errSecItemNotFound, nil) as String? != nil)
 
 var bytes = [UInt8](repeating: 0, count: 32)
 SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
-check("random bytes differ", Set(bytes).count > 1)
+report.check("random bytes differ", Set(bytes).count > 1)
 memset_s(&bytes, bytes.count, 0, bytes.count)
-check("and are wiped", timingsafe_bcmp(bytes, [UInt8](repeating: 0, count: 32), 32) == 0)
+report.check("and are wiped", timingsafe_bcmp(bytes, [UInt8](repeating: 0, count: 32), 32) == 0)
 
 var error: Unmanaged<CFError>?
 let attributes: [String: Any] = [
@@ -58,25 +63,25 @@ if let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error),
     let message = Data("message".utf8) as CFData
     let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
     let signature = SecKeyCreateSignature(key, algorithm, message, &error)
-    check(
+    report.check(
         "a signature is verified",
         signature.map { SecKeyVerifySignature(publicKey, algorithm, message, $0, nil) } == true)
-    check(
+    report.check(
         "an exported key is 65 bytes",
         (SecKeyCopyExternalRepresentation(publicKey, nil) as Data?)?.count == 65)
 } else {
-    check("a key is made: \(String(describing: error?.takeRetainedValue()))", false)
+    report.check("a key is made: \(String(describing: error?.takeRetainedValue()))", false)
 }
 let wrong = SecKeyCreateWithData(Data([1]) as CFData, attributes as CFDictionary, &error)
 let reason = error.map { $0.takeRetainedValue() }
-check("bytes that are no key give an error", wrong == nil && CFErrorGetCode(reason) != 0)
-check(
+report.check("bytes that are no key give an error", wrong == nil && CFErrorGetCode(reason) != 0)
+report.check(
     "bytes that are no certificate give none",
     SecCertificateCreateWithData(nil, Data([1]) as CFData) == nil)
 
 let accessControl = SecAccessControlCreateWithFlags(
     kCFAllocatorDefault, kSecAttrAccessibleWhenUnlocked, [.userPresence], nil)
-check(
+report.check(
     "an access control is one",
     accessControl.map { CFGetTypeID($0) == SecAccessControlGetTypeID() } == true)
 
@@ -84,22 +89,24 @@ let context = LAContext()
 context.localizedReason = "to test"
 context.interactionNotAllowed = true
 context.setCredential(Data("password".utf8), type: .applicationPassword)
-check("a context keeps a credential", context.isCredentialSet(.applicationPassword))
+report.check("a context keeps a credential", context.isCredentialSet(.applicationPassword))
 context.invalidate()
 var contextError: NSError?
-check(
+report.check(
     "an invalid context can't evaluate",
     !context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &contextError)
         && contextError?.code == LAError.invalidContext.rawValue)
-check(
+report.check(
     "an error is recognized",
     isCancellation(LAError(.userCancel)) && !isCancellation(LAError(.invalidContext)))
 
 if let task = SecTaskCreateFromSelf(nil) {
     let groups = SecTaskCopyValueForEntitlement(task, "keychain-access-groups" as CFString, nil)
-    check("the access groups are the entitlements'", groups as? [String] == ["org.example.group"])
+    report.check(
+        "the access groups are the entitlements'", groups as? [String] == ["org.example.group"])
 }
-check("a made password is text", (SecCreateSharedWebCredentialPassword() as String?)?.count == 15)
+report.check(
+    "a made password is text", (SecCreateSharedWebCredentialPassword() as String?)?.count == 15)
 
-print(failureCount == 0 ? "All as at Apple." : "\(failureCount) not as at Apple.")
-exit(failureCount == 0 ? 0 : 1)
+print(report.failureCount == 0 ? "All as at Apple." : "\(report.failureCount) not as at Apple.")
+exit(report.failureCount == 0 ? 0 : 1)
