@@ -26,13 +26,11 @@ import Security
             && store.read(P384.Signing.PrivateKey.self, label: label)?.x963Representation
                 == large.x963Representation
     )
+    let refusal = status { try store.store(P256.Signing.PrivateKey(), label: label) }
+    let kept = try store.read(P256.Signing.PrivateKey.self, label: label)
     session.check(
         "a second key under a label is refused, and the first stays",
-        status { try store.store(P256.Signing.PrivateKey(), label: label) }
-            == errSecDuplicateItem
-            && (try store.read(P256.Signing.PrivateKey.self, label: label))?.x963Representation
-                == small.x963Representation
-    )
+        refusal == errSecDuplicateItem && kept?.x963Representation == small.x963Representation)
     try usedBySecurity(session, store, small)
     try store.delete(P256.Signing.PrivateKey.self, label: label)
     try store.delete(P384.Signing.PrivateKey.self, label: label)
