@@ -35,10 +35,17 @@ enum OlderEncryption {
         let pem = PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: key.bytes).pemString
         let opened = try? NIOSSLPrivateKey(bytes: Array((pem + "\n").utf8), format: .pem) {
             (give: NIOSSLPassphraseSetter<[UInt8]>) in give(bytes)
-        }.derBytes
-        guard let opened, let info = PrivateKeyInfo(anyForm: opened) else {
+        }
+        guard let opened else {
             throw KeychainFailure(
                 .authFailed, "The passphrase doesn't open the private key, or it is damaged.")
+        }
+        // NIOSSL reads keys of Ed25519 and X25519, and doesn't write them.
+        guard let der = try? opened.derBytes, let info = PrivateKeyInfo(anyForm: der) else {
+            throw KeychainFailure(
+                .unsupportedFormat,
+                "The private key is neither RSA nor on an elliptic curve of NIST, and under an "
+                    + "older cipher.")
         }
         return info.bytes
     }

@@ -68,7 +68,8 @@ package enum PKCS12 {
     ///   `pkcs12VerifyFailure` if the code is not right, by a wrong password or damage;
     ///   `authFailed` if a key within is under another password; `unsupportedFormat`
     ///   for schemes that are not read, for a cost beyond `PasswordHash.roundLimit`, and where an
-    ///   older cipher meets a password that is not ASCII or keys among the encrypted certificates.
+    ///   older cipher meets a password that is not ASCII, keys among the encrypted certificates, or
+    ///   a key of Ed25519 or X25519.
     package static func open(
         _ bytes: [UInt8], password: String
     ) throws(KeychainFailure) -> PKCS12Contents {

@@ -5,6 +5,7 @@
 import Crypto
 import CryptoExtras
 package import FoundationEssentials
+import SwiftASN1
 
 /// A private key.
 package struct AsymmetricPrivateKey: Sendable {
@@ -95,22 +96,15 @@ package struct AsymmetricPrivateKey: Sendable {
     ///
     /// - Returns: nil for other bytes and for a key of another algorithm or curve.
     package init?(pkcs8 bytes: Data) {
-        guard bytes.isOneDERElement else { return nil }
-        let key: Key
-        if let rsa = try? RSAPrivateKey(der: bytes) {
-            key = .rsa(rsa)
-        } else if let elliptic = EllipticCurve.allCases.lazy
-            .compactMap({ try? $0.privateKey(der: bytes) }).first
-        {
-            key = .elliptic(elliptic)
-        } else if let ed25519 = try? Curve25519.Signing.PrivateKey(derRepresentation: bytes) {
-            key = .ed25519(ed25519)
-        } else if let x25519 = try? Curve25519.KeyAgreement.PrivateKey(derRepresentation: bytes) {
-            key = .x25519(x25519)
-        } else {
+        guard bytes.isOneDERElement,
+            let info = PrivateKeyInfo(anyForm: Array(bytes))
+        else { return nil }
+        do {
+            guard let key = try Key(info) else { return nil }
+            try self.init(key)
+        } catch {
             return nil
         }
-        do { try self.init(key) } catch { return nil }
     }
 
     package var externalRepresentation: Data {
@@ -128,6 +122,41 @@ package struct AsymmetricPrivateKey: Sendable {
         case .elliptic(let key): key.pkcs8
         case .ed25519(let key): key.pkcs8DERRepresentation
         case .x25519(let key): key.pkcs8DERRepresentation
+        }
+    }
+}
+
+extension AsymmetricPrivateKey.Key {
+    /// The key in a PrivateKeyInfo; nil if its algorithm or curve is another.
+    ///
+    /// The crypto library takes a key of any algorithm and curve whose numbers have the right size,
+    /// such as an X25519 key for an Ed25519 key, so both are looked at first.
+    fileprivate init?(_ info: PrivateKeyInfo) throws {
+        let bytes = Data(info.bytes)
+        switch info.algorithm {
+        case .rsaEncryption:
+            self = .rsa(try RSAPrivateKey(der: bytes))
+        case .ellipticCurve:
+            guard let curve = EllipticCurve.allCases.first(where: { $0.identifier == info.curve })
+            else { return nil }
+            self = .elliptic(try curve.privateKey(der: bytes))
+        case .ed25519:
+            self = .ed25519(try Curve25519.Signing.PrivateKey(derRepresentation: bytes))
+        case .x25519:
+            self = .x25519(try Curve25519.KeyAgreement.PrivateKey(derRepresentation: bytes))
+        default:
+            return nil
+        }
+    }
+}
+
+extension EllipticCurve {
+    /// The curve's identifier in encodings.
+    fileprivate var identifier: ASN1ObjectIdentifier {
+        switch self {
+        case .p256: [1, 2, 840, 10045, 3, 1, 7]
+        case .p384: [1, 3, 132, 0, 34]
+        case .p521: [1, 3, 132, 0, 35]
         }
     }
 }

@@ -18,6 +18,10 @@ package struct PrivateKeyInfo {
     /// The algorithm of the key.
     package let algorithm: ASN1ObjectIdentifier
     private let parameters: ASN1Node?
+
+    /// The curve that an elliptic curve key names.
+    package var curve: ASN1ObjectIdentifier? { parameters?.objectIdentifier }
+
     private let privateKey: [UInt8]
 
     /// Reads a PrivateKeyInfo.
@@ -101,4 +105,8 @@ extension ASN1ObjectIdentifier {
     package static let rsaEncryption: Self = [1, 2, 840, 113549, 1, 1, 1]
     /// id-ecPublicKey.
     package static let ellipticCurve: Self = [1, 2, 840, 10045, 2, 1]
+    /// id-X25519 (RFC 8410).
+    package static let x25519: Self = [1, 3, 101, 110]
+    /// id-Ed25519 (RFC 8410).
+    package static let ed25519: Self = [1, 3, 101, 112]
 }

@@ -13,7 +13,7 @@ enum CertificateBundle {
 
     /// The certificates of a message, in its order. Whether somebody signed it is not looked at.
     ///
-    /// - Throws: `decode` if the message or a certificate is damaged.
+    /// - Throws: `decode` if the message or a certificate is damaged, or there is none.
     static func certificates(in bytes: [UInt8]) throws(KeychainFailure) -> [SecCertificate] {
         guard let parts = ASN1Node(encoded: bytes)?.sequence, parts.count == 2,
             parts[0].objectIdentifier == ExternalForm.signedData,
@@ -28,6 +28,9 @@ enum CertificateBundle {
                 throw KeychainFailure(.decode, "A certificate of the PKCS #7 message is damaged.")
             }
             certificates.append(certificate)
+        }
+        guard !certificates.isEmpty else {
+            throw KeychainFailure(.decode, "The PKCS #7 message holds no certificates.")
         }
         return certificates
     }

@@ -34,8 +34,7 @@ internal import KeychainModel
 ///   - `errSecParam`: an object is something else, there is none, or the format has no place for it,
 ///     such as a public key in PKCS #12; or the passphrase is neither text nor data;
 ///   - `errSecUnsupportedFormat`: the format is not supported;
-///   - `errSecPassphraseRequired`: the format asks for a passphrase;
-///   - `errSecUnimplemented`: PKCS #12 without the package trait of that name.
+///   - `errSecPassphraseRequired`: the format asks for a passphrase.
 ///
 /// It corresponds to the function of the same name.
 @discardableResult

@@ -42,8 +42,8 @@ internal import KeychainModel
 ///   - `errSecPkcs12VerifyFailure`: the same for PKCS #12;
 ///   - `errSecMultiplePrivKeys`: there is more than one private key, and one is asked for;
 ///   - `errSecParam`: the passphrase is neither text nor data;
-///   - `errSecUnimplemented`: a symmetric key is asked for, or PKCS #12 without the package trait of
-///     that name.
+///   - `errSecUnimplemented`: a symmetric key is asked for, or the data are under a cipher of older
+///     programs and the package was built without its trait `OlderPKCS12`.
 ///
 /// It corresponds to the function of the same name.
 @discardableResult

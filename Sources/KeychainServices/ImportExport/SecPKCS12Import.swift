@@ -33,7 +33,7 @@ internal import KeychainModel
 ///     key in it of a kind that is not supported;
 ///   - `errSecUnsupportedFormat`: it is encrypted in a way that is not supported. Today's encryption
 ///     (PBES2 with AES) always is; triple DES, RC2 and RC4 of older programs are with a passphrase of
-///     ASCII characters;
+///     ASCII characters, for RSA and the curves of NIST;
 ///   - `errSecParam`: the passphrase is no string;
 ///   - `errSecUnimplemented`: the contents are under an older cipher, and the package was built
 ///     without its trait `OlderPKCS12`;

@@ -98,6 +98,8 @@ struct Imported {
         self.format = format
         self.type = type
         var array: CFArray?
+        status = errSecSuccess
+        items = []
         // SAFETY: passphrase and variables outlive the call.
         unsafe parameters.passphrase = passphrase.map { unsafe Unmanaged.passUnretained($0) }
         status = withExtendedLifetime(passphrase) {

@@ -6,7 +6,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-@Suite struct `Exporting items` {
+@Suite struct ItemExportTests {
     /// A key that OpenSSL made, with its public half as OpenSSL gives it.
     private func key(
         _ kind: ExternalKeyKind, in openSSL: OpenSSL

@@ -6,7 +6,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-@Suite struct `Importing items` {
+@Suite struct ItemImportTests {
     /// What OpenSSL makes of a private key in PKCS #8, the formats that it is then in, and whether
     /// it is under the passphrase "secret".
     struct PrivateForm: CustomTestStringConvertible {
@@ -281,7 +281,7 @@ import Testing
             (key, SecExternalItemType.itemTypePrivateKey), (publicKey, .itemTypePublicKey),
         ] {
             let raw = try exported(one, .formatRawKey)
-            let external = unsafe SecKeyCopyExternalRepresentation(one, nil) as Data?
+            let external = SecKeyCopyExternalRepresentation(one, nil) as Data?
             #expect(raw == external)
             for hint in [type, .itemTypeUnknown] {
                 let result = Imported(raw, format: .formatRawKey, type: hint)

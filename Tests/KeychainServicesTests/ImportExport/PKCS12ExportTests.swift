@@ -6,7 +6,7 @@ import Foundation
 import KeychainServices
 import Testing
 
-@Suite struct `Exporting PKCS 12` {
+@Suite struct PKCS12ExportTests {
     /// Identities of the kinds, the certificates signed by the one before.
     private func identities(
         _ kinds: [ExternalKeyKind], in openSSL: OpenSSL
@@ -20,11 +20,9 @@ import Testing
                 try openSSL.contents(of: name + ".key")
                 + openSSL.contents(of: name + ".pem")
             let result = Imported(text)
-            identities.append(
-                try #require(
-                    SecIdentityCreate(
-                        nil, try #require(result.certificates.first),
-                        try #require(result.keys.first))))
+            let certificate = try #require(result.certificates.first)
+            let key = try #require(result.keys.first)
+            identities.append(try #require(SecIdentityCreate(nil, certificate, key)))
         }
         return identities
     }

@@ -7,7 +7,7 @@ import KeychainServices
 import KeychainTesting
 import Testing
 
-@Suite struct `Importing PKCS 12` {
+@Suite struct PKCS12ImportTests {
     /// How OpenSSL encrypts a container.
     static let schemes: [[String]] = [
         [], ["-legacy"], ["-descert"], ["-keypbe", "NONE"], ["-certpbe", "NONE"],
@@ -72,19 +72,22 @@ import Testing
         var key: SecKey?
         #expect(unsafe SecIdentityCopyCertificate(identity, &certificate) == errSecSuccess)
         #expect(unsafe SecIdentityCopyPrivateKey(identity, &key) == errSecSuccess)
-        #expect(try ders([try #require(certificate)]) == [openSSL.certificate()])
-        #expect(try #require(key).exportedPublicKey == openSSL.publicKey(of: "own.key"))
+        let ownCertificate = try #require(certificate)
+        let ownKey = try #require(key)
+        #expect(try ders([ownCertificate]) == [openSSL.certificate()])
+        #expect(try ownKey.exportedPublicKey == openSSL.publicKey(of: "own.key"))
         let chain = try #require(item[kSecImportItemCertChain] as? [SecCertificate])
         #expect(
             ders(chain) == (try ["own", "middle", "root"].map { try openSSL.certificate($0) }))
         #expect(item[kSecImportItemLabel] as? String == "Grüße")
-        let attributes = try #require(SecKeyCopyAttributes(try #require(key)))
+        let attributes = try #require(SecKeyCopyAttributes(ownKey))
         #expect(
             item[kSecImportItemKeyID] as? Data == attributes[kSecAttrApplicationLabel] as? Data)
         let trust = try #require(item[kSecImportItemTrust] as? SecTrust)
         let root = try #require(chain.last)
         #expect(SecTrustSetAnchorCertificates(trust, [root] as NSArray) == errSecSuccess)
-        #expect(unsafe SecTrustEvaluateWithError(trust, nil))
+        let isTrusted = SecTrustEvaluateWithError(trust, nil)
+        #expect(isTrusted)
         // The other function gives the same.
         let other = Imported(data, name: "own.p12", passphrase: "secret" as NSString)
         #expect(other.format == .formatPKCS12)
@@ -160,6 +163,23 @@ import Testing
         let keys = Imported(data, passphrase: "secret" as NSString).keys
         #expect(keys.count == 1)
         #expect(try keys.first?.exportedPublicKey == openSSL.publicKey(of: "own.key"))
+    }
+
+    @Test(arguments: [[], ["-legacy"]])
+    func `a key with somebody else's certificate is no identity`(_ scheme: [String]) throws {
+        let openSSL = try chain()
+        let data = try openSSL.run(
+            [
+                "pkcs12", "-export", "-nocerts", "-inkey", "own.key", "-certfile", "root.pem",
+                "-passout", "pass:secret",
+            ] + scheme)
+        let (status, items) = imported(data)
+        #expect(status == errSecSuccess)
+        #expect(items.first?.allKeys as? [String] == [kSecImportItemCertChain as String])
+        let other = Imported(data, passphrase: "secret" as NSString)
+        #expect(other.identities.isEmpty)
+        #expect(try other.keys.first?.exportedPublicKey == openSSL.publicKey(of: "own.key"))
+        #expect(try ders(other.certificates) == [openSSL.certificate("root")])
     }
 
     @Test func `a container without an authentication code is refused`() throws {

@@ -1,0 +1,165 @@
+// HostileContainerTests: PKCS #12 containers that no program writes, with an authentication code that
+// is right, so that their contents are looked at.
+
+#if PKCS12 && !canImport(Darwin)
+
+import Foundation
+import KeychainCrypto
+import KeychainServices
+import SwiftASN1
+import Testing
+
+@Suite struct HostileContainerTests {
+    private static let data: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
+    private static let encryptedData: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 6]
+    private static let keyBag: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 1]
+    private static let certificateBag: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 3]
+    private static let nestedBag: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 6]
+    private static let x509: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 22, 1]
+    private static let tripleDES: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 1, 3]
+
+    /// A container with the parts and the passphrase "secret".
+    private func container(_ parts: [DERValue]) throws -> Data {
+        let safe = DERValue.sequence(parts).bytes
+        let code = try #require(
+            PasswordHash.sha256.pkcs12Code(
+                of: safe, password: "secret".bigEndianUTF16 + [0, 0], salt: [1], rounds: 1))
+        return Data(
+            DERValue.sequence([
+                .integer(3), content(Self.data, .octets(safe)),
+                .sequence([
+                    .sequence([
+                        .sequence([.identifier(PasswordHash.sha256.digestIdentifier), .null]),
+                        .octets(code),
+                    ]),
+                    .octets([1]),
+                ]),
+            ]).bytes)
+    }
+
+    private func content(_ type: ASN1ObjectIdentifier, _ value: DERValue) -> DERValue {
+        .sequence([.identifier(type), .tagged(0, value)])
+    }
+
+    private func plain(_ bags: [DERValue]) -> DERValue {
+        content(Self.data, .octets(DERValue.sequence(bags).bytes))
+    }
+
+    /// Bytes under triple DES: the cipher is OpenSSL's, so is the key derivation.
+    private func older(_ bytes: [UInt8], in openSSL: OpenSSL) throws -> DERValue {
+        let password = ("secret".bigEndianUTF16 + [0, 0]).map(Self.hexadecimal).joined()
+        func derived(_ purpose: Int, _ count: Int) throws -> String {
+            let output = try openSSL.run([
+                "kdf", "-keylen", "\(count)", "-kdfopt", "digest:SHA1", "-kdfopt",
+                "hexpass:" + password, "-kdfopt", "hexsalt:01", "-kdfopt", "iter:1", "-kdfopt",
+                "id:\(purpose)", "-provider", "legacy", "-provider", "default", "PKCS12KDF",
+            ])
+            return String(decoding: output, as: UTF8.self)
+                .filter(\.isHexDigit)
+        }
+        let ciphertext = try openSSL.run(
+            ["enc", "-des-ede3-cbc", "-K", derived(1, 24), "-iv", derived(2, 8)],
+            input: Data(bytes))
+        return content(
+            Self.encryptedData,
+            .sequence([
+                .integer(0),
+                .sequence([
+                    .identifier(Self.data),
+                    .sequence([
+                        .identifier(Self.tripleDES),
+                        .sequence([.octets([1]), .integer(1)]),
+                    ]),
+                    .implicit(0, Array(ciphertext)),
+                ]),
+            ]))
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+
+    private func bag(_ type: ASN1ObjectIdentifier, _ value: DERValue) -> DERValue {
+        .sequence([.identifier(type), .tagged(0, value)])
+    }
+
+    /// An OpenSSL with a key and certificate, and bags of both.
+    private func fixture() throws -> (openSSL: OpenSSL, key: DERValue, certificate: DERValue) {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        try openSSL.makeCertificate()
+        let key = try openSSL.run([
+            "pkcs8", "-topk8", "-nocrypt", "-in", "own.key", "-outform", "DER",
+        ])
+        let certificate = DERValue.sequence([
+            .identifier(Self.x509), .tagged(0, .octets(Array(try openSSL.certificate()))),
+        ])
+        return (
+            openSSL, bag(Self.keyBag, .encoded(Array(key))), bag(Self.certificateBag, certificate)
+        )
+    }
+
+    private func imported(_ data: Data) -> Imported {
+        Imported(data, passphrase: "secret" as NSString)
+    }
+
+    @Test func `containers made here are read as far as they are good`() throws {
+        let (openSSL, key, certificate) = try fixture()
+        let good = [
+            [plain([key, certificate])], [plain([key]), plain([certificate])],
+            [try older(DERValue.sequence([certificate]).bytes, in: openSSL), plain([key])],
+            [plain([bag(Self.nestedBag, .sequence([key, certificate]))])],
+        ]
+        for parts in good {
+            #expect(imported(try container(parts)).identities.count == 1)
+        }
+        #expect(imported(try container([])).status == errSecSuccess)
+        #expect(imported(try container([plain([])])).items.isEmpty)
+        let twice = imported(try container([plain([key, certificate, key, certificate])]))
+        #expect(twice.identities.count == 2)
+    }
+
+    @Test func `keys and other things under an older cipher are refused`() throws {
+        let (openSSL, key, certificate) = try fixture()
+        let contents: [[UInt8]] = [
+            DERValue.sequence([key]).bytes, DERValue.sequence([key, certificate]).bytes,
+            DERValue.sequence([certificate, key]).bytes, [], Array("no ASN.1".utf8),
+            DERValue.sequence([certificate]).bytes + [0], DERValue.sequence([.null]).bytes,
+            DERValue.sequence([bag(Self.certificateBag, .null)]).bytes,
+        ]
+        for bytes in contents {
+            let data = try container([try older(bytes, in: openSSL)])
+            #expect(imported(data).status == errSecUnsupportedFormat)
+        }
+        let none = try container([try older(DERValue.sequence([]).bytes, in: openSSL)])
+        #expect(imported(none).status == errSecSuccess)
+        #expect(imported(none).items.isEmpty)
+    }
+
+    @Test func `entries that are none can't be decoded`() throws {
+        let (_, key, certificate) = try fixture()
+        var deep = bag(Self.nestedBag, .sequence([key]))
+        for _ in 0..<8 { deep = bag(Self.nestedBag, .sequence([deep])) }
+        let parts: [[DERValue]] = [
+            [plain([key, .null])], [plain([certificate, .sequence([])])],
+            [plain([bag(Self.keyBag, .null)])], [plain([bag(Self.keyBag, .sequence([]))])],
+            [plain([bag(Self.certificateBag, .sequence([.identifier(Self.x509), .null]))])],
+            [
+                plain([
+                    bag(
+                        Self.certificateBag,
+                        .sequence([.identifier(Self.x509), .tagged(0, .octets([1, 2, 3]))]))
+                ])
+            ],
+            [plain([deep])], [content(Self.data, .octets([0x30, 0x84]))],
+            [content(Self.encryptedData, .null)], [content(Self.encryptedData, .sequence([]))],
+        ]
+        for part in parts {
+            #expect(imported(try container(part)).status == errSecDecode)
+        }
+        let unknown = try container([content([1, 2, 840, 113549, 1, 7, 3], .sequence([]))])
+        #expect(imported(unknown).status == errSecUnsupportedFormat)
+    }
+}
+
+#endif
