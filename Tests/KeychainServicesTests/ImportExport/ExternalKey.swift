@@ -36,6 +36,9 @@ enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
+    /// Whether the key has a form that OpenSSL calls traditional, and is read under older ciphers.
+    var hasTraditionalForm: Bool { traditionalLabel != "PRIVATE KEY" }
+
     /// Whether the key signs, and so has a certificate that it signs itself.
     var signs: Bool { self != .x25519 }
 
@@ -50,15 +53,23 @@ extension OpenSSL {
 
     /// Makes a certificate of the key of that name, in the file NAME.pem, signed by another or
     /// itself.
-    func makeCertificate(_ name: String = "own", signedBy issuer: String? = nil) throws {
+    func makeCertificate(
+        _ name: String = "own", signedBy issuer: String? = nil, isAuthority: Bool = false
+    ) throws {
         if let issuer {
             try run([
                 "req", "-new", "-key", name + ".key", "-subj", "/CN=" + name, "-out",
                 name + ".csr",
             ])
+            try write(
+                """
+                basicConstraints=critical,CA:\(isAuthority ? "TRUE" : "FALSE")
+                subjectKeyIdentifier=hash
+                """, to: "extensions")
             try run([
                 "x509", "-req", "-in", name + ".csr", "-CA", issuer + ".pem", "-CAkey",
                 issuer + ".key", "-set_serial", "7", "-days", "30", "-out", name + ".pem",
+                "-extfile", "extensions",
             ])
         } else {
             try run([

@@ -1,6 +1,6 @@
 // PKCS12ExportTests: OpenSSL reads the containers that `SecItemExport` writes.
 
-#if PKCS12 && !canImport(Darwin)
+#if !canImport(Darwin)
 
 import Foundation
 import KeychainServices
