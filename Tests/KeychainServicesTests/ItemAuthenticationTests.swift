@@ -202,10 +202,11 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
                 .newApplicationPasswordAgain, .applicationPassword,
             ])
         #expect(person.asked.map(\.problem) == [nil, nil, .notTheSame, nil, nil])
+        let entries = GP(
+            "b", "s", ["accc": try control(.applicationPassword), "data": bytes("y")])
         asking(nil) {
-            let entries = GP("b", "s", ["data": bytes("y")])
-            _ = try? k.add(entries.merging(["accc": control(.applicationPassword)]) { $1 })
-                .gives(-25308)
+            k.add(entries).gives(-25293)
+            k.add(entries.merging(["authUI": "u_AuthUIF"]) { $1 }).gives(-25308)
         }
         k.copy(GP("b", "s")).gives(-25300)
     }

@@ -46,7 +46,8 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "Keychain",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", "Crypto",
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                "KeychainServices", "Crypto",
             ]),
         ImportRow(
             module: "KeychainTesting",

@@ -3,13 +3,21 @@
 #if !canImport(Darwin)
 
 import Foundation
+import KeychainAuthentication
 import KeychainModel
 
 /// Keeps the items in a keychain service.
 struct TypedBackend: Backend {
     /// The service and the caller. Asked for at every request: the first one that succeeds
     /// opens the database.
-    let connection: @Sendable () throws(KeychainFailure) -> KeychainConnection
+    private let connection: @Sendable () throws(KeychainFailure) -> KeychainConnection
+
+    /// A keychain, in front of which the person is asked as in front of the SecItem functions.
+    init(_ keychain: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection) {
+        connection = { () throws(KeychainFailure) in
+            try keychain().authenticating(AuthenticationOptions())
+        }
+    }
 
     func load(_ item: ItemSelector) throws(BackendFailure) -> Data? {
         let found = try first(item, includesData: true)

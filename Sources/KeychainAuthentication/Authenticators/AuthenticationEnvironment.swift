@@ -13,11 +13,16 @@ package struct AuthenticationEnvironment: Sendable {
     /// An environment that takes the place of every other for the duration of a task.
     @TaskLocal package static var current: AuthenticationEnvironment?
 
-    /// The environment of a call that is made now.
-    package static var inUse: AuthenticationEnvironment {
+    /// The environment of a call to a keychain; nil: of one that concerns none.
+    package static func inUse(for keychain: (any KeychainService)?) -> AuthenticationEnvironment {
         if let current { return current }
-        let host = KeychainContext.connection?.service as? any AuthenticationHost
+        let host = keychain as? any AuthenticationHost
         return host?.authenticationEnvironment ?? process
+    }
+
+    /// The environment of a call to the keychain of the current task.
+    package static var inUse: AuthenticationEnvironment {
+        inUse(for: KeychainContext.connection?.service)
     }
 
     private static let process = AuthenticationEnvironment(

@@ -15,7 +15,7 @@ extension LAContext {
     func possibilities(
         _ keychain: any KeychainService
     ) throws(AuthenticationFailure) -> PresencePossibilities {
-        let biometry = AuthenticationEnvironment.inUse.authenticator.biometry
+        let biometry = AuthenticationEnvironment.inUse(for: keychain).authenticator.biometry
         do {
             return PresencePossibilities(
                 passcode: try keychain.knowsPasscode(), biometryObstacle: biometry.obstacle)
@@ -31,7 +31,7 @@ extension LAContext {
         var possible: PresencePossibilities?
         // Each round proves a method or takes one out of the possible ones.
         for _ in 0..<4 {
-            let proven = knownProofs().methods
+            let proven = knownProofs(for: asking.keychain).methods
             if requirement.isSatisfied(by: proven) { return }
             try checkMayAsk(asking)
             var now: PresencePossibilities
@@ -52,14 +52,14 @@ extension LAContext {
     }
 
     /// What was proven to this context, or to another one lately enough.
-    func knownProofs() -> [PresenceProof] {
+    func knownProofs(for keychain: any KeychainService) -> [PresenceProof] {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,
             LATouchIDAuthenticationMaximumAllowableReuseDuration)
         // Comparisons with what is no number are false.
         var recent: [PresenceProof] = []
         if seconds > 0 {
-            let environment = AuthenticationEnvironment.inUse
+            let environment = AuthenticationEnvironment.inUse(for: keychain)
             recent = environment.recentProofs.proofs(
                 within: .seconds(seconds), at: environment.now)
         }
@@ -74,9 +74,9 @@ extension LAContext {
     private func askForPasscode(_ asking: Asking) throws(AuthenticationFailure) {
         var question = question(.passcode, asking)
         for _ in 0..<Self.attempts {
-            let passcode = try ask(question)
+            let passcode = try ask(question, asking)
             if let grant = try grant(for: passcode, asking.keychain) {
-                return remember(.passcode, grant)
+                return remember(.passcode, grant, asking)
             }
             question.problem = .wrong
         }
@@ -86,14 +86,14 @@ extension LAContext {
     /// - Returns: Why nobody was recognized, where something else may do instead; nil: somebody
     ///   was.
     private func recognize(_ asking: Asking) throws(AuthenticationFailure) -> LAError.Code? {
-        let authenticator = AuthenticationEnvironment.inUse.authenticator
+        let authenticator = AuthenticationEnvironment.inUse(for: asking.keychain).authenticator
         guard authenticator.canAsk else { throw .refused(.notInteractive) }
         let question = question(.biometry, asking)
         for _ in 0..<Self.attempts {
             let recognition = try open { authenticator.recognize(question, until: $0) }
             switch recognition {
             case .recognized(let grant):
-                remember(.biometry, grant)
+                remember(.biometry, grant, asking)
                 return nil
             case .failed: continue
             case .fallback: return .userFallback
@@ -117,8 +117,10 @@ extension LAContext {
         }
     }
 
-    private func remember(_ method: PresenceMethod, _ grant: AuthenticationGrant) {
-        let environment = AuthenticationEnvironment.inUse
+    private func remember(
+        _ method: PresenceMethod, _ grant: AuthenticationGrant, _ asking: Asking
+    ) {
+        let environment = AuthenticationEnvironment.inUse(for: asking.keychain)
         let proof = PresenceProof(method: method, grant: grant, time: environment.now)
         environment.recentProofs.remember(proof)
         state.withLock { if !$0.isInvalid { $0.proofs.remember(proof) } }

@@ -17,7 +17,7 @@ extension LAContext {
         _ subject: Question.Subject, _ asking: Asking, problem: Question.Problem? = nil
     ) throws(AuthenticationFailure) {
         try checkMayAskForPassword(asking)
-        keepPassword(try ask(question(subject, asking, problem: problem)))
+        keepPassword(try ask(question(subject, asking, problem: problem), asking))
     }
 
     /// Asks twice, until both answers are the same.
@@ -26,8 +26,8 @@ extension LAContext {
         var problem: Question.Problem?
         for _ in 0..<Self.attempts {
             let first = try ask(
-                question(.newApplicationPassword, asking, problem: problem))
-            let second = try ask(question(.newApplicationPasswordAgain, asking))
+                question(.newApplicationPassword, asking, problem: problem), asking)
+            let second = try ask(question(.newApplicationPasswordAgain, asking), asking)
             if first.isEqual(to: second) { return keepPassword(first) }
             problem = .notTheSame
         }
@@ -38,7 +38,7 @@ extension LAContext {
     /// enter it instead, not having it is like having a wrong one, as at Apple.
     private func checkMayAskForPassword(_ asking: Asking) throws(AuthenticationFailure) {
         try checkMayAsk(asking)
-        guard AuthenticationEnvironment.inUse.authenticator.canAsk else {
+        guard AuthenticationEnvironment.inUse(for: asking.keychain).authenticator.canAsk else {
             throw .refused(.authenticationFailed)
         }
     }
@@ -63,8 +63,10 @@ extension LAContext {
             fallbackTitle: localizedFallbackTitle)
     }
 
-    func ask(_ question: Question) throws(AuthenticationFailure) -> SecretBytes {
-        let authenticator = AuthenticationEnvironment.inUse.authenticator
+    func ask(
+        _ question: Question, _ asking: Asking
+    ) throws(AuthenticationFailure) -> SecretBytes {
+        let authenticator = AuthenticationEnvironment.inUse(for: asking.keychain).authenticator
         guard authenticator.canAsk else { throw .refused(.notInteractive) }
         switch try open({ authenticator.ask(question, until: $0) }) {
         case .entered(let bytes): return bytes

@@ -24,7 +24,7 @@ package struct Asking: Sendable {
 
 extension LAContext {
     /// Gets what a requirement asks for, from what the context knows or from a person. Afterwards
-    /// it is part of ``authorization``.
+    /// it is part of ``authorization(for:)``.
     package func satisfy(
         _ requirement: AccessRequirement, _ asking: Asking
     ) throws(AuthenticationFailure) {
@@ -45,24 +45,27 @@ extension LAContext {
         }
     }
 
-    /// Everything that the context can show without asking.
-    package var authorization: Authorization {
-        get throws(AuthenticationFailure) {
-            try checkIsValid()
-            let proofs = knownProofs()
-            return Authorization(
-                grant: proofs.first { $0.method == .passcode }?.grant,
-                recognition: proofs.first { $0.method == .biometry }?.grant,
-                applicationPassword: knownPassword)
-        }
+    /// Everything that the context can show to a keychain without asking.
+    package func authorization(
+        for keychain: any KeychainService
+    ) throws(AuthenticationFailure) -> Authorization {
+        try checkIsValid()
+        let proofs = knownProofs(for: keychain)
+        return Authorization(
+            grant: proofs.first { $0.method == .passcode }?.grant,
+            recognition: proofs.first { $0.method == .biometry }?.grant,
+            applicationPassword: knownPassword)
     }
 
     /// Forgets grants that the keychain didn't take: it was locked meanwhile, or isn't the one
     /// that gave them.
-    package func forgetGrants(of authorization: Authorization) {
+    package func forgetGrants(
+        of authorization: Authorization, for keychain: any KeychainService
+    ) {
+        let environment = AuthenticationEnvironment.inUse(for: keychain)
         for grant in [authorization.grant, authorization.recognition].compactMap({ $0 }) {
             state.withLock { $0.proofs.removeAll { $0.grant == grant } }
-            AuthenticationEnvironment.inUse.recentProofs.forget(grant)
+            environment.recentProofs.forget(grant)
         }
     }
 

@@ -152,7 +152,9 @@ package struct AuthenticatingService: KeychainService {
     ) throws(KeychainFailure) -> Answer {
         // A context that is invalid matters once it is needed.
         let known = options.context.flatMap { context in
-            Result { () throws(AuthenticationFailure) in try context.authorization }.success
+            Result { () throws(AuthenticationFailure) in
+                try context.authorization(for: service)
+            }.success
         }
         var run = Run(
             context: options.context, shown: known ?? Authorization(),
@@ -198,7 +200,7 @@ package struct AuthenticatingService: KeychainService {
                     wrongPasswordCount += 1
                     try context.replaceWrongPassword(afterAttempt: wrongPasswordCount, asking)
                 }
-                shown = try context.authorization
+                shown = try context.authorization(for: service)
             } catch {
                 throw error.keychainFailure
             }
@@ -213,7 +215,7 @@ package struct AuthenticatingService: KeychainService {
                 requirement.needsApplicationPassword && shown.applicationPassword == nil
             if !lacksPassword, requirement.isSatisfied(by: shown.methods) {
                 // It should have been enough.
-                context.forgetGrants(of: shown)
+                context.forgetGrants(of: shown, for: asking.keychain)
             }
             try context.satisfy(requirement, asking)
         }

@@ -30,9 +30,9 @@ internal import KeychainModel
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged;
 ///   - `errSecInteractionNotAllowed`: the protection class is locked, try again after unlock; or
-///     an application password is missing and nobody may or can be asked for one;
+///     an application password is missing and the request forbids to ask for one;
 ///   - `errSecAuthFailed`: the protection class or the access control needs a passcode and there
-///     is none;
+///     is none, or an application password and nobody gives one;
 ///   - `errSecUserCanceled`: the person declined to enter an application password;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;

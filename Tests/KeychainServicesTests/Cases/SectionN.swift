@@ -111,7 +111,7 @@ let sectionN: [Row] = [
         asking(person) { _ = k.copy(read).gives(-25293) }
         #expect(person.asked.count == 3)
         asking(nil) { _ = k.copy(read).gives(-25293) }
-        asking(nil) { _ = k.copy(read.merging(["u_AuthUI": "u_AuthUIF"]) { $1 }).gives(-25308) }
+        asking(nil) { _ = k.copy(read.merging(["authUI": "u_AuthUIF"]) { $1 }).gives(-25308) }
     },
     Row(331, "a password that is no longer needed") { k in
         let context = context(password: "tiger")

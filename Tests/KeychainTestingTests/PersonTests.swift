@@ -1,0 +1,60 @@
+// The person in front of a test keychain, by way of `Keychain`.
+
+import Foundation
+import Keychain
+import KeychainServices
+import KeychainTesting
+import Testing
+
+@Suite struct `The person in front of a test keychain` {
+    private let test = TestKeychain()
+
+    /// Adds an item that asks for somebody's presence.
+    private func addProtected() throws {
+        try test.setPasscode("1234")
+        let control = SecAccessControlCreateWithFlags(
+            nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil)
+        let item: [String: Any] = [
+            kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "s",
+            kSecAttrAccount as String: "a", kSecValueData as String: Data("x".utf8),
+            kSecAttrAccessControl as String: try #require(control),
+        ]
+        #expect(test.withSecItem { SecItemAdd(item as CFDictionary, nil) } == errSecSuccess)
+    }
+
+    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? KeychainError)?.code
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a load asks as a search by SecItemCopyMatching does`(isThroughSecItem: Bool) throws {
+        try addProtected()
+        let keychain = Keychain(
+            service: "s", in: isThroughSecItem ? test.secItemDatabase : test.database)
+        func load() -> KeychainError.Code? {
+            code {
+                let loaded = try keychain.load(String.self, for: "a")
+                #expect(loaded == "x")
+            }
+        }
+        #expect(load() == .interactionNotAllowed)
+        #expect(test.askedQuestions.isEmpty)
+        test.person = .owner
+        #expect(load() == nil)
+        test.person = .stranger
+        #expect(load() == .authFailed)
+        test.person = .declining
+        #expect(load() == .userCanceled)
+        #expect(test.askedQuestions.count == 1 + 3 + 1)
+        test.person = nil
+        #expect(try keychain.exists("a"))
+        #expect(code { try keychain.save("y", for: "a") } == .interactionNotAllowed)
+        #expect(try keychain.delete("a"))
+        #expect(try !keychain.exists("a"))
+    }
+}
