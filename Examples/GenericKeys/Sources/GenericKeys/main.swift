@@ -1,8 +1,5 @@
 // GenericKeys: stores CryptoKit's keys in both ways and shows that they come back, and ends with 1
-// if one doesn't.
-//
-//     GenericKeys           the session, which asks nobody for anything
-//     GenericKeys present   stores a key that somebody has to be present for, and reads it
+// if one doesn't. It asks nobody for anything.
 
 import CryptoKit
 import Foundation
@@ -25,16 +22,9 @@ func status(of body: () throws -> Void) -> OSStatus? {
 }
 
 do {
-    switch CommandLine.arguments.dropFirst().first {
-    case nil:
-        try secKeys(session)
-        try genericPasswords(session)
-        try accessControl(session)
-    case "present": try present(session)
-    default:
-        print("usage: GenericKeys [present]")
-        exit(64)
-    }
+    try secKeys(session)
+    try genericPasswords(session)
+    try accessControl(session)
 } catch {
     print("NOT SO: \(error.localizedDescription)")
     exit(1)
