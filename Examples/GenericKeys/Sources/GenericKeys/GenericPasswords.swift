@@ -74,7 +74,7 @@ private struct NineBytes: GenericPasswordConvertible {
                 SymmetricKey.self, account: "guarded", context: context(password: "wrong"))
         } == errSecAuthFailed)
     session.check(
-        "without one, and with nobody to ask, it isn't",
+        "without one, where nobody may be asked, it isn't",
         status { _ = try store.read(SymmetricKey.self, account: "guarded", context: context()) }
             == errSecInteractionNotAllowed)
     session.check("that it is there can be known", try store.contains(account: "guarded"))
