@@ -68,8 +68,8 @@ import Security
         """
 
           errSecInteractionNotAllowed comes where the keychain is locked: `Fundamentals locked`
-          shows it. errSecUserCanceled comes where a person is asked. Nothing in this keychain
-          asks anybody yet, so it is text here; the tests inject it.
+          shows it. errSecUserCanceled comes where a person is asked. Nothing in this program
+          asks anybody, so it is text here; the tests inject it.
         """)
 }
 
