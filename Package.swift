@@ -107,7 +107,8 @@ let package = Package(
         .target(
             name: "Keychain",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainServices", crypto,
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                "KeychainServices", crypto,
             ],
             swiftSettings: settings),
         // A keychain in memory for the tests of those who use the package.
