@@ -46,7 +46,7 @@ let package = Package(
             name: "NSStringHashing",
             description:
                 "On Linux, an NSString in an AnyHashable equals the String of its text, as on "
-                + "Apple's systems. This holds for the whole process.")
+                + "Apple's systems. This holds for the whole process."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),

@@ -69,7 +69,7 @@ package protocol KeychainService: Sendable {
         _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int
 
-    /// Checks the passcode of the keychain.
+    /// Checks the passcode of the keychain, and unlocks it where it is locked.
     /// - Parameter passcode: 0 bytes and up.
     /// - Returns: What opens items under constraints that a passcode satisfies.
     /// - Throws: `authFailed` for a wrong passcode; `notAvailable` where none is set.

@@ -139,6 +139,20 @@ import Testing
                 == .notAvailable)
     }
 
+    @Test func `whoever proves to know the passcode unlocks`() throws {
+        let keychain = try keychain()
+        try add(keychain, "a", .userPresence)
+        try keychain.engine.lock()
+        #expect(status { _ = try read(keychain, "a") } == .interactionNotAllowed)
+        #expect(
+            status { _ = try keychain.engine.authenticate(passcode: Data("4321".utf8)) }
+                == .authFailed)
+        #expect(keychain.engine.lockState == .locked)
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        #expect(keychain.engine.lockState == .unlocked)
+        #expect(try read(keychain, "a", grant: grant) == [Self.secret])
+    }
+
     @Test func `a grant ends with the lock`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, protection: .always)

@@ -39,7 +39,8 @@ final class ModelKeychain: KeychainService {
             var item = Item(
                 itemClass: new.itemClass, reference: .random(), attributes: new.attributes,
                 accessGroup: group, protection: new.protection,
-                constraints: new.constraints, isSynchronizable: new.isSynchronizable, isTombstone: new.isTombstone,
+                constraints: new.constraints, isSynchronizable: new.isSynchronizable,
+                isTombstone: new.isTombstone,
                 hasData: new.data != nil, data: new.data)
             try state.makeRoom(for: item)
             state.now += 1

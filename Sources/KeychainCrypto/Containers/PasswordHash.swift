@@ -103,16 +103,8 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         _: Hash.Type, of message: [UInt8], _ start: [UInt8], _ rounds: Int
     ) -> [UInt8] {
         var digest = Hash.hash(data: start)
-        for _ in 1..<rounds {
-            // SAFETY: the buffer is read within the call only.
-            unsafe digest.withUnsafeBytes { bytes in
-                var next = Hash()
-                unsafe next.update(bufferPointer: bytes)
-                digest = next.finalize()
-            }
-        }
-        // SAFETY: the key copies the bytes.
-        let key = unsafe digest.withUnsafeBytes { unsafe SymmetricKey(data: $0) }
+        for _ in 1..<rounds { digest = Hash.hash(data: Array(digest)) }
+        let key = SymmetricKey(data: Array(digest))
         return Array(HMAC<Hash>.authenticationCode(for: message, using: key))
     }
 }

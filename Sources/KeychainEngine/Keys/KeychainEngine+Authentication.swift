@@ -2,6 +2,8 @@
 //   (1) A grant is good from the proof to the next lock, change or removal of the passcode, by
 //       whichever process, and to the closing of the engine. The next one is another.
 //   (2) It can't be guessed, and it is never written anywhere.
+//   (3) Who proves to know the passcode unlocks the keychain: there is no other screen on which a
+//       program's user could.
 
 package import FoundationEssentials
 import KeychainCrypto
@@ -17,7 +19,12 @@ extension KeychainEngine {
         guard hierarchy.keybag.hasPasscode else {
             throw KeychainFailure(.notAvailable, "No passcode is set.")
         }
-        _ = try hierarchy.openPasscodeKeys(SecretBytes(copying: passcode))
+        let passcode = SecretBytes(copying: passcode)
+        if lockState == .unlocked {
+            _ = try hierarchy.openPasscodeKeys(passcode)
+        } else {
+            try unlock(passcode: passcode)
+        }
         return grant
     }
 

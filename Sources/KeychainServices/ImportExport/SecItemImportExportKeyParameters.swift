@@ -38,6 +38,7 @@ public struct SecItemImportExportKeyParameters {
     public init() {
         version = 0
         flags = []
+        // SAFETY: nothing is referred to.
         unsafe passphrase = nil
         unsafe alertTitle = nil
         unsafe alertPrompt = nil
@@ -55,6 +56,7 @@ public struct SecItemImportExportKeyParameters {
     ) {
         self.version = version
         self.flags = flags
+        // SAFETY: the references are the caller's, as in Apple's structure; nothing is retained.
         unsafe self.passphrase = passphrase
         unsafe self.alertTitle = alertTitle
         unsafe self.alertPrompt = alertPrompt
