@@ -132,11 +132,11 @@ import Testing
         }
     }
 
-    @Test func `32 MiB are refused`() throws {
+    @Test func `a megabyte is refused`() throws {
         for kind in KeyKind.allCases {
             for half in KeyHalf.allCases {
                 for byte in [UInt8(0), 4, 0x30] {
-                    #expect(try !reads(kind, half, Data(repeating: byte, count: 32 << 20)))
+                    #expect(try !reads(kind, half, Data(repeating: byte, count: 1 << 20)))
                 }
             }
         }
