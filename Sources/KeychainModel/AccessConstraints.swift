@@ -33,7 +33,8 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     /// Whether opening the secret takes more than the protection class.
     package var needsAuthentication: Bool { !isDisjoint(with: Self.conditions) }
 
-    /// Whether what a request shows is enough: any one of the conditions with ``or``, else all.
+    /// Whether what a request shows is enough: the application password where it is asked for, and
+    /// of the other conditions any one with ``or``, else all.
     ///
     /// Presence, which the passcode proves, is what ``userPresence`` and ``devicePasscode`` ask for.
     /// Biometry satisfies ``userPresence`` too. Which enrollment an item was made under is not kept,
@@ -41,11 +42,11 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     package func isSatisfied(
         byPresence: Bool, biometry: Bool = false, applicationPassword: Bool
     ) -> Bool {
-        let asked = intersection(.conditions)
+        if requiresApplicationPassword, !applicationPassword { return false }
+        let asked = intersection(.conditions).subtracting(.applicationPassword)
         var shown: AccessConstraints = []
         if byPresence { shown.formUnion([.userPresence, .devicePasscode]) }
         if biometry { shown.formUnion([.userPresence, .biometryAny]) }
-        if applicationPassword { shown.insert(.applicationPassword) }
         if asked.isEmpty { return true }
         return contains(.or) ? !asked.isDisjoint(with: shown) : asked.isSubset(of: shown)
     }
@@ -53,16 +54,7 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     /// Whether presence or the passcode is among what is asked for.
     package var asksForPasscode: Bool { !isDisjoint(with: [.userPresence, .devicePasscode]) }
 
-    /// Whether nothing opens the secret without the application password, so that it can take
-    /// part in the encryption.
-    package var requiresApplicationPassword: Bool {
-        contains(.applicationPassword) && !acceptsInsteadOfPassword
-    }
-
-    /// Whether the application password is one way of several. A secret can't be encrypted with a
-    /// password that another way does without.
-    package var acceptsInsteadOfPassword: Bool {
-        contains([.applicationPassword, .or])
-            && intersection(.conditions) != .applicationPassword
-    }
+    /// Whether nothing opens the secret without the application password: it takes part in the
+    /// encryption, so nothing can stand in for it, with ``or`` either.
+    package var requiresApplicationPassword: Bool { contains(.applicationPassword) }
 }

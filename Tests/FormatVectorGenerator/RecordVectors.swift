@@ -322,18 +322,19 @@ enum RecordVectors {
         func bad(_ comment: String, _ type: UInt8, _ value: [UInt8]) -> RecordEncodingVector {
             invalid(comment, "Constraints", bytes(of: [("accc", type, value), group, sync, tomb]))
         }
-        let either = AccessConstraints([.applicationPassword, .or, .devicePasscode])
         return [
             with("presence", .userPresence),
             with("the use of a key", [.userPresence, .privateKeyUsage]),
             with("an application password", .applicationPassword),
             with("a passcode and a password", [.devicePasscode, .and, .applicationPassword]),
             with("a password as the only one of or", [.applicationPassword, .or]),
+            with(
+                "a password and either biometry or passcode",
+                [.applicationPassword, .biometryAny, .or, .devicePasscode]),
             with("biometry or passcode", [.biometryCurrentSet, .or, .devicePasscode]),
             bad("no bit", 3, bigEndianBytes(0)),
             bad("a bit without a meaning", 3, bigEndianBytes(1 << 2)),
             bad("the highest bit", 3, bigEndianBytes(1 << 63 | 1)),
-            bad("a password or a passcode", 3, bigEndianBytes(either.rawValue)),
             bad("constraints that are data", 2, bigEndianBytes(1)),
             bad("constraints that are text", 1, Array("1".utf8)),
         ]

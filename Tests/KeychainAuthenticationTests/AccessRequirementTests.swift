@@ -124,17 +124,20 @@ private let rows: [RequirementRow] = [
                 for proven in [[], [.passcode], [.biometry], [.passcode, .biometry]]
                     as [Set<PresenceMethod>]
                 {
-                    let all = constraints.union(combination)
-                    #expect(
-                        AccessRequirement(all).isSatisfied(by: proven)
-                            == all.isSatisfied(
-                                byPresence: proven.contains(.passcode),
-                                biometry: proven.contains(.biometry), applicationPassword: true))
-                    count += 1
+                    let others = constraints.union(combination)
+                    for all in [others, others.union(.applicationPassword)] {
+                        #expect(
+                            AccessRequirement(all).isSatisfied(by: proven)
+                                == all.isSatisfied(
+                                    byPresence: proven.contains(.passcode),
+                                    biometry: proven.contains(.biometry),
+                                    applicationPassword: true))
+                        count += 1
+                    }
                 }
             }
         }
-        #expect(count == 32 * 3 * 4)
+        #expect(count == 32 * 3 * 4 * 2)
     }
 
     @Test func `policies ask for what their names say`() {

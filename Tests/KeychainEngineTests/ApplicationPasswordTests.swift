@@ -164,21 +164,34 @@ import Testing
         #expect(status { try add(keychain, password: nil) } == .duplicateItem)
     }
 
-    @Test(arguments: [
-        AccessConstraints([.applicationPassword, .or, .devicePasscode]),
-        [.applicationPassword, .or, .biometryAny],
-    ])
-    func `a password is never one way of several`(constraints: AccessConstraints) throws {
+    @Test func `the password is needed beside whichever of the other conditions holds`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
-        #expect(status { try add(keychain, constraints) } == .unimplemented)
-        try add(keychain)
-        #expect(
-            status {
-                try keychain.engine.update(
-                    query(Self.password), ItemChanges(constraints: constraints),
-                    as: keychain.caller)
-            } == .unimplemented)
+        try add(keychain, [.applicationPassword, .or, .devicePasscode, .biometryAny])
+        func read(_ shown: Authorization) throws -> Data? {
+            var query = query(nil)
+            query.authorization = shown
+            return try keychain.engine.find(
+                query, Retrieval(includesData: true), as: keychain.caller
+            ).first?.data
+        }
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let recognition = keychain.engine.grantForRecognition()
+        let wrong = Data("x".utf8)
+        for shown in [
+            Authorization(), Authorization(applicationPassword: Self.password),
+            Authorization(grant: grant), Authorization(recognition: recognition),
+            Authorization(grant: grant, recognition: recognition),
+        ] {
+            #expect(status { _ = try read(shown) } == .authenticationNeeded)
+        }
+        for (grant, recognition) in [(grant, nil), (nil, recognition), (grant, recognition)] {
+            var shown = Authorization(grant: grant, recognition: recognition)
+            shown.applicationPassword = wrong
+            #expect(status { _ = try read(shown) } == .authFailed)
+            shown.applicationPassword = Self.password
+            #expect(try read(shown) == Self.secret)
+        }
     }
 
     // MARK: Changing

@@ -13,8 +13,9 @@ private struct Rule: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 
-    /// Rows from semantics 4.4: one condition is enough with "or", else all are needed; the
-    /// passcode stands for presence; there is no biometric hardware and no companion.
+    /// Rows from semantics 4.4: the password is needed where it is asked for; of the other
+    /// conditions one is enough with "or", else all are needed; the passcode stands for presence;
+    /// there is no biometric hardware and no companion.
     static let all: [Rule] = [
         Rule(name: "none", constraints: [], isEnough: [true, true, true, true]),
         Rule(
@@ -41,9 +42,13 @@ private struct Rule: CustomTestStringConvertible, Sendable {
             constraints: [.devicePasscode, .and, .applicationPassword],
             isEnough: [false, false, false, true], requiresPassword: true),
         Rule(
-            name: "passcode or password",
+            name: "passcode, password, or",
             constraints: [.devicePasscode, .or, .applicationPassword],
-            isEnough: [false, true, true, true]),
+            isEnough: [false, false, false, true], requiresPassword: true),
+        Rule(
+            name: "biometry or passcode, password",
+            constraints: [.biometryAny, .devicePasscode, .or, .applicationPassword],
+            isEnough: [false, false, false, true], requiresPassword: true),
         Rule(
             name: "any biometry", constraints: .biometryAny,
             isEnough: [false, false, false, false]),
@@ -68,8 +73,8 @@ private struct Rule: CustomTestStringConvertible, Sendable {
             name: "biometry, password", constraints: [.biometryAny, .applicationPassword],
             isEnough: [false, false, false, false], requiresPassword: true),
         Rule(
-            name: "biometry or password", constraints: [.biometryAny, .or, .applicationPassword],
-            isEnough: [false, false, true, true]),
+            name: "biometry, password, or", constraints: [.biometryAny, .or, .applicationPassword],
+            isEnough: [false, false, false, false], requiresPassword: true),
     ]
 }
 
@@ -82,10 +87,6 @@ private struct Rule: CustomTestStringConvertible, Sendable {
                 rule.constraints.isSatisfied(byPresence: $0.0, applicationPassword: $0.1)
             } == rule.isEnough)
         #expect(rule.constraints.requiresApplicationPassword == rule.requiresPassword)
-        // What a password is not required for must not be needed to decrypt.
-        #expect(
-            rule.constraints.acceptsInsteadOfPassword
-                == (rule.constraints.contains(.applicationPassword) && !rule.requiresPassword))
         // Nothing needs authentication that nothing shown satisfies, and the other way.
         #expect(rule.constraints.needsAuthentication == !rule.isEnough[0])
     }

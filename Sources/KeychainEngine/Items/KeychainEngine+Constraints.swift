@@ -105,12 +105,6 @@ extension KeychainEngine {
         guard !record.isSynchronizable else {
             throw .param("A synchronizable item has no access constraints.")
         }
-        guard !constraints.acceptsInsteadOfPassword else {
-            throw KeychainFailure(
-                .unimplemented,
-                "An application password can't be one way of several: what another way opens "
-                    + "isn't encrypted with the password. Ask for both, or for one.")
-        }
         // What asks for hardware that isn't there is stored all the same, as at Apple: it may be
         // deleted, and the attributes read. The passcode can be set first, so it has to be.
         guard hasPasscode || !constraints.asksForPasscode else {

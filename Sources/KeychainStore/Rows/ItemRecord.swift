@@ -137,9 +137,7 @@ package struct ItemRecord: Hashable, Sendable {
                 special += 1
             case (Self.constraintsName, .number(let bits)):
                 constraints = AccessConstraints(rawValue: UInt64(bitPattern: bits))
-                guard !constraints.isEmpty, constraints.isSubset(of: .known),
-                    !constraints.acceptsInsteadOfPassword
-                else { return nil }
+                guard !constraints.isEmpty, constraints.isSubset(of: .known) else { return nil }
             case (Self.synchronizableName, .number(let flag)) where flag == 0 || flag == 1:
                 isSynchronizable = flag == 1
                 special += 1

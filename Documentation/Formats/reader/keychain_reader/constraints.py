@@ -8,17 +8,11 @@ CONDITIONS = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | PASSWORD
 KNOWN = CONDITIONS | OR | 1 << 15 | 1 << 30
 
 
-def _is_one_of_several(constraints: int) -> bool:
-    return bool(constraints & OR) and constraints & CONDITIONS != PASSWORD
-
-
 def is_valid(constraints: int) -> bool:
     """Whether a record may have them; none at all are not written."""
-    if constraints == 0 or constraints & ~KNOWN:
-        return False
-    return not (constraints & PASSWORD and _is_one_of_several(constraints))
+    return constraints != 0 and not constraints & ~KNOWN
 
 
 def requires_password(constraints: int) -> bool:
     """Whether the secret is sealed with the application password."""
-    return bool(constraints & PASSWORD) and not _is_one_of_several(constraints)
+    return bool(constraints & PASSWORD)
