@@ -37,22 +37,33 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     /// of the other conditions any one with ``or``, else all.
     ///
     /// Presence, which the passcode proves, is what ``userPresence`` and ``devicePasscode`` ask for.
-    /// Biometry satisfies ``userPresence`` too. Which enrollment an item was made under is not kept,
-    /// so nothing satisfies ``biometryCurrentSet``; and there is no companion.
+    /// Biometry satisfies ``userPresence`` too, and ``biometryCurrentSet`` where the enrollment is
+    /// the one that the item was made for. There is no companion.
     package func isSatisfied(
-        byPresence: Bool, biometry: Bool = false, applicationPassword: Bool
+        byPresence: Bool, biometry: Bool = false, isEnrollmentSame: Bool = false,
+        applicationPassword: Bool
     ) -> Bool {
         if requiresApplicationPassword, !applicationPassword { return false }
         let asked = intersection(.conditions).subtracting(.applicationPassword)
         var shown: AccessConstraints = []
         if byPresence { shown.formUnion([.userPresence, .devicePasscode]) }
         if biometry { shown.formUnion([.userPresence, .biometryAny]) }
+        if biometry, isEnrollmentSame { shown.insert(.biometryCurrentSet) }
         if asked.isEmpty { return true }
         return contains(.or) ? !asked.isDisjoint(with: shown) : asked.isSubset(of: shown)
     }
 
     /// Whether presence or the passcode is among what is asked for.
     package var asksForPasscode: Bool { !isDisjoint(with: [.userPresence, .devicePasscode]) }
+
+    /// What still opens an item whose enrollment is no longer there: the same without
+    /// ``biometryCurrentSet``. nil where no other condition that somebody can satisfy would do.
+    package var afterChangedEnrollment: AccessConstraints? {
+        guard contains(.biometryCurrentSet) else { return self }
+        let others: AccessConstraints = [.userPresence, .biometryAny, .devicePasscode]
+        guard contains(.or), !isDisjoint(with: others) else { return nil }
+        return subtracting(.biometryCurrentSet)
+    }
 
     /// Whether nothing opens the secret without the application password: it takes part in the
     /// encryption, so nothing can stand in for it, with ``or`` either.

@@ -20,13 +20,18 @@ package struct Authorization: Hashable, Sendable {
     package var recognition: AuthenticationGrant?
     /// The password that takes part in the encryption of an item, 0 bytes and up.
     package var applicationPassword: Data?
+    /// What identifies the set of fingers or faces that is enrolled now, 1 to 64 bytes. nil: none
+    /// is, or there is no hardware. It is no proof: an item that is made for one enrollment keeps
+    /// it, and opens for a recognition under the same.
+    package var enrollment: Data?
 
     package init(
         grant: AuthenticationGrant? = nil, recognition: AuthenticationGrant? = nil,
-        applicationPassword: Data? = nil
+        applicationPassword: Data? = nil, enrollment: Data? = nil
     ) {
         self.grant = grant
         self.recognition = recognition
         self.applicationPassword = applicationPassword
+        self.enrollment = enrollment
     }
 }

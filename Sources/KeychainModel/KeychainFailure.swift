@@ -63,6 +63,15 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             cause: .authentication(constraints), item: item)
     }
 
+    /// An item was made for a biometric enrollment that is no longer there.
+    package static func enrollmentChanged(_ item: ItemReference) -> KeychainFailure {
+        KeychainFailure(
+            .dataNotAvailable,
+            "The biometric enrollment changed since the item \(item) was made, so nobody can open "
+                + "it. Delete it, and get its data anew.",
+            item: item)
+    }
+
     package static func missingEntitlement(_ reason: String) -> KeychainFailure {
         KeychainFailure(.missingEntitlement, reason)
     }

@@ -29,6 +29,7 @@ package struct Status: RawRepresentable, Hashable, Sendable {
     package static let noSuchClass = Status(rawValue: -25306)
     package static let interactionNotAllowed = Status(rawValue: -25308)
     package static let wrongVersion = Status(rawValue: -25310)
+    package static let dataNotAvailable = Status(rawValue: -25316)
     /// Between service and facade only: the facade authenticates and asks again.
     package static let authenticationNeeded = Status(rawValue: -25330)
     package static let decode = Status(rawValue: -26275)

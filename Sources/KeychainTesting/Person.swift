@@ -88,7 +88,8 @@ extension TestKeychain {
         /// The kind of the hardware.
         public var type: LABiometryType
 
-        /// A name for what is enrolled now. Change it as if a finger was added or removed.
+        /// A name for what is enrolled now. Change it as if a finger was added or removed: that
+        /// shuts the items that ask for `biometryCurrentSet`.
         /// nil: nothing is.
         public var enrollment: String?
 

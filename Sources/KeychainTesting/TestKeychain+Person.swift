@@ -30,8 +30,8 @@ extension TestKeychain {
     /// The biometric hardware. nil, as at first: there is none, as on every system that this
     /// package runs on.
     ///
-    /// An item that asks for `biometryCurrentSet` can't be read with it either: which enrollment an
-    /// item was made under is not kept.
+    /// An item that asks for `biometryCurrentSet` opens while ``Biometry/enrollment`` is what it was
+    /// when the item was made, and gives `errSecDataNotAvailable` under another.
     public var biometry: Biometry? {
         get { attendance.person.withLock { $0.biometry } }
         set { attendance.person.withLock { $0.biometry = newValue } }

@@ -70,7 +70,7 @@ enum RecordVectors {
         VectorFile(
             algorithm: "swift-keychain item record",
             notes: [
-                "Constraints": "The field accc.",
+                "Constraints": "The fields accc and bset.",
                 "Canonical": "Order and number of the fields.",
                 "Fields": "Names of fields, and values that a name does not take.",
                 "Head": "Version, class, secret's tag and count.",
@@ -312,16 +312,29 @@ enum RecordVectors {
     }
 
     private static var constraints: [RecordEncodingVector] {
-        func with(_ comment: String, _ constraints: AccessConstraints) -> RecordEncodingVector {
+        func with(
+            _ comment: String, _ constraints: AccessConstraints, enrollment: [UInt8]? = nil
+        ) -> RecordEncodingVector {
             var record = tombstone
             record.isTombstone = false
             record.isSynchronizable = false
             record.constraints = constraints
+            record.enrollment = enrollment.map { Data($0) }
             return test(comment, "Constraints", record)
         }
         func bad(_ comment: String, _ type: UInt8, _ value: [UInt8]) -> RecordEncodingVector {
             invalid(comment, "Constraints", bytes(of: [("accc", type, value), group, sync, tomb]))
         }
+        func badEnrollment(
+            _ comment: String, _ constraints: AccessConstraints?, _ type: UInt8, _ value: [UInt8]
+        ) -> RecordEncodingVector {
+            var fields: [Field] = [group, ("bset", type, value), sync, tomb]
+            if let constraints {
+                fields.insert(("accc", 3, bigEndianBytes(constraints.rawValue)), at: 0)
+            }
+            return invalid(comment, "Constraints", bytes(of: fields))
+        }
+        let set = Example.counting(from: 0x60, count: 64)
         return [
             with("presence", .userPresence),
             with("the use of a key", [.userPresence, .privateKeyUsage]),
@@ -337,6 +350,15 @@ enum RecordVectors {
             bad("the highest bit", 3, bigEndianBytes(1 << 63 | 1)),
             bad("constraints that are data", 2, bigEndianBytes(1)),
             bad("constraints that are text", 1, Array("1".utf8)),
+            with("an enrollment of 1 byte", .biometryCurrentSet, enrollment: [0]),
+            with(
+                "an enrollment of 64 bytes", [.biometryCurrentSet, .devicePasscode],
+                enrollment: set),
+            badEnrollment("an enrollment of no bytes", .biometryCurrentSet, 2, []),
+            badEnrollment("an enrollment of 65 bytes", .biometryCurrentSet, 2, set + [0]),
+            badEnrollment("an enrollment that is text", .biometryCurrentSet, 1, Array("a".utf8)),
+            badEnrollment("an enrollment for any biometry", .biometryAny, 2, set),
+            badEnrollment("an enrollment without constraints", nil, 2, set),
         ]
     }
 

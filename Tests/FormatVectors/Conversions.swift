@@ -67,6 +67,7 @@ extension RecordVector {
             isSynchronizable: record.isSynchronizable, isTombstone: record.isTombstone,
             constraints: record.constraints.isEmpty
                 ? nil : Hex(bigEndianBytes(record.constraints.rawValue)),
+            enrollment: record.enrollment.map { Hex($0) },
             secretTag: record.secretTag.map { Hex($0) },
             attributes: FieldVector.fields(record.attributes))
     }

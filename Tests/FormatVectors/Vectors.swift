@@ -175,6 +175,8 @@ package struct RecordVector: Codable, Hashable, Sendable {
     package var isTombstone: Bool
     /// The number `accc`, 8 bytes. Absent: the item has no constraints.
     package var constraints: Hex?
+    /// The field `bset`. Absent: the record has none.
+    package var enrollment: Hex?
     /// Absent: the item has no secret.
     package var secretTag: Hex?
     /// The attributes, by ascending name.
@@ -182,13 +184,14 @@ package struct RecordVector: Codable, Hashable, Sendable {
 
     package init(
         itemClass: String, accessGroup: Hex, isSynchronizable: Bool, isTombstone: Bool,
-        constraints: Hex?, secretTag: Hex?, attributes: [FieldVector]
+        constraints: Hex?, enrollment: Hex?, secretTag: Hex?, attributes: [FieldVector]
     ) {
         self.itemClass = itemClass
         self.accessGroup = accessGroup
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
         self.constraints = constraints
+        self.enrollment = enrollment
         self.secretTag = secretTag
         self.attributes = attributes
     }

@@ -61,9 +61,8 @@ private let rows: [RequirementRow] = [
     .init(.biometryAny, proven: [.passcode], .impossible(.biometryNotAvailable)),
     .init(.biometryAny, proven: [.biometry], .none),
     .init(.biometryCurrentSet, .impossible(.biometryNotAvailable)),
-    .init(.biometryCurrentSet, without: nil, .impossible(.biometryNotAvailable)),
-    .init(
-        .biometryCurrentSet, proven: [.biometry, .passcode], .impossible(.biometryNotAvailable)),
+    .init(.biometryCurrentSet, without: nil, .recognize(mayFallBack: false)),
+    .init(.biometryCurrentSet, proven: [.biometry, .passcode], .none),
     // A companion.
     .init(.companion, .impossible(.companionNotAvailable)),
     .init(.companion, without: nil, .impossible(.companionNotAvailable)),
@@ -89,7 +88,8 @@ private let rows: [RequirementRow] = [
         .impossible(.passcodeNotSet)),
     .init([.companion, .biometryAny, .or], without: nil, .recognize(mayFallBack: false)),
     .init([.companion, .devicePasscode, .or], .askPasscode),
-    .init([.biometryCurrentSet, .devicePasscode, .or], without: nil, .askPasscode),
+    .init(
+        [.biometryCurrentSet, .devicePasscode, .or], without: nil, .recognize(mayFallBack: true)),
     .init([.biometryAny, .companion, .or], .impossible(.biometryNotAvailable)),
 ]
 
@@ -131,7 +131,7 @@ private let rows: [RequirementRow] = [
                                 == all.isSatisfied(
                                     byPresence: proven.contains(.passcode),
                                     biometry: proven.contains(.biometry),
-                                    applicationPassword: true))
+                                    isEnrollmentSame: true, applicationPassword: true))
                         count += 1
                     }
                 }

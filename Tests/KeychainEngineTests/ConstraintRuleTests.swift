@@ -90,4 +90,15 @@ private struct Rule: CustomTestStringConvertible, Sendable {
         // Nothing needs authentication that nothing shown satisfies, and the other way.
         #expect(rule.constraints.needsAuthentication == !rule.isEnough[0])
     }
+
+    @Test func `the present enrollment is biometry under the same one`() {
+        for (biometry, isSame, isEnough) in [
+            (false, false, false), (false, true, false), (true, false, false), (true, true, true),
+        ] {
+            #expect(
+                AccessConstraints.biometryCurrentSet.isSatisfied(
+                    byPresence: true, biometry: biometry, isEnrollmentSame: isSame,
+                    applicationPassword: true) == isEnough)
+        }
+    }
 }

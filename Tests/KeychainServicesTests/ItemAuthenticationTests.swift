@@ -294,4 +294,107 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         }
         #expect(test.askedQuestions.allSatisfy { $0.subject == .biometry })
     }
+
+    // MARK: One biometric enrollment
+
+    /// A keychain with hardware, in which an item was made for what is enrolled.
+    private func keychainWithEnrollment(
+        _ flags: SecAccessControlCreateFlags = .biometryCurrentSet
+    ) throws -> TestKeychain {
+        let test = TestKeychain()
+        if flags.contains(.devicePasscode) { try test.setPasscode("1234") }
+        test.person = .owner
+        test.biometry = TestKeychain.Biometry(enrollment: "one finger")
+        let item = try GP("a", "s", ["accc": control(flags), "data": bytes("x")])
+        #expect(test.withSecItem { SecItemAdd(dictionary(item), nil) } == 0)
+        return test
+    }
+
+    private func status(_ test: TestKeychain) -> OSStatus {
+        test.withSecItem { SecItemCopyMatching(dictionary(read), nil) }
+    }
+
+    /// The five ends of an authentication that the keychain tells apart, each with its status.
+    @Test func `cancelled, failed, not allowed, not available and changed each have a status`()
+        throws
+    {
+        let ends: [(String, OSStatus, (TestKeychain) -> Void)] = [
+            ("cancelled", -128, { $0.person = .declining }),
+            ("failed", -25293, { $0.person = .stranger }),
+            ("not allowed", -25308, { $0.person = nil }),
+            ("not available", -25291, { $0.biometry = nil }),
+            ("changed", -25316, { $0.biometry?.enrollment = "two fingers" }),
+        ]
+        for (word, expected, happens) in ends {
+            let test = try keychainWithEnrollment()
+            #expect(status(test) == 0, "before \(word)")
+            happens(test)
+            #expect(status(test) == expected, "\(word)")
+        }
+        #expect(Set(ends.map(\.1)).count == 5)
+        #expect(
+            Set(ends.map(\.1)) == [
+                errSecUserCanceled, errSecAuthFailed, errSecInteractionNotAllowed,
+                errSecNotAvailable, errSecDataNotAvailable,
+            ])
+    }
+
+    @Test func `an item for one enrollment opens again when that is back`() throws {
+        let test = try keychainWithEnrollment()
+        #expect(status(test) == 0)
+        test.biometry?.enrollment = "two fingers"
+        #expect(status(test) == -25316)
+        test.biometry = nil
+        #expect(status(test) == -25291)
+        test.biometry = TestKeychain.Biometry(enrollment: nil)
+        #expect(status(test) == -25291)
+        test.biometry?.enrollment = ""
+        #expect(status(test) == -25316)
+        test.biometry?.enrollment = "one finger"
+        #expect(status(test) == 0)
+        #expect(test.askedQuestions.allSatisfy { $0.subject == .biometry })
+        test.biometry?.enrollment = "two fingers"
+        test.withSecItem {
+            #expect(SecItemCopyMatching(dictionary(GP("a", "s", ["R.attrs": true])), nil) == 0)
+            #expect(SecItemDelete(dictionary(GP("a", "s"))) == 0)
+        }
+    }
+
+    @Test func `a context that was told before doesn't open for another enrollment`() throws {
+        let test = try keychainWithEnrollment()
+        let context = LAContext()
+        let query = dictionary(read.merging(["u_AuthCtx": context]) { $1 })
+        test.withSecItem {
+            #expect(SecItemCopyMatching(query, nil) == 0)
+            #expect(SecItemCopyMatching(query, nil) == 0)
+            #expect(test.askedQuestions.count == 1)
+            test.biometry?.enrollment = "two fingers"
+            #expect(SecItemCopyMatching(query, nil) == -25316)
+            test.biometry = nil
+            #expect(SecItemCopyMatching(query, nil) == -25291)
+        }
+        #expect(test.askedQuestions.count == 1)
+    }
+
+    @Test func `the passcode opens after a change, where it is the other way`() throws {
+        let test = try keychainWithEnrollment([.biometryCurrentSet, .or, .devicePasscode])
+        #expect(status(test) == 0)
+        test.biometry?.enrollment = "two fingers"
+        #expect(status(test) == 0)
+        #expect(test.askedQuestions.map(\.subject) == [.biometry, .passcode])
+    }
+
+    @Test func `an item gets the enrollment of the update that asks for one`() throws {
+        let test = try keychainWithEnrollment(.biometryAny)
+        test.biometry?.enrollment = String(repeating: "long ", count: 100)
+        #expect(status(test) == 0)
+        let changes = try ["accc": control(.biometryCurrentSet)]
+        #expect(
+            test.withSecItem {
+                SecItemUpdate(dictionary(GP("a", "s")), dictionary(changes))
+            } == 0)
+        #expect(status(test) == 0)
+        test.biometry?.enrollment = "one finger"
+        #expect(status(test) == -25316)
+    }
 }

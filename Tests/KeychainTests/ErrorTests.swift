@@ -57,7 +57,8 @@ extension KeychainKey where Value == DeviceState {
         (.notAvailable, .notAvailable), (.readOnly, .readOnly), (.authFailed, .authFailed),
         (.invalidKeychain, .invalidKeychain), (.noSuchAttribute, .noSuchAttribute),
         (.noSuchClass, .noSuchClass), (.interactionNotAllowed, .interactionNotAllowed),
-        (.wrongVersion, .wrongVersion), (.decode, .decode), (.internalError, .internalError),
+        (.wrongVersion, .wrongVersion), (.dataNotAvailable, .dataNotAvailable),
+        (.decode, .decode), (.internalError, .internalError),
         (.missingEntitlement, .missingEntitlement),
         (Status(rawValue: -25_257), KeychainError.Code(rawValue: -25_257)),
     ]

@@ -56,6 +56,9 @@ extension KeychainError {
         public static let interactionNotAllowed = Code(rawValue: -25308)
         /// The keychain was written by a later version (`errSecWrongSecVersion`).
         public static let wrongVersion = Code(rawValue: -25310)
+        /// The biometric enrollment changed since the item was made, and the item opens for that
+        /// one only (`errSecDataNotAvailable`). Delete it, and get its data anew.
+        public static let dataNotAvailable = Code(rawValue: -25316)
         /// The item is damaged: its bytes are not what was written (`errSecDecode`).
         ///
         /// Nothing was deleted. Not to be taken for ``decodingFailed``, where the bytes are
@@ -122,6 +125,7 @@ extension KeychainError.Code: CustomStringConvertible {
         .noSuchClass: "noSuchClass",
         .interactionNotAllowed: "interactionNotAllowed",
         .wrongVersion: "wrongVersion",
+        .dataNotAvailable: "dataNotAvailable",
         .decode: "decode",
         .internalError: "internalError",
         .missingEntitlement: "missingEntitlement",

@@ -70,6 +70,7 @@ extension KeychainError: LocalizedError {
             "Check who owns the keychain's folder and may use it."
         case .notAvailable, .invalidKeychain: "Check the keychain. Nothing was deleted."
         case .wrongVersion: "Update this program."
+        case .dataNotAvailable: "Delete the item, and get its data anew."
         case .duplicateItem: "Save over the item, or use another name."
         case .invalidData, .decodingFailed, .dataConversionFailed:
             storedData == nil
@@ -102,6 +103,7 @@ extension KeychainError: LocalizedError {
         case .noSuchClass: "there is no such class of items"
         case .interactionNotAllowed: "the device or the keychain is locked"
         case .wrongVersion: "the keychain was written by a later version"
+        case .dataNotAvailable: "the biometric enrollment changed since the item was made"
         case .decode: "the item is damaged"
         case .internalError: "the keychain is at fault"
         case .missingEntitlement: "the program may not use this access group"

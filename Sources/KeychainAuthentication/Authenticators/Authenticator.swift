@@ -4,6 +4,7 @@
 
 #if !canImport(Darwin)
 
+package import FoundationEssentials
 package import KeychainCrypto
 package import KeychainModel
 
@@ -93,6 +94,15 @@ package enum Biometry: Hashable, Sendable {
         switch self {
         case .notAvailable: .none
         case .notEnrolled(let type), .ready(let type, _), .lockedOut(let type, _): type
+        }
+    }
+
+    /// What identifies the enrolled set for a keychain, of a fixed size; nil: nothing is enrolled.
+    package var enrollmentDigest: Data? {
+        switch self {
+        case .notAvailable, .notEnrolled: nil
+        case .ready(_, let enrollment), .lockedOut(_, let enrollment):
+            Data(SecretBytes(copying: enrollment).sha256)
         }
     }
 

@@ -12,9 +12,6 @@ package import KeychainModel
 package enum PresenceMethod: Hashable, Sendable {
     case passcode
     case biometry
-    /// Biometry as it was enrolled when the item was made. Nothing says which enrollment that was,
-    /// so nothing proves it.
-    case enrolledBiometry
     case companion
 }
 
@@ -52,7 +49,8 @@ package struct AccessRequirement: Hashable, Sendable {
         (.userPresence, [[.passcode], [.biometry]]),
         (.devicePasscode, [[.passcode]]),
         (.biometryAny, [[.biometry]]),
-        (.biometryCurrentSet, [[.enrolledBiometry]]),
+        // For which enrollment, the keychain says.
+        (.biometryCurrentSet, [[.biometry]]),
         (.companion, [[.companion]]),
     ]
 
@@ -65,15 +63,6 @@ package struct AccessRequirement: Hashable, Sendable {
         case .deviceOwnerAuthenticationWithBiometricsOrCompanion:
             self.init([.biometryAny, .companion, .or])
         }
-    }
-
-    /// The same where the enrollment of now is the one that counts: for an access control that
-    /// belongs to no item yet.
-    package var beforeEnrollment: AccessRequirement {
-        AccessRequirement(
-            alternatives: alternatives.map { set in
-                Set(set.map { $0 == .enrolledBiometry ? .biometry : $0 })
-            }, needsApplicationPassword: needsApplicationPassword)
     }
 
     /// Whether nobody has to prove anything.
@@ -97,7 +86,6 @@ package struct PresencePossibilities: Hashable, Sendable {
         switch method {
         case .passcode: passcode ? nil : .passcodeNotSet
         case .biometry: biometryObstacle
-        case .enrolledBiometry: .biometryNotAvailable
         case .companion: .companionNotAvailable
         }
     }
@@ -138,9 +126,7 @@ extension AccessRequirement {
     }
 
     /// The order in which obstacles are told.
-    private static let order: [PresenceMethod] = [
-        .passcode, .biometry, .enrolledBiometry, .companion,
-    ]
+    private static let order: [PresenceMethod] = [.passcode, .biometry, .companion]
 }
 
 #endif

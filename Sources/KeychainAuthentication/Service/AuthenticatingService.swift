@@ -160,7 +160,11 @@ package struct AuthenticatingService: KeychainService {
             context: options.context, shown: known ?? Authorization(),
             asksForNewPassword: purpose != .use, asksForPresence: purpose != .creation)
         for _ in 0..<Self.rounds {
-            let shown = run.shown
+            var shown = run.shown
+            // The one of now: it may have changed while somebody was asked.
+            shown.enrollment =
+                AuthenticationEnvironment.inUse(for: service).authenticator.biometry
+                .enrollmentDigest
             let outcome = Result { () throws(KeychainFailure) in try request(shown) }
             switch outcome {
             case .success(let answer): return answer

@@ -30,8 +30,9 @@ extension KeychainEngine {
         let now = options.now()
         var record = ItemRecord(
             itemClass: item.itemClass, attributes: item.attributes, accessGroup: group,
-            constraints: item.constraints, isSynchronizable: item.isSynchronizable,
-            isTombstone: item.isTombstone)
+            constraints: item.constraints,
+            enrollment: try enrollment(for: item.constraints, item.authorization.enrollment),
+            isSynchronizable: item.isSynchronizable, isTombstone: item.isTombstone)
         record.attributes[.creationDate] = .date(now)
         record.attributes[.modificationDate] = .date(now)
         try checkAttributes(record)

@@ -3,6 +3,7 @@
 //       Attributes and deletion ask for nothing; a change asks for what opening does.
 //   (2) An application password is checked by decrypting with it, never by comparing.
 //   (3) An item that asks for the passcode is stored only while there is one.
+//   (4) An item for one biometric enrollment keeps which one that is, and never opens for another.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -15,6 +16,8 @@ struct Proof {
     let isPresent: Bool
     let isRecognized: Bool
     let password: SecretBytes?
+    /// The biometric enrollment of now.
+    let enrollment: Data?
 }
 
 /// What came of opening a secret.
@@ -35,7 +38,8 @@ extension KeychainEngine {
             isRecognized: authorization.recognition.map { shown in
                 recognition.withLock { $0 == shown }
             } ?? false,
-            password: authorization.applicationPassword.map { SecretBytes(copying: $0) })
+            password: authorization.applicationPassword.map { SecretBytes(copying: $0) },
+            enrollment: authorization.enrollment)
     }
 
     /// Outside a write.
@@ -74,8 +78,29 @@ extension KeychainEngine {
         let constraints = opened.record.constraints
         let isSatisfied = constraints.isSatisfied(
             byPresence: proof.isPresent, biometry: proof.isRecognized,
+            isEnrollmentSame: proof.enrollment.map { $0 == opened.record.enrollment } ?? false,
             applicationPassword: proof.password != nil)
-        return isSatisfied ? nil : .authenticationNeeded(constraints, opened.row.reference)
+        guard !isSatisfied else { return nil }
+        // Without hardware there is no enrollment, and nobody is recognized.
+        if let now = proof.enrollment, now != opened.record.enrollment {
+            if let others = constraints.afterChangedEnrollment {
+                return .authenticationNeeded(others, opened.row.reference)
+            }
+            // Nobody learns of it who wasn't recognized.
+            if proof.isRecognized { return .enrollmentChanged(opened.row.reference) }
+        }
+        return .authenticationNeeded(constraints, opened.row.reference)
+    }
+
+    /// The enrollment that a record keeps, where its constraints ask for one.
+    func enrollment(
+        for constraints: AccessConstraints, _ shown: Data?
+    ) throws(KeychainFailure) -> Data? {
+        guard constraints.contains(.biometryCurrentSet), let shown else { return nil }
+        guard ItemRecord.enrollmentSizes.contains(shown.count) else {
+            throw .param("The identifier of a biometric enrollment has 1 to 64 bytes.")
+        }
+        return shown
     }
 
     // MARK: Sealing

@@ -68,8 +68,10 @@ extension KeychainEngine {
         if let group = changes.accessGroup { record.accessGroup = group }
         if let constraints = changes.constraints {
             record.constraints = constraints
+            record.enrollment = try enrollment(for: constraints, proof.enrollment)
         } else if changes.protection != nil {
             record.constraints = []
+            record.enrollment = nil
         }
         if let flag = changes.isSynchronizable { record.isSynchronizable = flag }
         if let flag = changes.isTombstone { record.isTombstone = flag }

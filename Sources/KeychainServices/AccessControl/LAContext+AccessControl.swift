@@ -28,10 +28,8 @@ extension LAContext {
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation,
         localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
-        // The enrollment of now is the one that a new item would get.
         let requirement = AccessRequirement(
-            AccessConstraints(rawValue: UInt64(accessControl.flags.rawValue))
-        ).beforeEnrollment
+            AccessConstraints(rawValue: UInt64(accessControl.flags.rawValue)))
         inBackground(reply) { context throws(AuthenticationFailure) in
             switch operation {
             case .createItem, .createKey:

@@ -3,7 +3,7 @@
 //   (1) The encoding is canonical: attributes in ascending order of their names, each once.
 //       `decode` refuses anything that would not encode to the same bytes.
 
-import FoundationEssentials
+package import FoundationEssentials
 package import KeychainModel
 
 /// The metadata of an item.
@@ -13,6 +13,9 @@ package struct ItemRecord: Hashable, Sendable {
     package var accessGroup: String
     /// Conditions for opening the secret, beside its protection class.
     package var constraints: AccessConstraints
+    /// What identifies the biometric enrollment that the item was made for, 1 to 64 bytes; only
+    /// under ``AccessConstraints/biometryCurrentSet``. nil: there was none.
+    package var enrollment: Data?
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// The tag of the sealed secret, 16 bytes, which ties the halves of a row together.
@@ -21,13 +24,14 @@ package struct ItemRecord: Hashable, Sendable {
 
     package init(
         itemClass: ItemClass, attributes: Attributes, accessGroup: String,
-        constraints: AccessConstraints = [], isSynchronizable: Bool, isTombstone: Bool,
-        secretTag: [UInt8]? = nil
+        constraints: AccessConstraints = [], enrollment: Data? = nil, isSynchronizable: Bool,
+        isTombstone: Bool, secretTag: [UInt8]? = nil
     ) {
         self.itemClass = itemClass
         self.attributes = attributes
         self.accessGroup = accessGroup
         self.constraints = constraints
+        self.enrollment = enrollment
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
         self.secretTag = secretTag
@@ -48,9 +52,13 @@ package struct ItemRecord: Hashable, Sendable {
     // Names of the fields that stand among the attributes in the encoding.
     private static let constraintsName: UInt32 = 0x6163_6363  // accc
     private static let accessGroupName: UInt32 = 0x6167_7270  // agrp
+    private static let enrollmentName: UInt32 = 0x6273_6574  // bset
     private static let synchronizableName: UInt32 = 0x7379_6E63  // sync
     private static let tombstoneName: UInt32 = 0x746F_6D62  // tomb
     private static let version: UInt8 = 1
+
+    /// How many bytes the identifier of an enrollment has.
+    package static let enrollmentSizes = 1...64
 
     private enum ValueType: UInt8 {
         case string = 1
@@ -72,6 +80,7 @@ package struct ItemRecord: Hashable, Sendable {
             fields.append(
                 (Self.constraintsName, .number(Int64(bitPattern: constraints.rawValue))))
         }
+        if let enrollment { fields.append((Self.enrollmentName, .data(enrollment))) }
         fields.sort { $0.name < $1.name }
 
         var writer = ByteWriter(capacity: 256)
@@ -138,6 +147,12 @@ package struct ItemRecord: Hashable, Sendable {
             case (Self.constraintsName, .number(let bits)):
                 constraints = AccessConstraints(rawValue: UInt64(bitPattern: bits))
                 guard !constraints.isEmpty, constraints.isSubset(of: .known) else { return nil }
+            case (Self.enrollmentName, .data(let bytes)):
+                // The constraints came before, by the order of the names.
+                guard constraints.contains(.biometryCurrentSet),
+                    Self.enrollmentSizes.contains(bytes.count)
+                else { return nil }
+                enrollment = bytes
             case (Self.synchronizableName, .number(let flag)) where flag == 0 || flag == 1:
                 isSynchronizable = flag == 1
                 special += 1

@@ -2,8 +2,9 @@
 
 OR = 1 << 14
 PASSWORD = 1 << 31
+CURRENT_SET = 1 << 3
 #: Presence, biometry in two forms, passcode, companion, application password.
-CONDITIONS = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | PASSWORD
+CONDITIONS = 1 << 0 | 1 << 1 | CURRENT_SET | 1 << 4 | 1 << 5 | PASSWORD
 #: Conditions, "or", "and", use of a private key.
 KNOWN = CONDITIONS | OR | 1 << 15 | 1 << 30
 

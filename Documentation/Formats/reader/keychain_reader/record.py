@@ -20,6 +20,8 @@ class Record:
     constraints: int
     secret_tag: bytes | None
     attributes: dict[str, Value]
+    #: The biometric enrollment that the item was made for.
+    enrollment: bytes | None = None
 
 
 class _Cursor:
@@ -93,6 +95,17 @@ def _take_constraints(fields: dict[bytes, Value]) -> int:
     return constraints
 
 
+def _take_enrollment(fields: dict[bytes, Value], constraints: int) -> bytes | None:
+    value = fields.pop(b"bset", None)
+    if value is None:
+        return None
+    if value.type != DATA or not 1 <= len(value.data) <= 64:
+        raise Malformed("a record has an enrollment that is none")
+    if not constraints & rules.CURRENT_SET:
+        raise Malformed("a record has an enrollment that nothing asks for")
+    return value.data
+
+
 def decode_record(data: bytes) -> Record:
     cursor = _Cursor(data)
     version = cursor.number(1)
@@ -115,6 +128,7 @@ def decode_record(data: bytes) -> Record:
     is_synchronizable = _take_flag(fields, b"sync")
     is_tombstone = _take_flag(fields, b"tomb")
     constraints = _take_constraints(fields)
+    enrollment = _take_enrollment(fields, constraints)
 
     known = {name.encode("ascii"): name for name in CLASSES[item_class].names}
     attributes: dict[str, Value] = {}
@@ -132,6 +146,7 @@ def decode_record(data: bytes) -> Record:
         constraints,
         secret_tag,
         attributes,
+        enrollment,
     )
 
 
@@ -143,6 +158,8 @@ def encode_record(record: Record) -> bytes:
     fields["tomb"] = Value(NUMBER, struct.pack(">q", record.is_tombstone))
     if record.constraints:
         fields["accc"] = Value(NUMBER, struct.pack(">Q", record.constraints))
+    if record.enrollment is not None:
+        fields["bset"] = Value(DATA, record.enrollment)
 
     tag = record.secret_tag
     data = bytes([1]) + record.item_class.encode("ascii")

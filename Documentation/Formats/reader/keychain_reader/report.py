@@ -46,6 +46,9 @@ def item_as_json(item: Item) -> dict[str, Any]:
         name: value_as_json(value) for name, value in record.attributes.items()
     }
     result["constraints"] = record.constraints
+    result["enrollment"] = (
+        None if record.enrollment is None else record.enrollment.hex()
+    )
     result["needs_application_password"] = item.needs_password
     result["has_secret"] = record.secret_tag is not None
     result["secret_base64"] = None if item.secret is None else _base64(item.secret)

@@ -1,0 +1,216 @@
+// Items for one biometric enrollment: they open under it, and under no other.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@Suite struct `Items for one biometric enrollment` {
+    private static let secret = Data("secret".utf8)
+    private static let first = Data("one finger".utf8)
+    private static let second = Data("two fingers".utf8)
+
+    private func keychain() throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        return keychain
+    }
+
+    @discardableResult
+    private func add(
+        _ keychain: TemporaryKeychain,
+        _ constraints: AccessConstraints = .biometryCurrentSet, under enrollment: Data? = first,
+        password: Data? = nil
+    ) throws -> Item {
+        try keychain.engine.add(
+            NewItem(
+                itemClass: .genericPassword, attributes: genericPassword("a"),
+                constraints: constraints, data: Self.secret,
+                authorization: Authorization(
+                    applicationPassword: password, enrollment: enrollment)),
+            as: keychain.caller)
+    }
+
+    private func query(_ authorization: Authorization = Authorization()) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword, attributes: genericPassword("a"),
+            authorization: authorization)
+    }
+
+    private func recognized(
+        _ keychain: TemporaryKeychain, under enrollment: Data?
+    ) -> Authorization {
+        Authorization(
+            recognition: keychain.engine.grantForRecognition(), enrollment: enrollment)
+    }
+
+    private func grant(_ keychain: TemporaryKeychain) throws -> AuthenticationGrant {
+        try keychain.engine.authenticate(passcode: Data("1234".utf8))
+    }
+
+    private func read(
+        _ keychain: TemporaryKeychain, _ authorization: Authorization, skips: Bool = false
+    ) throws -> Data? {
+        try keychain.engine.find(
+            query(authorization), Retrieval(includesData: true, skipsConstrained: skips),
+            as: keychain.caller
+        ).first?.data
+    }
+
+    // MARK: Opening
+
+    @Test func `a recognition opens under the same enrollment only`() throws {
+        let keychain = try keychain()
+        let added = try add(keychain)
+        #expect(try read(keychain, recognized(keychain, under: Self.first)) == Self.secret)
+        let failure = #expect(throws: KeychainFailure.self) {
+            try read(keychain, recognized(keychain, under: Self.second))
+        }
+        #expect(failure?.status == .dataNotAvailable)
+        #expect(failure?.status.rawValue == -25316)
+        #expect(failure?.item == added.reference)
+        #expect(failure?.reason.contains("enrollment changed") == true)
+        // The first finger alone is enrolled again.
+        try keychain.reopen()
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(try read(keychain, recognized(keychain, under: Self.first)) == Self.secret)
+        #expect(
+            status { _ = try read(keychain, recognized(keychain, under: Self.second)) }
+                == .dataNotAvailable)
+        #expect(
+            status { _ = try read(keychain, recognized(keychain, under: Self.second), skips: true) }
+                == .itemNotFound)
+    }
+
+    @Test func `an enrollment is no proof`() throws {
+        let keychain = try keychain()
+        try add(keychain)
+        for enrollment in [Self.first, Self.second, nil] {
+            let forged = AuthenticationGrant(token: .random())
+            for shown in [
+                Authorization(enrollment: enrollment),
+                Authorization(grant: try grant(keychain), enrollment: enrollment),
+                Authorization(recognition: forged, enrollment: enrollment),
+            ] {
+                let failure = #expect(throws: KeychainFailure.self) { try read(keychain, shown) }
+                #expect(failure?.cause == .authentication(.biometryCurrentSet))
+            }
+        }
+        // Without hardware nobody can be recognized, whatever was once.
+        #expect(
+            status { _ = try read(keychain, recognized(keychain, under: nil)) }
+                == .authenticationNeeded)
+    }
+
+    @Test func `what was made while nothing was enrolled opens under no enrollment`() throws {
+        let keychain = try keychain()
+        try add(keychain, under: nil)
+        #expect(
+            status { _ = try read(keychain, recognized(keychain, under: Self.first)) }
+                == .dataNotAvailable)
+        #expect(
+            status { _ = try read(keychain, recognized(keychain, under: nil)) }
+                == .authenticationNeeded)
+    }
+
+    @Test func `another condition that is enough opens after a change`() throws {
+        let keychain = try keychain()
+        let rest: AccessConstraints = [.devicePasscode, .or]
+        try add(keychain, [.biometryCurrentSet, .devicePasscode, .or])
+        var shown = recognized(keychain, under: Self.second)
+        let failure = #expect(throws: KeychainFailure.self) { try read(keychain, shown) }
+        #expect(failure?.cause == .authentication(rest))
+        shown.grant = try grant(keychain)
+        #expect(try read(keychain, shown) == Self.secret)
+        #expect(try read(keychain, recognized(keychain, under: Self.first)) == Self.secret)
+    }
+
+    @Test(arguments: [
+        AccessConstraints([.biometryCurrentSet, .devicePasscode]),
+        [.biometryCurrentSet, .companion, .or],
+        [.biometryCurrentSet, .applicationPassword, .or],
+    ])
+    func `nothing else stands in for the enrollment`(constraints: AccessConstraints) throws {
+        let keychain = try keychain()
+        let password = Data("tiger".utf8)
+        try add(keychain, constraints, password: password)
+        var shown = recognized(keychain, under: Self.second)
+        shown.grant = try grant(keychain)
+        shown.applicationPassword = password
+        #expect(status { _ = try read(keychain, shown) } == .dataNotAvailable)
+        shown.enrollment = Self.first
+        #expect(try read(keychain, shown) == Self.secret)
+    }
+
+    @Test func `after a change, attributes and deletion ask for nothing`() throws {
+        let keychain = try keychain()
+        try add(keychain)
+        let query = query(recognized(keychain, under: Self.second))
+        let found = try keychain.engine.find(query, Retrieval(), as: keychain.caller)
+        #expect(found.first?.constraints == .biometryCurrentSet)
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query, ItemChanges(data: Data("new".utf8)), as: keychain.caller)
+            } == .dataNotAvailable)
+        #expect(
+            try keychain.engine.delete(
+                query, tombstones: .automatic, as: keychain.caller) == 1)
+    }
+
+    // MARK: Keeping
+
+    @Test func `a change keeps the enrollment, but for one of the constraints`() throws {
+        let keychain = try keychain()
+        try add(keychain, [])
+        func update(_ changes: ItemChanges, _ shown: Authorization) throws {
+            try keychain.engine.update(query(shown), changes, as: keychain.caller)
+        }
+        func opens(under enrollment: Data?) throws -> Bool {
+            do {
+                return try read(keychain, recognized(keychain, under: enrollment)) != nil
+            } catch let failure as KeychainFailure {
+                guard failure.status == .dataNotAvailable else { throw failure }
+                return false
+            }
+        }
+        // The item was made under the first, and gets the condition under the second.
+        try update(
+            ItemChanges(constraints: .biometryCurrentSet), Authorization(enrollment: Self.second))
+        #expect(try !opens(under: Self.first))
+        #expect(try opens(under: Self.second))
+        let shown = recognized(keychain, under: Self.second)
+        try update(ItemChanges(attributes: [.label: .string("L")]), shown)
+        try update(ItemChanges(data: Data("new".utf8)), shown)
+        #expect(try !opens(under: Self.first))
+        #expect(try opens(under: Self.second))
+        // Without the condition any enrollment will do; a new protection class takes it away.
+        try update(ItemChanges(constraints: .biometryAny), shown)
+        #expect(try opens(under: Self.first))
+        try update(ItemChanges(constraints: .biometryCurrentSet), shown)
+        #expect(try !opens(under: Self.first))
+        try update(ItemChanges(protection: .always), shown)
+        #expect(try read(keychain, Authorization()) == Data("new".utf8))
+        #expect(try keychain.engine.check().isSound)
+    }
+
+    @Test func `no reader would take an identifier of no bytes, or of more than 64`() throws {
+        let keychain = try keychain()
+        for size in [0, 65, 1_000] {
+            #expect(status { try add(keychain, under: Data(count: size)) } == .param)
+        }
+        // What isn't kept can't be wrong.
+        try add(keychain, [], under: Data())
+        #expect(
+            status {
+                try keychain.engine.update(
+                    query(Authorization(enrollment: Data())),
+                    ItemChanges(constraints: .biometryCurrentSet), as: keychain.caller)
+            } == .param)
+        try keychain.engine.update(
+            query(Authorization(enrollment: Data(count: 64))),
+            ItemChanges(constraints: .biometryCurrentSet), as: keychain.caller)
+        #expect(
+            try read(keychain, recognized(keychain, under: Data(count: 64))) == Self.secret)
+    }
+}
