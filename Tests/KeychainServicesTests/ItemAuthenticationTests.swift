@@ -211,10 +211,16 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         k.copy(GP("b", "s")).gives(-25300)
     }
 
-    @Test(arguments: constrainingBackends)
-    func `presence and application password are both needed`(on backend: Backend) throws {
+    @Test(
+        arguments: constrainingBackends,
+        [
+            [.userPresence, .applicationPassword],
+            [.biometryAny, .devicePasscode, .or, .applicationPassword],
+        ] as [SecAccessControlCreateFlags])
+    func `presence and application password are both needed`(
+        on backend: Backend, flags: SecAccessControlCreateFlags
+    ) throws {
         let k = try client(on: backend)
-        let flags: SecAccessControlCreateFlags = [.userPresence, .applicationPassword]
         try k.addProtected(flags, ["u_AuthCtx": context(password: "tiger")])
         let both = ScriptedPerson(rightPasscode, "tiger")
         try asking(both) { _ = try k.copy(read).givesData(bytes("x")) }

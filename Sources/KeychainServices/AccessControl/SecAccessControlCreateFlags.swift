@@ -21,7 +21,8 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// ``biometryAny`` under its older name.
     public static let touchIDAny = biometryAny
 
-    /// Biometry as enrolled when the item was made. A change of the enrollment shuts the item.
+    /// Biometry as enrolled when the item was made. After a change of the enrollment, the data give
+    /// `errSecDataNotAvailable` to whoever is recognized.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
 
     /// ``biometryCurrentSet`` under its older name.
@@ -36,7 +37,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// ``companion`` under its older name.
     public static let watch = companion
 
-    /// One of the conditions is enough.
+    /// One of the conditions is enough; ``applicationPassword`` is needed beside it all the same.
     public static let or = SecAccessControlCreateFlags(rawValue: 1 << 14)
 
     /// All conditions are needed. This is the default.
@@ -45,7 +46,8 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// The conditions guard the use of a private key in place of reading it.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
 
-    /// A password of the application's own, which takes part in the encryption.
+    /// A password of the application's own, which takes part in the encryption: nothing can stand
+    /// in for it.
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 
     /// Every condition that somebody or something must satisfy.
