@@ -20,7 +20,7 @@ extension LAContext {
     ///   - accessControl: The access control.
     ///   - operation: What is about to be done.
     ///   - localizedReason: Why, for the person. Empty: only the program's name is told.
-    ///   - reply: Called once, on any thread, with true, or with false and an ``LAError``.
+    ///   - reply: Called once, on any thread, with true, or with false and an `LAError`.
     ///
     /// It corresponds to the method of the same name.
     @preconcurrency
@@ -48,7 +48,7 @@ extension LAContext {
     ///   - operation: What is about to be done.
     ///   - localizedReason: Why, for the person.
     /// - Returns: True.
-    /// - Throws: ``LAError``.
+    /// - Throws: `LAError`.
     @discardableResult
     public func evaluateAccessControl(
         _ accessControl: SecAccessControl, operation: LAAccessControlOperation,

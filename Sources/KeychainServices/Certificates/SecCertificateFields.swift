@@ -23,7 +23,7 @@ public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> C
 ///   - certificate: The certificate.
 ///   - commonName: Receives the name; the last one of several, which is the most specific. Left
 ///     alone after a failure.
-/// - Returns: ``errSecSuccess``, or ``errSecInternal`` if the subject has no common name.
+/// - Returns: ``errSecSuccess``, or `errSecInternal` if the subject has no common name.
 ///
 /// It corresponds to the function of the same name.
 @discardableResult
