@@ -252,7 +252,7 @@ extension StatusMessages {
             errSecRestrictedAPI,
             "The process is of a kind that may not use this part of the interface."
         ),
-        (errSecInternal, "The keychain met a fault of its own.."),
+        (errSecInternal, "The keychain met a fault of its own."),
     ]
 }
 
