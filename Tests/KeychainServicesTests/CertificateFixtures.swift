@@ -42,73 +42,51 @@ struct CertificateFixtures: Sendable {
     private static let made = Result { try CertificateFixtures() }
 
     private init() throws {
-        let openSSL = try OpenSSL()
-        root = try openSSL.identity("/CN=Fixture Root", signedBy: nil, isAuthority: true)
-        intermediate = try openSSL.identity(
-            "/CN=Fixture Intermediate", signedBy: "/CN=Fixture Root", isAuthority: true)
+        let maker = try CertificateMaker()
+        root = try maker.identity("root", "/CN=Fixture Root", isAuthority: true)
+        intermediate = try maker.identity(
+            "intermediate", "/CN=Fixture Intermediate", issuer: "root", isAuthority: true)
         leaves = try ["One", "Two"].map {
-            try openSSL.identity("/CN=Leaf \($0)", signedBy: "/CN=Fixture Intermediate")
+            try maker.identity("leaf\($0)", "/CN=Leaf \($0)", issuer: "intermediate")
         }
         mail = try ["one", "two"].map {
-            try openSSL.identity(
-                "/CN=Mail \($0)", signedBy: nil, usage: "emailProtection",
-                names: "email:\($0)@example.org")
+            try maker.identity(
+                "mail\($0)", "/CN=Mail \($0)",
+                extensions: [
+                    "extendedKeyUsage=emailProtection", "subjectAltName=email:\($0)@example.org",
+                ])
         }
         clients = try ["one", "two"].map {
-            try openSSL.identity("/CN=Client \($0)", signedBy: nil, usage: "clientAuth")
+            try maker.identity(
+                "client\($0)", "/CN=Client \($0)", extensions: ["extendedKeyUsage=clientAuth"])
         }
         servers = try ["one", "two"].map {
-            try openSSL.identity(
-                "/CN=\($0).example.org", signedBy: nil, usage: "serverAuth",
-                names: "DNS:\($0).example.org")
+            try maker.identity(
+                "server\($0)", "/CN=\($0).example.org",
+                extensions: CertificateMaker.server("DNS:\($0).example.org"))
         }
     }
 }
 
-extension OpenSSL {
-    /// A certificate for 60 days and its key, which stay in the folder under the subject.
+extension CertificateMaker {
+    /// A certificate for 60 days and its P-256 key.
     fileprivate func identity(
-        _ subject: String, signedBy issuer: String?, isAuthority: Bool = false,
-        usage: String? = nil, names: String? = nil
+        _ name: String, _ subject: String, issuer: String? = nil, isAuthority: Bool = false,
+        extensions: [String] = []
     ) throws -> FixtureIdentity {
-        let name = Self.fileName(subject)
-        try run(["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", name + ".key"])
-        try run(["req", "-new", "-key", name + ".key", "-subj", subject, "-out", name + ".csr"])
-        var extensions = [
-            "basicConstraints=critical,CA:\(isAuthority ? "TRUE" : "FALSE")",
-            "subjectKeyIdentifier=hash",
-        ]
-        if let usage { extensions.append("extendedKeyUsage=\(usage)") }
-        if let names { extensions.append("subjectAltName=\(names)") }
-        try write(extensions.joined(separator: "\n") + "\n", to: name + ".ext")
-        var arguments = [
-            "x509", "-req", "-in", name + ".csr", "-days", "60", "-extfile", name + ".ext",
-            "-out", name + ".pem",
-        ]
-        if let issuer {
-            let issuer = Self.fileName(issuer)
-            arguments += [
-                "-CA", issuer + ".pem", "-CAkey", issuer + ".key", "-CAcreateserial",
-            ]
-        } else {
-            arguments += ["-signkey", name + ".key"]
-        }
-        try run(arguments)
-        let der = try run(["x509", "-in", name + ".pem", "-outform", "DER"])
-        let privateKey = try run(["ec", "-in", name + ".key", "-outform", "DER"])
+        let own = isAuthority ? Self.authority : ["subjectKeyIdentifier=hash"]
+        let certificate = try make(
+            name, subject: subject, issuer: issuer, extensions: own + extensions, days: 60)
+        let privateKey = try openSSL.run(["ec", "-in", "\(name).key", "-outform", "DER"])
         // RFC 5915 for P-256: the scalar is at a fixed place, the public point comes last.
         let external = privateKey.suffix(65) + privateKey.dropFirst(7).prefix(32)
         let attributes: NSDictionary = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom,
             kSecAttrKeyClass: kSecAttrKeyClassPrivate,
         ]
-        guard let certificate = SecCertificateCreateWithData(nil, der as NSData),
-            let key = SecKeyCreateWithData(external as NSData, attributes, nil)
-        else { throw Failure(description: "what OpenSSL made was not taken: \(subject)") }
+        guard let key = SecKeyCreateWithData(external as NSData, attributes, nil) else {
+            throw OpenSSL.Failure(description: "the key of \(subject) was not taken")
+        }
         return FixtureIdentity(certificate: certificate, key: key)
-    }
-
-    private static func fileName(_ subject: String) -> String {
-        subject.filter(\.isLetter)
     }
 }
