@@ -17,6 +17,13 @@ let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
+let nio: [Target.Dependency] = [
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"),
+]
+let lifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -34,6 +41,7 @@ let package = Package(
         .library(
             name: "KeychainCryptoKit", targets: ["KeychainCryptoKit", "KeychainCryptoKitAnchor"]),
         .executable(name: "keychainctl", targets: ["keychainctl"]),
+        .executable(name: "keychaind", targets: ["keychaind"]),
     ],
     traits: [
         .default(enabledTraits: ["OlderPKCS12"]),
@@ -42,6 +50,11 @@ let package = Package(
             description:
                 "Keys and certificates under RC2, triple DES or RC4, as older programs wrote them. "
                 + "swift-nio-ssl has these ciphers; its build takes a while."),
+        .trait(
+            name: "TPM",
+            description:
+                "Keys in a TPM 2.0, the Secure Enclave of other machines. It is built with "
+                + "tpm2-tss: libtss2-dev on Debian."),
         .trait(
             name: "NSStringHashing",
             description:
@@ -54,6 +67,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(
+            url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
@@ -75,10 +92,45 @@ let package = Package(
             name: "KeychainEngine",
             dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", logging],
             swiftSettings: settings),
+        // Keys in a TPM 2.0.
+        .systemLibrary(
+            name: "CTSS2", path: "Sources/CTSS2", pkgConfig: "tss2-esys",
+            providers: [.apt(["libtss2-dev"])]),
+        .target(
+            name: "KeychainTPM",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto",
+                .target(name: "CTSS2", condition: .when(traits: ["TPM"])),
+            ],
+            swiftSettings: settings),
+        // What client and service say to each other.
+        .target(
+            name: "KeychainWire",
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainEngine", protobuf],
+            exclude: ["Protocol"],
+            swiftSettings: settings),
+        // Which keychain a process speaks to: the service's, or the one it opens itself.
+        .target(
+            name: "KeychainClient",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
+            ],
+            swiftSettings: settings),
+        // The service: who asks, and what of the keychain they may have.
+        .target(
+            name: "KeychainDaemon",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
+                "KeychainClient", lifecycle, logging,
+            ] + nio,
+            swiftSettings: settings),
+        .executableTarget(
+            name: "keychaind",
+            dependencies: ["KeychainDaemon", argumentParser], swiftSettings: settings),
         // Who somebody is: contexts, and the ways to ask a person.
         .target(
             name: "KeychainAuthentication",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainEngine"],
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine"],
             swiftSettings: settings),
         .target(name: "KeychainAuthenticationAnchor", dependencies: ["KeychainAuthentication"]),
         // Containers of keys and certificates under a password.
@@ -95,7 +147,8 @@ let package = Package(
         .target(
             name: "KeychainServices",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainAuthentication",
                 "KeychainPKCS12", x509, asn1,
             ],
             swiftSettings: settings),
@@ -107,7 +160,8 @@ let package = Package(
         .target(
             name: "Keychain",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainAuthentication",
                 "KeychainServices", crypto,
             ],
             swiftSettings: settings),
@@ -115,7 +169,8 @@ let package = Package(
         .target(
             name: "KeychainTesting",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainEngine",
                 "KeychainAuthentication", "KeychainServices", "Keychain",
             ],
             swiftSettings: settings),
@@ -123,7 +178,8 @@ let package = Package(
         .target(
             name: "KeychainControl",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainEngine",
                 "KeychainAuthentication", argumentParser, logging,
             ],
             swiftSettings: settings),
@@ -149,7 +205,8 @@ let package = Package(
             name: "KeychainServicesTests",
             dependencies: [
                 "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainStore",
-                "KeychainEngine", "KeychainAuthentication", "KeychainTesting", x509, asn1, crypto,
+                "KeychainClient", "KeychainEngine", "KeychainAuthentication", "KeychainTesting",
+                x509, asn1, crypto,
                 cryptoExtras,
             ],
             exclude: ["Vectors"],
@@ -180,7 +237,7 @@ let package = Package(
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "Keychain", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+                "Keychain", "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
                 "KeychainServices", "KeychainTesting", "TestPrograms", "fault-writer",
                 "identity-racer",
                 crypto,
@@ -213,7 +270,8 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainEngine",
                 "KeychainServices", "TestPrograms", "fault-writer", grdb,
             ], swiftSettings: settings),
     ]

@@ -1,5 +1,6 @@
 // KeychainFolder: which keychain the tool works on, and whether there is one.
 
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 import KeychainStore

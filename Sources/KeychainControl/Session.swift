@@ -5,6 +5,7 @@
 //       the passcode was right, a request that is still locked fails.
 
 import KeychainAuthentication
+import KeychainClient
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

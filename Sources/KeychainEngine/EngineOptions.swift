@@ -12,6 +12,8 @@ package struct EngineOptions: Sendable {
     /// The cost of application passwords, which is paid with each secret that is opened. What is
     /// stored keeps its own.
     package var applicationPasswordCost: PasscodeCost
+    /// The chip that keeps keys, where there is one.
+    package var hardware: (any KeyHardware)?
     /// Told of each operation, the shape of its query and its status.
     package var log: Logger
 
@@ -19,11 +21,13 @@ package struct EngineOptions: Sendable {
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate },
         passcodeCost: PasscodeCost = .standard,
         applicationPasswordCost: PasscodeCost = .applicationPassword,
+        hardware: (any KeyHardware)? = nil,
         log: Logger = Logger(label: "keychain")
     ) {
         self.now = now
         self.passcodeCost = passcodeCost
         self.applicationPasswordCost = applicationPasswordCost
+        self.hardware = hardware
         self.log = log
     }
 

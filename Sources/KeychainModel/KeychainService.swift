@@ -78,6 +78,35 @@ package protocol KeychainService: Sendable {
     /// Whether a passcode is set, so that somebody can be asked for it.
     func knowsPasscode() throws(KeychainFailure) -> Bool
 
+    /// Whether this keychain has hardware that makes keys and never gives them out.
+    func hasSecureEnclave() throws(KeychainFailure) -> Bool
+
+    /// Makes a key on P-256 that never leaves the hardware. It is not stored: who holds its blob
+    /// holds the key, as far as its protection class and constraints allow.
+    /// - Throws: `unimplemented` where there is no such hardware; never a key in software instead.
+    func makeSecureEnclaveKey(
+        _ key: NewSecureEnclaveKey, as caller: AccessGroups
+    ) throws(KeychainFailure) -> SecureEnclaveKey
+
+    /// Signs with a key in hardware, by ECDSA.
+    ///
+    /// The digest has 32 bytes: they are the leftmost of a longer one, and a shorter one has zeros
+    /// before it. The key is the blob of ``SecureEnclaveKey``.
+    ///
+    /// - Returns: r ‖ s, 64 bytes.
+    /// - Throws: `decode` for a blob that is damaged, or another keychain's or other hardware's.
+    func sign(
+        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data
+
+    /// The x coordinate, 32 bytes, of the product of a key in hardware and another's public key,
+    /// which is 04 ‖ X ‖ Y, 65 bytes.
+    /// - Throws: `param` for what is no point of P-256.
+    func sharedSecret(
+        of key: Data, with publicKey: Data, authorization: Authorization,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data
+
     /// Calls `handler` after every later change that this or another process made, and after this
     /// process was locked or unlocked: whatever was read before may be out of date.
     ///
@@ -112,6 +141,30 @@ extension KeychainService {
     }
 
     package func knowsPasscode() throws(KeychainFailure) -> Bool { false }
+}
+
+extension KeychainService {
+    /// For services without hardware.
+    package func hasSecureEnclave() throws(KeychainFailure) -> Bool { false }
+
+    package func makeSecureEnclaveKey(
+        _ key: NewSecureEnclaveKey, as caller: AccessGroups
+    ) throws(KeychainFailure) -> SecureEnclaveKey {
+        throw .secureEnclaveUnavailable
+    }
+
+    package func sign(
+        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        throw .secureEnclaveUnavailable
+    }
+
+    package func sharedSecret(
+        of key: Data, with publicKey: Data, authorization: Authorization,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        throw .secureEnclaveUnavailable
+    }
 }
 
 /// A keychain and who speaks to it.

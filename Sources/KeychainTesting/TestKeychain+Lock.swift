@@ -68,7 +68,9 @@ extension TestKeychain {
 
     private var hasPasscode: Bool {
         get throws {
-            try database.administer { engine throws(KeychainFailure) in engine.hasPasscode }
+            try database.administer { keychain throws(KeychainFailure) in
+                try keychain.knowsPasscode()
+            }
         }
     }
 

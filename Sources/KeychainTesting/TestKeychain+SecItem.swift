@@ -2,6 +2,7 @@
 
 #if !canImport(Darwin)
 
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 import KeychainServices

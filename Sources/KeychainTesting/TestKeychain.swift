@@ -137,11 +137,11 @@ public final class TestKeychain: Sendable {
     /// - Throws: `KeychainError` with code `interactionNotAllowed` while an item is locked: the
     ///   attributes are sealed, too.
     public func items() throws -> [StoredItem] {
-        try database.administer { engine throws(KeychainFailure) in
+        try database.administer { keychain throws(KeychainFailure) in
             var items: [StoredItem] = []
             for itemClass in ItemClass.allCases {
                 do throws(KeychainFailure) {
-                    items += try engine.find(
+                    items += try keychain.find(
                         ItemQuery(itemClass: itemClass, isSynchronizable: nil),
                         Retrieval(limit: nil), as: AccessGroups([AccessGroups.wildcard])
                     ).map(StoredItem.init)
@@ -162,7 +162,8 @@ public final class TestKeychain: Sendable {
     ///
     /// - Throws: `KeychainError` if the keychain could not be made in the first place.
     public func restart() throws {
-        try database.administer { earlier throws(KeychainFailure) in
+        try database.administer { _ throws(KeychainFailure) in
+            let earlier = try self.engine
             let engine = try Self.open(memory, clock).get()
             state.withLock { state in
                 state.earlierSecretCount += earlier.openedSecretCount

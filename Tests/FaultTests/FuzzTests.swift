@@ -3,6 +3,7 @@
 //   (2) No input may trap; what is taken must encode again to the same bytes.
 
 import Foundation
+import KeychainClient
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

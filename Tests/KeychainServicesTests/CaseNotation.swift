@@ -7,6 +7,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 import KeychainServices

@@ -2,6 +2,7 @@
 // backend.
 
 import Foundation
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 import KeychainServices

@@ -24,10 +24,27 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "KeychainEngine",
             imports: ["KeychainModel", "KeychainCrypto", "KeychainStore", "Logging"]),
+        ImportRow(module: "KeychainTPM", imports: ["KeychainModel", "KeychainCrypto", "CTSS2"]),
+        ImportRow(
+            module: "KeychainWire",
+            imports: ["KeychainModel", "KeychainCrypto", "KeychainEngine", "SwiftProtobuf"]),
+        ImportRow(
+            module: "KeychainClient",
+            imports: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
+            ]),
+        ImportRow(
+            module: "KeychainDaemon",
+            imports: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
+                "KeychainClient", "NIOCore", "NIOPosix", "ServiceLifecycle", "Logging",
+            ]),
+        ImportRow(module: "keychaind", imports: ["KeychainDaemon", "ArgumentParser"]),
         ImportRow(
             module: "KeychainAuthentication",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthenticationDarwin",
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainAuthenticationDarwin",
             ]),
         ImportRow(module: "KeychainAuthenticationAnchor", imports: ["KeychainAuthentication"]),
         ImportRow(
@@ -36,7 +53,8 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "KeychainServices",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainAuthentication",
                 "KeychainPKCS12",
                 "KeychainServicesDarwin", "X509", "SwiftASN1",
             ]),
@@ -46,19 +64,22 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "Keychain",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainAuthentication",
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainAuthentication",
                 "KeychainServices", "Crypto",
             ]),
         ImportRow(
             module: "KeychainTesting",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainEngine",
                 "KeychainAuthentication", "KeychainServices", "Keychain",
             ]),
         ImportRow(
             module: "KeychainControl",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainEngine",
                 "KeychainAuthentication", "ArgumentParser", "Logging",
             ]),
         ImportRow(module: "keychainctl", imports: ["KeychainControl"]),

@@ -5,6 +5,7 @@
 //       beside it; on Apple platforms the cause is what follows from the status.
 
 import Foundation
+import KeychainClient
 import KeychainModel
 import KeychainServices
 

@@ -18,7 +18,8 @@ extension KeychainDatabase {
     ///   ``KeychainError/Code/param`` if none is set.
     public func unlock(passcode: some Collection<UInt8>) throws {
         let passcode = SecretBytes(copying: passcode)
-        try administer { engine throws(KeychainFailure) in try engine.unlock(passcode: passcode) }
+        try administer { keychain throws(KeychainFailure) in try keychain.unlock(passcode: passcode)
+        }
         AvailabilitySignal.shared.send()
     }
 
@@ -35,7 +36,7 @@ extension KeychainDatabase {
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set:
     ///   there is nothing to unlock it with.
     public func lock() throws {
-        try administer { engine throws(KeychainFailure) in try engine.lock() }
+        try administer { keychain throws(KeychainFailure) in try keychain.lock() }
     }
 
     /// Sets the first passcode. The database stays unlocked in this process.
@@ -47,7 +48,7 @@ extension KeychainDatabase {
     ///   or this one is empty.
     public func setPasscode(_ passcode: some Collection<UInt8>) throws {
         let passcode = SecretBytes(copying: passcode)
-        try administer { engine throws(KeychainFailure) in try engine.setPasscode(passcode) }
+        try administer { keychain throws(KeychainFailure) in try keychain.setPasscode(passcode) }
     }
 
     /// Sets the first passcode. The database stays unlocked in this process.
@@ -70,8 +71,8 @@ extension KeychainDatabase {
     ) throws {
         let old = SecretBytes(copying: old)
         let new = SecretBytes(copying: new)
-        try administer { engine throws(KeychainFailure) in
-            try engine.changePasscode(from: old, to: new)
+        try administer { keychain throws(KeychainFailure) in
+            try keychain.changePasscode(from: old, to: new)
         }
     }
 
@@ -95,8 +96,8 @@ extension KeychainDatabase {
     @discardableResult
     public func removePasscode(_ passcode: some Collection<UInt8>) throws -> Int {
         let passcode = SecretBytes(copying: passcode)
-        let count = try administer { engine throws(KeychainFailure) in
-            try engine.removePasscode(passcode)
+        let count = try administer { keychain throws(KeychainFailure) in
+            try keychain.removePasscode(passcode)
         }
         AvailabilitySignal.shared.send()
         return count
@@ -114,13 +115,13 @@ extension KeychainDatabase {
     }
 
     package func administer<Result>(
-        _ body: (KeychainEngine) throws(KeychainFailure) -> Result
+        _ body: (any KeychainAdministration) throws(KeychainFailure) -> Result
     ) throws -> Result {
         do throws(KeychainFailure) {
-            guard let engine else {
+            guard let administration else {
                 throw KeychainFailure(.unimplemented, "This database can't be administered.")
             }
-            return try body(try engine())
+            return try body(try administration())
         } catch {
             throw KeychainError(administering: error)
         }

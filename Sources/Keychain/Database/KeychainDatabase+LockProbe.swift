@@ -15,10 +15,10 @@ import KeychainModel
 extension KeychainDatabase {
     /// Whether items of an accessibility are locked in this process.
     func isLocked(for accessibility: Keychain.Accessibility) throws -> Bool {
-        // A database without an engine tells it, as the system's, only of an item that exists.
-        guard engine != nil else { return false }
-        let state = try administer { engine throws(KeychainFailure) in
-            try engine.status().lockState
+        // A database without an administration tells it, as the system's, only of an item that exists.
+        guard administration != nil else { return false }
+        let state = try administer { keychain throws(KeychainFailure) in
+            try keychain.status().lockState
         }
         return switch ProtectionClass(code: accessibility.rawValue)?.availability {
         case .whileUnlocked: state != .unlocked

@@ -73,7 +73,7 @@ extension KeychainDatabase {
     ///
     /// - Throws: ``KeychainError`` if it can't be opened.
     public func status() throws -> Status {
-        let status = try administer { engine throws(KeychainFailure) in try engine.status() }
+        let status = try administer { keychain throws(KeychainFailure) in try keychain.status() }
         return Status(
             directory: URL(filePath: status.directory, directoryHint: .isDirectory),
             lockState: LockState(rawValue: status.lockState.rawValue),
@@ -93,8 +93,8 @@ extension KeychainDatabase {
     public func check(
         progress: (_ checked: Int, _ all: Int) -> Void = { _, _ in }
     ) throws -> CheckReport {
-        let report = try administer { engine throws(KeychainFailure) in
-            try engine.check(progress: progress)
+        let report = try administer { keychain throws(KeychainFailure) in
+            try keychain.check(progress: progress)
         }
         return CheckReport(
             itemCount: report.itemCount, lockedCount: report.lockedCount,

@@ -14,6 +14,7 @@ public struct KeychainDatabase: Sendable {
 #else
 
 public import Foundation
+import KeychainClient
 package import KeychainEngine
 package import KeychainModel
 import Synchronization
@@ -30,16 +31,16 @@ import KeychainServices
 public struct KeychainDatabase: Sendable {
     let backend: any Backend
     /// Opens the database if it is not open. nil: there is nothing to administer.
-    let engine: (@Sendable () throws(KeychainFailure) -> KeychainEngine)?
+    let administration: (@Sendable () throws(KeychainFailure) -> any KeychainAdministration)?
     let identity: DatabaseIdentity
 
     init(
         backend: any Backend, identity: DatabaseIdentity = .unique(),
-        engine: (@Sendable () throws(KeychainFailure) -> KeychainEngine)? = nil
+        administration: (@Sendable () throws(KeychainFailure) -> any KeychainAdministration)? = nil
     ) {
         self.backend = backend
         self.identity = identity
-        self.engine = engine
+        self.administration = administration
     }
 
     /// A database behind a service, which is asked for at every request. With `isThroughSecItem`
@@ -47,7 +48,7 @@ public struct KeychainDatabase: Sendable {
     package init(
         connection: @escaping @Sendable () -> KeychainConnection, isThroughSecItem: Bool,
         identity: DatabaseIdentity,
-        engine: @escaping @Sendable () throws(KeychainFailure) -> KeychainEngine
+        administration: @escaping @Sendable () throws(KeychainFailure) -> any KeychainAdministration
     ) {
         let backend: any Backend =
             isThroughSecItem
@@ -55,7 +56,7 @@ public struct KeychainDatabase: Sendable {
                 KeychainContext.$connection.withValue(connection(), operation: call)
             }
             : TypedBackend { () throws(KeychainFailure) in connection() }
-        self.init(backend: backend, identity: identity, engine: engine)
+        self.init(backend: backend, identity: identity, administration: administration)
     }
 
     /// The keychain of the user who runs this program.
@@ -68,7 +69,7 @@ public struct KeychainDatabase: Sendable {
             try EmbeddedKeychain.connection()
         },
         identity: .default,
-        engine: { () throws(KeychainFailure) in
+        administration: { () throws(KeychainFailure) in
             try EmbeddedKeychain.engine(in: EmbeddedKeychain.location().directory)
         })
 
@@ -100,7 +101,8 @@ public struct KeychainDatabase: Sendable {
         }
         self.init(
             backend: TypedBackend { () throws(KeychainFailure) in try connection.value() },
-            identity: path.map { .folder($0, accessGroups) } ?? .unique(), engine: engine)
+            identity: path.map { .folder($0, accessGroups) } ?? .unique(),
+            administration: { () throws(KeychainFailure) in try engine() })
     }
 }
 

@@ -4,6 +4,7 @@
 
 #if !canImport(Darwin)
 
+import KeychainClient
 import KeychainEngine
 package import KeychainModel
 import Synchronization

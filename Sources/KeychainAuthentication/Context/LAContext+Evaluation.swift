@@ -3,6 +3,7 @@
 #if !canImport(Darwin)
 
 import Dispatch
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 import Synchronization

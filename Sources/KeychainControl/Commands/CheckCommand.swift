@@ -1,6 +1,7 @@
 // CheckCommand: reads everything once and says what is not as it was written.
 
 import ArgumentParser
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 import KeychainStore

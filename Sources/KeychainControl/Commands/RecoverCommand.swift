@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import KeychainCrypto
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 

@@ -1,6 +1,7 @@
 // StatusCommand: which keychain is in use, why that one, and how it is protected.
 
 import ArgumentParser
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 
@@ -74,7 +75,7 @@ struct StatusCommand: ParsableCommand {
         return fields
     }
 
-    private func fields(of status: EngineStatus) -> [ItemField] {
+    private func fields(of status: KeychainStatus) -> [ItemField] {
         let deviceKey =
             "in the file \(status.deviceKeyPath), for this user only. It keeps copies of the "
             + "database alone and other users out, but nobody who can read this user's files"

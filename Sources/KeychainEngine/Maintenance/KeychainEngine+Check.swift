@@ -39,7 +39,7 @@ extension KeychainEngine {
     /// - Returns: What is wrong, if anything.
     /// - Throws: What reading the database fails with, where it is not damage.
     package func check(
-        settingAside: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
+        settingAside: Bool, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> CheckReport {
         try reloadKeybag()
         var report = CheckReport()

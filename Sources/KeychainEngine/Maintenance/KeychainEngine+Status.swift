@@ -5,7 +5,7 @@ package import KeychainModel
 package import KeychainStore
 import Synchronization
 
-package struct EngineStatus: Hashable, Sendable {
+package struct KeychainStatus: Hashable, Sendable {
     /// ":memory:" for a keychain in memory.
     package let directory: String
     package let formatVersion: Int
@@ -24,10 +24,10 @@ package struct EngineStatus: Hashable, Sendable {
 }
 
 extension KeychainEngine {
-    package func status() throws(KeychainFailure) -> EngineStatus {
+    package func status() throws(KeychainFailure) -> KeychainStatus {
         try reloadKeybag()
         let header = try store.header()
-        return EngineStatus(
+        return KeychainStatus(
             directory: store.folder?.path ?? ":memory:", formatVersion: Store.formatVersion,
             generation: header.generation, itemCount: header.itemCount,
             setAsideCount: header.setAsideCount, hasPasscode: hasPasscode, lockState: lockState,

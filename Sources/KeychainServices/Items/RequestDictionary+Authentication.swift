@@ -3,6 +3,7 @@
 #if !canImport(Darwin)
 
 internal import KeychainAuthentication
+internal import KeychainClient
 internal import KeychainEngine
 internal import KeychainModel
 

@@ -8,6 +8,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainClient
 internal import KeychainEngine
 internal import KeychainModel
 

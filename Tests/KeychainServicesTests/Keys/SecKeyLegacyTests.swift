@@ -3,6 +3,7 @@
 #if !canImport(Darwin)
 
 import Foundation
+import KeychainClient
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

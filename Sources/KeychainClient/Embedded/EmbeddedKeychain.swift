@@ -3,6 +3,7 @@
 //   (2) A failure to open is not remembered: the next call tries again.
 
 import Foundation
+package import KeychainEngine
 package import KeychainModel
 import Synchronization
 

@@ -1,0 +1,49 @@
+// KeyHardware: what a chip can do that keeps keys, such as a TPM 2.0.
+//   (1) A private key is made in the chip and never leaves it in the clear; what is kept outside is
+//       wrapped by the chip and of no use to another one.
+//   (2) Every use of a key takes its authorization value, which the keychain keeps.
+
+package import FoundationEssentials
+package import KeychainModel
+
+/// Hardware that keeps keys. Safe to call from many threads at once.
+package protocol KeyHardware: Sendable {
+    /// Its maker and kind, for people.
+    var name: String { get }
+
+    /// Makes a key on P-256 that signs and agrees. Every use of it will take the authorization,
+    /// 32 random bytes.
+    func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey
+
+    /// Signs 32 bytes with ECDSA.
+    /// - Returns: r ‖ s, 64 bytes.
+    /// - Throws: `decode` for a key that is damaged or another chip's.
+    func sign(
+        digest: Data, with wrapped: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> Data
+
+    /// The x coordinate of the product with another's public key, 04 ‖ X ‖ Y; 32 bytes.
+    /// - Throws: `param` for what is no point of the curve.
+    func sharedSecret(
+        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes
+
+    /// Encrypts 1 to 128 bytes so that this chip alone gives them back.
+    func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data
+
+    /// - Throws: `decode` for what is damaged or another chip's.
+    func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes
+}
+
+/// A key that hardware has made.
+package struct HardwareKey: Hashable, Sendable {
+    /// The key as the chip wrapped it.
+    package let wrapped: Data
+    /// 04 ‖ X ‖ Y, 65 bytes.
+    package let publicKey: Data
+
+    package init(wrapped: Data, publicKey: Data) {
+        self.wrapped = wrapped
+        self.publicKey = publicKey
+    }
+}

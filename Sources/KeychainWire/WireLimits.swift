@@ -1,0 +1,8 @@
+// WireLimits: what both ends of a connection hold each other to.
+
+package enum WireLimits {
+    /// The version of the protocol. Ends of different versions don't speak to each other.
+    package static let version: UInt32 = 1
+    /// The most bytes of one message: a request with the largest secret and its attributes.
+    package static let messageByteCount = 64 << 20
+}

@@ -1,0 +1,3 @@
+// keychaind: the keychain service.
+
+import KeychainDaemon
