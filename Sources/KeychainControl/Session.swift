@@ -11,38 +11,36 @@ import KeychainEngine
 import KeychainModel
 
 struct Session {
-    let location: EmbeddedKeychain.Location
-    let engine: KeychainEngine
+    let keychain: any KeychainAdministration
     let caller: AccessGroups
     let source: PasscodeSource
     private let given = GivenPasscode()
 
     /// Opens the keychain, and makes it where there is none.
     init(making passcode: PasscodeSource) throws {
-        try self.init(passcode, at: KeychainFolder.location())
+        self.init(passcode, try KeychainPlace.opened())
     }
 
     /// Opens the keychain that is there; nil where there is none.
     init?(existing passcode: PasscodeSource) throws {
-        let location = try KeychainFolder.location()
-        guard try KeychainFolder.holdsKeychain(location.directory) else { return nil }
-        try self.init(passcode, at: location)
+        guard try KeychainPlace.holdsKeychain() else { return nil }
+        self.init(passcode, try KeychainPlace.opened())
     }
 
-    private init(
-        _ passcode: PasscodeSource, at location: EmbeddedKeychain.Location
-    ) throws(KeychainFailure) {
+    init(_ passcode: PasscodeSource, _ opened: OpenedKeychain) {
         source = passcode
-        self.location = location
-        let groups = try EmbeddedKeychain.entitlements().accessGroups
-        caller = AccessGroups(groups.names + [AccessGroups.wildcard])
-        engine = try EmbeddedKeychain.engine(in: location.directory)
+        keychain = opened.keychain
+        caller = AccessGroups(opened.groups.names + [AccessGroups.wildcard])
     }
 
     /// Closes the keychain after a change, so that its log is folded into the database now and
     /// not read through again by each process that comes after this one.
     func close() {
-        engine.close()
+        (keychain as? KeychainEngine)?.close()
+    }
+
+    var hasPasscode: Bool {
+        get throws(KeychainFailure) { try keychain.knowsPasscode() }
     }
 
     // MARK: Unlocking
@@ -61,7 +59,7 @@ struct Session {
     func unlock() throws -> Bool {
         if let descriptor = source.descriptor {
             let passcode = try SecretInput.passcode(from: descriptor)
-            try engine.unlock(passcode: passcode)
+            try keychain.unlock(passcode: passcode)
             given.passcode = passcode
             return true
         }
@@ -84,7 +82,7 @@ struct Session {
     /// Unlocks; nil when that succeeded.
     private func failure(of passcode: SecretBytes) -> KeychainFailure? {
         do {
-            try engine.unlock(passcode: passcode)
+            try keychain.unlock(passcode: passcode)
             given.passcode = passcode
             return nil
         } catch {
@@ -136,7 +134,7 @@ struct Session {
         _ query: ItemQuery, _ retrieval: Retrieval
     ) -> Result<[Item], KeychainFailure> {
         Result { () throws(KeychainFailure) in
-            try engine.find(query, retrieval, as: caller)
+            try keychain.find(query, retrieval, as: caller)
         }
     }
 

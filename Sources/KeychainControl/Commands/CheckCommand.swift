@@ -23,13 +23,13 @@ struct CheckCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        guard let session = try Session(existing: passcode.source) else {
-            let folder = try KeychainFolder.location().directory
+        guard let files = try FileSession(existing: passcode.source) else {
+            let folder = try KeychainPlace.folder().directory
             throw ControlFailure(.notFound, "There is no keychain yet in \(printable(folder)).")
         }
-        defer { session.close() }
-        if session.engine.hasPasscode { _ = try session.unlock() }
-        let report = try check(session.engine)
+        defer { files.close() }
+        try files.unlockIfPossible()
+        let report = try check(files.engine)
         try show(report)
         guard report.isSound else { throw Self.failure(for: report) }
     }

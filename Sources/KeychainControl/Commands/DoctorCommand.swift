@@ -35,15 +35,15 @@ struct DoctorCommand: ParsableCommand {
         let caller = try caller()
         var findings: [Finding] = []
         var setAside: [SetAsideRow] = []
-        if let session = try Session(existing: passcode.source) {
+        if let files = try FileSession(existing: passcode.source) {
             if selection.isNarrowed {
-                var diagnosis = Diagnosis(session, selection, groups: caller.groups)
+                var diagnosis = Diagnosis(files.session, selection, groups: caller.groups)
                 try diagnosis.run()
                 findings = diagnosis.findings
             }
-            setAside = try session.engine.setAsideRows()
+            setAside = try files.engine.setAsideRows()
         } else {
-            let location = try KeychainFolder.location()
+            let location = try KeychainPlace.folder()
             findings = [
                 Finding(
                     kind: .noKeychain,

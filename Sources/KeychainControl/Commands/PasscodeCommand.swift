@@ -67,12 +67,12 @@ struct PasscodeCommand: ParsableCommand {
         func run() throws {
             let session = try Session(making: PasscodeSource())
             defer { session.close() }
-            guard !session.engine.hasPasscode else {
+            guard try !session.hasPasscode else {
                 throw ControlFailure(
                     .exists,
                     "A passcode is set already. `keychainctl passcode change` replaces it.")
             }
-            try session.engine.setPasscode(new.read())
+            try session.keychain.setPasscode(new.read())
         }
     }
 
@@ -94,8 +94,8 @@ struct PasscodeCommand: ParsableCommand {
             defer { session.close() }
             let present = try old.read()
             // A wrong one is told before the new one is asked for.
-            if new.descriptor == nil { try session.engine.unlock(passcode: present) }
-            try session.engine.changePasscode(from: present, to: new.read())
+            if new.descriptor == nil { try session.keychain.unlock(passcode: present) }
+            try session.keychain.changePasscode(from: present, to: new.read())
         }
     }
 
@@ -116,7 +116,7 @@ struct PasscodeCommand: ParsableCommand {
             let session = try PasscodeCommand.sessionWithPasscode()
             defer { session.close() }
             let present = try old.read()
-            try session.engine.unlock(passcode: present)
+            try session.keychain.unlock(passcode: present)
             let count = try session.find(
                 ItemClass.allCases.map {
                     ItemQuery(
@@ -130,13 +130,13 @@ struct PasscodeCommand: ParsableCommand {
                         + "be deleted for good.",
                     phrase: "remove", noPrompt: false)
             }
-            let gone = try session.engine.removePasscode(present)
+            let gone = try session.keychain.removePasscode(present)
             try Output.print("The passcode is removed. Deleted \(counted(gone, "item")).")
         }
     }
 
     private static func sessionWithPasscode() throws -> Session {
-        guard let session = try Session(existing: PasscodeSource()), session.engine.hasPasscode
+        guard let session = try Session(existing: PasscodeSource()), try session.hasPasscode
         else {
             throw ControlFailure(
                 .notFound, "No passcode is set. `keychainctl passcode set` sets one.")

@@ -24,8 +24,8 @@ struct RecoverCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        let directory = try KeychainFolder.location().directory
-        guard try KeychainFolder.holdsKeychain(directory) else {
+        let directory = try KeychainPlace.folder().directory
+        guard try KeychainPlace.holdsKeychain(directory) else {
             throw ControlFailure(
                 .notFound, "There is no keychain in \(printable(directory)) to recover.")
         }

@@ -28,12 +28,12 @@ struct RestoreCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        guard let session = try Session(existing: passcode.source) else {
+        guard let files = try FileSession(existing: passcode.source) else {
             throw ControlFailure(.notFound, "There is no keychain yet, so nothing is set aside.")
         }
-        defer { session.close() }
-        if session.engine.hasPasscode { _ = try session.unlock() }
-        let restorations = try restore(session.engine)
+        defer { files.close() }
+        try files.unlockIfPossible()
+        let restorations = try restore(files.engine)
         try Output.print(
             json
                 ? JSON.array(restorations.map(Self.json)).text

@@ -162,7 +162,7 @@ struct SetCommand: ParsableCommand {
                 ?? (synchronizable ? .afterFirstUnlock : .afterFirstUnlockThisDeviceOnly),
             isSynchronizable: synchronizable, data: secret)
         _ = try session.unlocking { () throws(KeychainFailure) in
-            try session.engine.add(item, as: session.caller)
+            try session.keychain.add(item, as: session.caller)
         }
     }
 
@@ -180,7 +180,7 @@ struct SetCommand: ParsableCommand {
             let query = ItemQuery(
                 itemClass: itemClass, isSynchronizable: nil, reference: item.reference,
                 authorization: authorization)
-            return try session.engine.update(query, changes, as: session.caller)
+            return try session.keychain.update(query, changes, as: session.caller)
         }
     }
 }

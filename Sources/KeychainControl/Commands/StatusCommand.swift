@@ -15,7 +15,7 @@ struct StatusCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let location = try KeychainFolder.location()
+        let location = try KeychainPlace.folder()
         var fields: [ItemField] = [
             field("keychain", "directory", location.directory),
             field("chosen by", "chosenBy", location.reason),
@@ -38,7 +38,7 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func fields(in directory: String) throws(KeychainFailure) -> [ItemField] {
-        guard try KeychainFolder.holdsKeychain(directory) else {
+        guard try KeychainPlace.holdsKeychain(directory) else {
             return [
                 flag("exists", "exists", false, "not yet: it is made when the first item is saved")
             ]

@@ -1,0 +1,28 @@
+// FileSession: work on the files of a keychain, which this process opens itself.
+
+import KeychainClient
+import KeychainEngine
+import KeychainModel
+
+struct FileSession {
+    let engine: KeychainEngine
+    /// The same engine, and whoever can unlock it.
+    let session: Session
+
+    /// Opens the keychain that is there; nil where there is none.
+    init?(existing passcode: PasscodeSource) throws {
+        guard try KeychainPlace.holdsKeychain(KeychainPlace.folder().directory) else { return nil }
+        engine = try KeychainPlace.engine()
+        session = Session(
+            passcode,
+            OpenedKeychain(
+                keychain: engine, groups: try EmbeddedKeychain.entitlements().accessGroups))
+    }
+
+    /// Unlocks as far as somebody can, so that as much as can be is looked at.
+    func unlockIfPossible() throws {
+        if engine.hasPasscode { _ = try session.unlock() }
+    }
+
+    func close() { engine.close() }
+}
