@@ -94,8 +94,7 @@ let package = Package(
             swiftSettings: settings),
         // Keys in a TPM 2.0.
         .systemLibrary(
-            name: "CTSS2", path: "Sources/CTSS2", pkgConfig: "tss2-esys",
-            providers: [.apt(["libtss2-dev"])]),
+            name: "CTSS2", path: "Sources/CTSS2", providers: [.apt(["libtss2-dev"])]),
         .target(
             name: "KeychainTPM",
             dependencies: [
@@ -257,6 +256,11 @@ let package = Package(
                 argumentParser,
             ],
             exclude: ["Transcripts"],
+            swiftSettings: settings),
+        // A chip that software plays, where the trait TPM is on.
+        .testTarget(
+            name: "KeychainTPMTests",
+            dependencies: ["KeychainTPM", "KeychainModel", "KeychainCrypto", crypto],
             swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),

@@ -12,6 +12,7 @@ import Testing
         "Sources/KeychainCrypto/Memory/", "Sources/KeychainStore/Pages/",
         "Sources/KeychainStore/ForeignCalls/", "Sources/KeychainControl/SystemCalls/",
         "Sources/KeychainServices/", "Sources/KeychainAuthentication/SystemCalls/",
+        "Sources/KeychainTPM/ForeignCalls/",
     ]
 
     /// Single files outside these folders, each with its reason.

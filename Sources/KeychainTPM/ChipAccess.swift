@@ -1,0 +1,123 @@
+// ChipAccess: the one way of this process to a chip, and patience with those who share the chip.
+//   (1) One operation at a time: the lock is held for all of it.
+//   (2) A way that broke is opened anew once an operation. Nothing an operation does stays in the
+//       chip, so that it may be tried again as a whole.
+
+#if TPM
+
+import Glibc
+import KeychainModel
+import Synchronization
+
+final class ChipAccess: Sendable {
+    /// One use of the chip with one of its storage keys.
+    typealias Operation<Value> = (TSSConnection, StorageKey) throws(ResponseFailure) -> Value
+
+    private let configuration: String
+    private let patience: Duration
+    private let connection = Mutex<TSSConnection?>(nil)
+
+    /// - Parameter patience: How long to wait for others to leave the chip.
+    init(configuration: String, patience: Duration) {
+        self.configuration = configuration
+        self.patience = patience
+    }
+
+    /// Carries out an operation under the storage key that it belongs to.
+    func perform<Value: Sendable>(
+        _ operation: Operation<Value>
+    ) throws(KeychainFailure) -> Value {
+        try query { connection throws(ResponseFailure) in
+            try Self.underAnyStorageKey(connection, operation)
+        }
+    }
+
+    /// Asks the chip for what takes no storage key.
+    func query<Value: Sendable>(
+        _ question: (TSSConnection) throws(ResponseFailure) -> Value
+    ) throws(KeychainFailure) -> Value {
+        let library = try TSSLibrary.ofThisSystem.get()
+        let result = connection.withLock { connection in
+            repeating(&connection, library, question)
+        }
+        switch result {
+        case .success(let value): return value
+        case .failure(let failure):
+            throw KeychainFailure(failure, text: library.text(failure.code))
+        }
+    }
+
+    // MARK: Which storage key
+
+    private static func underAnyStorageKey<Value>(
+        _ connection: TSSConnection, _ operation: Operation<Value>
+    ) throws(ResponseFailure) -> Value {
+        var keys = try ChipOperation.storageKeys(connection)[...]
+        while let key = keys.popFirst() {
+            let result = Result { () throws(ResponseFailure) in
+                try operation(connection, key)
+            }
+            if case .failure(let failure) = result, !keys.isEmpty, failure.isOfStorageKey {
+                continue
+            }
+            return try result.get()
+        }
+        throw ResponseFailure(code: TSSConnection.wrongSize, command: .readStorageKey)
+    }
+
+    // MARK: Patience
+
+    private func repeating<Value>(
+        _ connection: inout TSSConnection?, _ library: TSSLibrary,
+        _ question: (TSSConnection) throws(ResponseFailure) -> Value
+    ) -> Result<Value, ResponseFailure> {
+        let end = ContinuousClock.now + patience
+        var isReopened = false
+        var wait: UInt32 = 2000
+        while true {
+            let hadConnection = connection != nil
+            let result = once(&connection, library, question)
+            guard case .failure(let failure) = result else { return result }
+            switch failure.meaning {
+            case .broken:
+                connection = nil
+                guard hadConnection, !isReopened else { return result }
+                isReopened = true
+            case .busy:
+                guard ContinuousClock.now < end else { return result }
+                // Of different lengths, so that two processes don't meet again and again.
+                usleep(.random(in: 1000...wait))
+                wait = min(2 * wait, 64000)
+            default: return result
+            }
+        }
+    }
+
+    private func once<Value>(
+        _ connection: inout TSSConnection?, _ library: TSSLibrary,
+        _ question: (TSSConnection) throws(ResponseFailure) -> Value
+    ) -> Result<Value, ResponseFailure> {
+        Result { () throws(ResponseFailure) in
+            if connection?.isOfThisProcess != true {
+                connection = try TSSConnection(library, configuration: configuration)
+            }
+            guard let connection else {
+                throw ResponseFailure(code: TSSConnection.wrongSize, command: .connect)
+            }
+            return try question(connection)
+        }
+    }
+}
+
+extension ResponseFailure {
+    /// Whether another storage key might do.
+    fileprivate var isOfStorageKey: Bool {
+        switch (command, meaning) {
+        case (_, .busy), (_, .broken), (_, .lockedOut): false
+        case (.create, _), (.load, _), (.readStorageKey, _), (.startSession, _): true
+        default: false
+        }
+    }
+}
+
+#endif

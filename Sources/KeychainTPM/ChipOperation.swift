@@ -1,0 +1,122 @@
+// ChipOperation: what one use of the chip has in its slots.
+//   (1) A chip has three slots for objects and three for sessions, without a resource manager for
+//       all programs together. An operation takes two and one, and whoever begins it ends it, on
+//       every path.
+//   (2) Nothing of one operation is used by another: a chip that was restarted between two of them
+//       makes no difference.
+
+#if TPM
+
+import KeychainCrypto
+import KeychainModel
+
+/// Where the storage key comes from.
+enum StorageKey: Hashable {
+    /// The owner of the machine keeps it in the chip, which saves its derivation.
+    case persistent
+    /// It is derived for this operation.
+    case derived
+
+    /// Where the TCG has the storage root key.
+    static let handle: UInt32 = 0x8100_0001
+}
+
+struct ChipOperation {
+    private let connection: TSSConnection
+    private let source: StorageKey
+    private let storageKey: Reference
+    private let session: Reference
+    private var objects: [Reference] = []
+
+    /// The storage keys to try, the quicker one first. A persistent key of the same kind may
+    /// still be another one than the derived one, and objects belong to one of them.
+    static func storageKeys(
+        _ connection: TSSConnection
+    ) throws(ResponseFailure) -> [StorageKey] {
+        let handles = try connection.handles(from: StorageKey.handle, atMost: 1)
+        guard handles.first == StorageKey.handle,
+            let key = try connection.persistentStorageKey(StorageKey.handle)
+        else { return [.derived] }
+        connection.close(key)
+        return [.persistent, .derived]
+    }
+
+    /// Takes the slots of the storage key and of a session.
+    init(beginningOn connection: TSSConnection, _ asked: StorageKey) throws(ResponseFailure) {
+        let (key, source) = try Self.reference(to: asked, connection)
+        do {
+            session = try connection.startSession(saltedTo: key)
+        } catch {
+            Self.release(key, source, connection)
+            throw error
+        }
+        self.connection = connection
+        self.source = source
+        storageKey = key
+    }
+
+    /// Empties all slots.
+    mutating func end() {
+        while let object = objects.popLast() { connection.flush(object) }
+        connection.flush(session)
+        Self.release(storageKey, source, connection)
+    }
+
+    private static func reference(
+        to source: StorageKey, _ connection: TSSConnection
+    ) throws(ResponseFailure) -> (Reference, StorageKey) {
+        if source == .persistent,
+            let key = try connection.persistentStorageKey(StorageKey.handle)
+        {
+            return (key, .persistent)
+        }
+        return (try connection.createStorageKey(), .derived)
+    }
+
+    private static func release(
+        _ key: Reference, _ source: StorageKey, _ connection: TSSConnection
+    ) {
+        switch source {
+        case .persistent: connection.close(key)
+        case .derived: connection.flush(key)
+        }
+    }
+
+    // MARK: Steps
+
+    func create(
+        _ kind: ObjectKind, authorization: SecretBytes, content: SecretBytes
+    ) throws(ResponseFailure) -> WrappedObject {
+        let made = try connection.create(
+            kind, authorization: authorization, content: content, under: storageKey, session)
+        guard let area = PublicArea(made.publicArea, kind) else {
+            throw ResponseFailure(code: TSSConnection.wrongSize, command: .create)
+        }
+        return WrappedObject(publicArea: area, privateArea: made.privateArea)
+    }
+
+    mutating func load(
+        _ wrapped: WrappedObject, authorization: SecretBytes
+    ) throws(ResponseFailure) -> Reference {
+        let reference = try connection.load(wrapped, under: storageKey, session)
+        objects.append(reference)
+        try connection.authorize(reference, authorization)
+        return reference
+    }
+
+    func sign(_ digest: [UInt8], with key: Reference) throws(ResponseFailure) -> [UInt8] {
+        try connection.sign(digest, with: key, session)
+    }
+
+    func multiply(
+        _ point: [UInt8], by key: Reference
+    ) throws(ResponseFailure) -> SecretBytes {
+        try connection.multiply(point, by: key, session)
+    }
+
+    func unseal(_ object: Reference) throws(ResponseFailure) -> SecretBytes {
+        try connection.unseal(object, session)
+    }
+}
+
+#endif

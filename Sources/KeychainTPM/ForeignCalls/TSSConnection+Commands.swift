@@ -1,0 +1,148 @@
+// The commands of the chip that the keychain uses: bytes in, bytes or references out.
+
+#if TPM
+
+import CTSS2
+import KeychainCrypto
+import KeychainModel
+
+/// The library's name for an object or session in the chip.
+typealias Reference = UInt32
+
+extension TSSConnection {
+    // MARK: What there is
+
+    /// Numbers from `first` on that are in use: of transient objects from 0x80000000, of
+    /// persistent ones from 0x81000000.
+    func handles(from first: UInt32, atMost count: UInt32) throws(ResponseFailure) -> [UInt32] {
+        try words(of: UInt32(TPM2_CAP_HANDLES), from: first, atMost: count)
+    }
+
+    /// Properties of the chip from `first` on: number and value.
+    func properties(
+        from first: UInt32, atMost count: UInt32
+    ) throws(ResponseFailure) -> [UInt32: UInt32] {
+        let words = try words(of: UInt32(TPM2_CAP_TPM_PROPERTIES), from: first, atMost: count)
+        var properties: [UInt32: UInt32] = [:]
+        for index in stride(from: 0, to: words.count - 1, by: 2) {
+            properties[words[index]] = words[index + 1]
+        }
+        return properties
+    }
+
+    private func words(
+        of capability: UInt32, from first: UInt32, atMost count: UInt32
+    ) throws(ResponseFailure) -> [UInt32] {
+        var more: UInt8 = 0
+        var data: UnsafeMutablePointer<TPMS_CAPABILITY_DATA>?
+        // SAFETY: the library allocates what it fills the pointer with.
+        let code = unsafe library.capability(
+            context, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, capability, first, count, &more,
+            &data)
+        try check(code, .capability)
+        var reader = ByteReader(
+            try unsafe bytes(taking: data, { unsafe library.encodeCapability($0, $1, $2, $3) }))
+        // The capability and the number of entries; then the entries.
+        guard let _: UInt32 = reader.number(), let _: UInt32 = reader.number() else {
+            return []
+        }
+        var words: [UInt32] = []
+        while let word: UInt32 = reader.number() { words.append(word) }
+        return words
+    }
+
+    // MARK: The storage key
+
+    /// Makes the storage key out of the seed of the owner's hierarchy: each time the same one.
+    func createStorageKey() throws(ResponseFailure) -> Reference {
+        var template: TPM2B_PUBLIC = try unsafe structure(PublicArea.template(.storage)) {
+            unsafe library.decodePublic($0, $1, $2, $3)
+        }
+        var sensitive = TPM2B_SENSITIVE_CREATE()
+        var outside = TPM2B_DATA()
+        var registers = TPML_PCR_SELECTION()
+        var object: Reference = ESYS_TR_NONE
+        // SAFETY: all pointers are good for the call; results that are nil aren't given.
+        let code = unsafe library.createPrimary(
+            context, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive,
+            &template, &outside, &registers, &object, nil, nil, nil, nil)
+        try check(code, .createStorageKey)
+        return object
+    }
+
+    /// A persistent object, if its public area is that of the storage key.
+    func persistentStorageKey(_ handle: UInt32) throws(ResponseFailure) -> Reference? {
+        var object: Reference = ESYS_TR_NONE
+        // SAFETY: the reference is filled within the call.
+        let code = unsafe library.fromPublic(
+            context, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &object)
+        try check(code, .readStorageKey)
+        do {
+            if PublicArea(try publicArea(of: object), .storage) != nil { return object }
+        } catch {
+            close(object)
+            throw error
+        }
+        close(object)
+        return nil
+    }
+
+    private func publicArea(of object: Reference) throws(ResponseFailure) -> [UInt8] {
+        var area: UnsafeMutablePointer<TPM2B_PUBLIC>?
+        // SAFETY: the library allocates what it fills the pointer with.
+        let code = unsafe library.readPublic(
+            context, object, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &area, nil, nil)
+        try check(code, .readStorageKey)
+        return try unsafe bytes(taking: area, { unsafe library.encodePublic($0, $1, $2, $3) })
+    }
+
+    // MARK: Sessions and slots
+
+    /// A session whose keys only the holder of the storage key can derive, so that what it
+    /// encrypts is hidden from whoever listens on the way.
+    func startSession(saltedTo key: Reference) throws(ResponseFailure) -> Reference {
+        var writer = ByteWriter()
+        writer.number(UInt16(TPM2_ALG_AES))
+        writer.number(UInt16(128))
+        writer.number(UInt16(TPM2_ALG_CFB))
+        var cipher: TPMT_SYM_DEF = try unsafe structure(writer.result) {
+            unsafe library.decodeCipher($0, $1, $2, $3)
+        }
+        var session: Reference = ESYS_TR_NONE
+        // SAFETY: the pointers are good for the call.
+        let code = unsafe library.startSession(
+            context, key, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil,
+            UInt8(TPM2_SE_HMAC), &cipher, UInt16(TPM2_ALG_SHA256), &session)
+        try check(code, .startSession)
+        return session
+    }
+
+    /// Which parameters the session hides in the next command.
+    func encrypt(
+        command: Bool, response: Bool, in session: Reference
+    ) throws(ResponseFailure) {
+        let flags =
+            TPMA_SESSION_CONTINUESESSION | (command ? TPMA_SESSION_DECRYPT : 0)
+            | (response ? TPMA_SESSION_ENCRYPT : 0)
+        // SAFETY: numbers only.
+        let code = unsafe library.setAttributes(
+            context, session, flags,
+            TPMA_SESSION_CONTINUESESSION | TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT)
+        try check(code, .startSession)
+    }
+
+    /// Empties the slot of a transient object or session.
+    func flush(_ reference: Reference) {
+        // SAFETY: numbers only. What can't be flushed is gone already, or the way to it is.
+        _ = unsafe library.flush(context, reference)
+    }
+
+    /// Forgets a reference to a persistent object, which stays.
+    func close(_ reference: Reference) {
+        var reference = reference
+        // SAFETY: the reference is read within the call.
+        _ = unsafe library.closeReference(context, &reference)
+    }
+}
+
+#endif

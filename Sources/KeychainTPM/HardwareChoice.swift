@@ -1,0 +1,57 @@
+// HardwareChoice: which chip a process uses, by its variables and the devices of the machine.
+
+#if TPM
+
+import FoundationEssentials
+import Glibc
+
+/// The chip to use, or why there is none.
+enum HardwareChoice: Hashable {
+    /// The way to a chip, as tpm2-tss writes it.
+    case chip(String)
+    case none(String)
+
+    /// The kernel's device with a resource manager, which gives each process slots of its own.
+    static let device = "/dev/tpmrm0"
+
+    /// The ways to a chip that a variable may name. tpm2-tss would load any library that is
+    /// named in place of these.
+    private static let ways: Set<Substring> = ["device", "swtpm", "mssim", "tabrmd"]
+
+    static var ofThisProcess: HardwareChoice {
+        of(
+            ProcessInfo.processInfo.environment,
+            hasRightsOfOthers: getuid() != geteuid() || getgid() != getegid())
+    }
+
+    /// - Parameter hasRightsOfOthers: Whoever started this program isn't whom it works for, so
+    ///   their variables don't count.
+    static func of(
+        _ environment: [String: String], hasRightsOfOthers: Bool, device: String = device
+    ) -> HardwareChoice {
+        let variable = PlatformHardware.variable
+        if !hasRightsOfOthers, let chosen = environment[variable], !chosen.isEmpty {
+            if chosen == "none" { return .none("The variable \(variable) says so.") }
+            guard let way = chosen.split(separator: ":").first, ways.contains(way) else {
+                return .none(
+                    "The variable \(variable) names no way to a TPM. It begins with one of "
+                        + "\(ways.sorted().joined(separator: ", ")), such as "
+                        + "`device:/dev/tpmrm0`, or is `none`.")
+            }
+            return .chip(chosen)
+        }
+        guard FileManager.default.fileExists(atPath: device) else {
+            return .none("There is no TPM 2.0 at \(device).")
+        }
+        guard FileManager.default.isReadableFile(atPath: device),
+            FileManager.default.isWritableFile(atPath: device)
+        else {
+            return .none(
+                "This user may not use the TPM at \(device). Its group is mostly `tss`: "
+                    + "`sudo usermod -aG tss NAME` adds a user to it, from the next login on.")
+        }
+        return .chip("device:\(device)")
+    }
+}
+
+#endif

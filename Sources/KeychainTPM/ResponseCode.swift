@@ -1,0 +1,141 @@
+// ResponseCode: what a chip, or the way to it, answers in place of a result, and what it means to
+// a caller. Numbers and layers: TCG TSS 2.0 Overview, section 2.4; TPM 2.0 Library, part 2, 6.6.
+
+#if TPM
+
+import CTSS2
+import KeychainModel
+
+/// What a command came back with, and which one it was.
+struct ResponseFailure: Error, Hashable {
+    enum Command: String, CaseIterable {
+        case connect, capability, readStorageKey, createStorageKey, startSession, create, load
+        case authorize, sign, agree, unseal, encode
+    }
+
+    let code: UInt32
+    let command: Command
+
+    /// What is to be done about a failure.
+    enum Meaning: Hashable, CaseIterable {
+        /// The way to the chip broke: a new one may lead there.
+        case broken
+        /// The chip is busy, or others have its slots: a later attempt can succeed.
+        case busy
+        /// Too many wrong passwords; not those of our keys, which don't count.
+        case lockedOut
+        /// The object isn't this chip's, or it is damaged.
+        case foreign
+        /// The object's bytes are damaged.
+        case damaged
+        /// The authorization isn't the object's.
+        case unauthorized
+        /// The owner of the chip has set a password for its use.
+        case ownerPassword
+        /// The other's public key is none.
+        case badPoint
+        /// Anything else.
+        case other
+    }
+
+    /// Whether the code is the chip's own, and not of what leads there.
+    private var isOfChip: Bool {
+        let layer = code & KEYCHAIN_TSS2_RC_LAYER_MASK
+        return [
+            KEYCHAIN_TSS2_TPM_RC_LAYER, KEYCHAIN_TSS2_RESMGR_RC_LAYER,
+            KEYCHAIN_TSS2_RESMGR_TPM_RC_LAYER,
+        ].contains(layer)
+    }
+
+    var meaning: Meaning {
+        guard isOfChip else {
+            if code & KEYCHAIN_TSS2_RC_LAYER_MASK == KEYCHAIN_TSS2_TCTI_RC_LAYER {
+                return .broken
+            }
+            // The bytes passed our own check, and the library refuses them.
+            return command == .encode ? .damaged : .other
+        }
+        let number = code & ~KEYCHAIN_TSS2_RC_LAYER_MASK
+        return number & TPM2_RC_FMT1 != 0
+            ? meaning(ofFormatOne: number) : meaning(ofFormatZero: number)
+    }
+
+    private func meaning(ofFormatOne number: UInt32) -> Meaning {
+        switch (number & 0xBF, command) {
+        case (KEYCHAIN_TPM2_RC_INTEGRITY, .load): .foreign
+        case (KEYCHAIN_TPM2_RC_AUTH_FAIL, .sign), (KEYCHAIN_TPM2_RC_BAD_AUTH, .sign),
+            (KEYCHAIN_TPM2_RC_AUTH_FAIL, .agree), (KEYCHAIN_TPM2_RC_BAD_AUTH, .agree),
+            (KEYCHAIN_TPM2_RC_AUTH_FAIL, .unseal), (KEYCHAIN_TPM2_RC_BAD_AUTH, .unseal):
+            .unauthorized
+        case (KEYCHAIN_TPM2_RC_AUTH_FAIL, _), (KEYCHAIN_TPM2_RC_BAD_AUTH, _): .ownerPassword
+        // Both parameters of a load are the object.
+        case (_, .load) where number & TPM2_RC_P != 0: .damaged
+        case (_, .agree) where number & TPM2_RC_P != 0: .badPoint
+        default: .other
+        }
+    }
+
+    private func meaning(ofFormatZero number: UInt32) -> Meaning {
+        switch number {
+        case KEYCHAIN_TPM2_RC_OBJECT_MEMORY, KEYCHAIN_TPM2_RC_SESSION_MEMORY,
+            KEYCHAIN_TPM2_RC_MEMORY, KEYCHAIN_TPM2_RC_SESSION_HANDLES,
+            KEYCHAIN_TPM2_RC_OBJECT_HANDLES, KEYCHAIN_TPM2_RC_CONTEXT_GAP,
+            KEYCHAIN_TPM2_RC_YIELDED, KEYCHAIN_TPM2_RC_CANCELED, KEYCHAIN_TPM2_RC_TESTING,
+            KEYCHAIN_TPM2_RC_NV_RATE, KEYCHAIN_TPM2_RC_RETRY,
+            // Somebody else emptied our slots, or the chip began anew.
+            KEYCHAIN_TPM2_RC_REFERENCE_H0...KEYCHAIN_TPM2_RC_REFERENCE_S6:
+            .busy
+        case KEYCHAIN_TPM2_RC_LOCKOUT: .lockedOut
+        case KEYCHAIN_TPM2_RC_SENSITIVE where command == .load: .damaged
+        case KEYCHAIN_TPM2_RC_NO_RESULT where command == .agree: .badPoint
+        default: .other
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// - Parameter text: What the library says of the code.
+    init(_ failure: ResponseFailure, text: String) {
+        self =
+            switch failure.meaning {
+            case .foreign:
+                KeychainFailure(
+                    .decode,
+                    "The TPM didn't make this, or it was cleared since, or the bytes are "
+                        + "damaged. Only the chip that made a key can use it.",
+                    cause: .damage)
+            case .damaged:
+                KeychainFailure(
+                    .decode, "What the TPM is to use is damaged (\(text)).", cause: .damage)
+            case .unauthorized:
+                KeychainFailure(
+                    .decode,
+                    "The authorization isn't the one that the key was made with: what is kept "
+                        + "of the key is damaged.",
+                    cause: .damage)
+            case .badPoint: .param("The public key is no point of the curve P-256.")
+            case .busy:
+                .busy(
+                    "The TPM is in use by others (\(text)). Try again. With /dev/tpmrm0 "
+                        + "each program has its own part of the chip.")
+            case .lockedOut:
+                .busy(
+                    "The TPM is locked: somebody tried too many wrong passwords. It unlocks by "
+                        + "itself after a while; `tpm2_dictionarylockout` shows and ends it.")
+            case .ownerPassword:
+                KeychainFailure(
+                    .notAvailable,
+                    "The owner of the TPM has set a password for its storage hierarchy, which "
+                        + "the keychain doesn't know.",
+                    cause: .permission)
+            case .broken:
+                KeychainFailure(.notAvailable, "The TPM can't be reached (\(text)).")
+            case .other:
+                KeychainFailure(
+                    .notAvailable,
+                    "The TPM refused the step `\(failure.command.rawValue)` (\(text)).")
+            }
+    }
+}
+
+#endif

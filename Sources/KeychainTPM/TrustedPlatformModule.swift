@@ -1,0 +1,159 @@
+// TrustedPlatformModule: keys in a TPM 2.0.
+//   (1) A private key is made by the chip and leaves it only encrypted under a key that never
+//       leaves it (TPMA_OBJECT: fixedTPM, fixedParent, sensitiveDataOrigin).
+//   (2) Nothing is kept in the chip, so that there is no number of keys it can't hold, and nothing
+//       to clean up.
+//   (3) Authorizations, shared secrets and sealed bytes travel encrypted between this process and
+//       the chip, in sessions that are salted to the storage key.
+
+#if TPM
+
+package import FoundationEssentials
+package import KeychainCrypto
+package import KeychainModel
+import Synchronization
+
+package final class TrustedPlatformModule: KeyHardware {
+    /// The sizes of what a chip seals.
+    package static let sealedByteCounts = 1...128
+
+    private let access: ChipAccess
+    private let maker = Mutex<ChipMaker?>(nil)
+    /// Whether the way itself says that software plays the chip.
+    private let isSimulatorNamed: Bool
+
+    /// Nothing is loaded or opened before the first use.
+    ///
+    /// - Parameters:
+    ///   - configuration: The way to the chip as tpm2-tss writes it, such as
+    ///     `device:/dev/tpmrm0`.
+    ///   - patience: How long an operation waits for others to leave the chip.
+    package init(configuration: String, patience: Duration = .seconds(5)) {
+        access = ChipAccess(configuration: configuration, patience: patience)
+        isSimulatorNamed = ["swtpm", "mssim"].contains {
+            configuration == $0 || configuration.hasPrefix($0 + ":")
+        }
+    }
+
+    // MARK: What it is
+
+    /// The chip's maker; `TPM 2.0` alone while it doesn't answer.
+    package var name: String {
+        (try? knownMaker()).map { $0.name(isSimulatorNamed: isSimulatorNamed) } ?? "TPM 2.0"
+    }
+
+    /// Why the chip can't be used at the moment. nil: it answers.
+    package var failure: KeychainFailure? {
+        do {
+            // Asked each time: it may have gone since it said who made it.
+            _ = try access.query(ChipMaker.init(asking:))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func knownMaker() throws(KeychainFailure) -> ChipMaker {
+        if let known = maker.withLock({ $0 }) { return known }
+        let asked = try access.query(ChipMaker.init(asking:))
+        maker.withLock { $0 = asked }
+        return asked
+    }
+
+    // MARK: Keys
+
+    package func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
+        try Self.check(authorization)
+        let nothing = SecretBytes(copying: [])
+        let key = try access.perform { connection, storageKey throws(ResponseFailure) in
+            var operation = try ChipOperation(beginningOn: connection, storageKey)
+            defer { operation.end() }
+            return try operation.create(.key, authorization: authorization, content: nothing)
+        }
+        let publicKey = Data([4] + key.publicArea.point)
+        guard Self.isOnCurve(publicKey) else {
+            throw KeychainFailure(
+                .notAvailable, "The TPM made a key that isn't on the curve P-256.")
+        }
+        return HardwareKey(wrapped: key.bytes, publicKey: publicKey)
+    }
+
+    package func sign(
+        digest: Data, with wrapped: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> Data {
+        guard digest.count == 32 else {
+            throw .param("A key in hardware signs digests of 32 bytes.")
+        }
+        try Self.check(authorization)
+        let key = try WrappedObject(wrapped, .key)
+        let digest = Array(digest)
+        return Data(
+            try access.perform { connection, storageKey throws(ResponseFailure) in
+                var operation = try ChipOperation(beginningOn: connection, storageKey)
+                defer { operation.end() }
+                let loaded = try operation.load(key, authorization: authorization)
+                return try operation.sign(digest, with: loaded)
+            })
+    }
+
+    package func sharedSecret(
+        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes {
+        // A chip that multiplies what is no point of the curve would tell of its key.
+        guard Self.isOnCurve(publicKey) else {
+            throw .param("The public key is no point of the curve P-256.")
+        }
+        try Self.check(authorization)
+        let key = try WrappedObject(wrapped, .key)
+        let point = Array(publicKey.dropFirst())
+        return try access.perform { connection, storageKey throws(ResponseFailure) in
+            var operation = try ChipOperation(beginningOn: connection, storageKey)
+            defer { operation.end() }
+            let loaded = try operation.load(key, authorization: authorization)
+            return try operation.multiply(point, by: loaded)
+        }
+    }
+
+    // MARK: Sealing
+
+    package func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
+        guard Self.sealedByteCounts.contains(secret.count) else {
+            throw .param("A TPM seals 1 to 128 bytes.")
+        }
+        let nothing = SecretBytes(copying: [])
+        return try access.perform { connection, storageKey throws(ResponseFailure) in
+            var operation = try ChipOperation(beginningOn: connection, storageKey)
+            defer { operation.end() }
+            return try operation.create(.sealed, authorization: nothing, content: secret)
+        }.bytes
+    }
+
+    package func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
+        let object = try WrappedObject(sealed, .sealed)
+        let nothing = SecretBytes(copying: [])
+        return try access.perform { connection, storageKey throws(ResponseFailure) in
+            var operation = try ChipOperation(beginningOn: connection, storageKey)
+            defer { operation.end() }
+            let loaded = try operation.load(object, authorization: nothing)
+            return try operation.unseal(loaded)
+        }
+    }
+
+    // MARK: Checks
+
+    private static func check(_ authorization: SecretBytes) throws(KeychainFailure) {
+        guard authorization.count == 32 else {
+            throw .param("The authorization of a key in hardware has 32 bytes.")
+        }
+    }
+
+    private static func isOnCurve(_ publicKey: Data) -> Bool {
+        guard
+            let key = try? AsymmetricPublicKey(
+                externalRepresentation: publicKey, kind: .elliptic)
+        else { return false }
+        return key.shape == .elliptic(.p256)
+    }
+}
+
+#endif
