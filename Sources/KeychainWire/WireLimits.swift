@@ -5,4 +5,8 @@ package enum WireLimits {
     package static let version: UInt32 = 1
     /// The most bytes of one message: a request with the largest secret and its attributes.
     package static let messageByteCount = 64 << 20
+    /// About how many bytes of items go into one message of a long answer.
+    package static let partByteCount = 1 << 20
+    /// How many messages may stand in one another. Entitlements are the deepest: lists in lists.
+    package static let messageDepth = 200
 }

@@ -14,6 +14,11 @@ package struct CheckReport: Hashable, Sendable {
         /// nil: the row is too damaged to tell.
         package let reference: ItemReference?
         package let what: String
+
+        package init(reference: ItemReference?, what: String) {
+            self.reference = reference
+            self.what = what
+        }
     }
 
     package var itemCount = 0
@@ -25,6 +30,8 @@ package struct CheckReport: Hashable, Sendable {
     /// Pages of the database whose checksum was wrong.
     package var damagedPages: [UInt32] = []
     package var setAsideCount = 0
+
+    package init() {}
 
     package var isSound: Bool { damagedItems.isEmpty && problems.isEmpty }
 }

@@ -21,6 +21,23 @@ package struct KeychainStatus: Hashable, Sendable {
     package let byteCount: Int
     /// Empty for a keychain in memory.
     package let deviceKeyPath: String
+
+    package init(
+        directory: String, formatVersion: Int, generation: UInt64, itemCount: UInt64,
+        setAsideCount: UInt64, hasPasscode: Bool, lockState: LockState, isMemoryLocked: Bool,
+        byteCount: Int, deviceKeyPath: String
+    ) {
+        self.directory = directory
+        self.formatVersion = formatVersion
+        self.generation = generation
+        self.itemCount = itemCount
+        self.setAsideCount = setAsideCount
+        self.hasPasscode = hasPasscode
+        self.lockState = lockState
+        self.isMemoryLocked = isMemoryLocked
+        self.byteCount = byteCount
+        self.deviceKeyPath = deviceKeyPath
+    }
 }
 
 extension KeychainEngine {

@@ -1,0 +1,69 @@
+// FrameBuffer: the bytes of one frame, or of the message in it.
+//   (1) They are overwritten before their memory is given back: a message may hold a secret.
+//   (2) Only who makes a buffer writes to it, before anybody else has it; so reads need no lock.
+
+import Glibc
+
+/// Bytes that are erased when the last reference to them is gone.
+@safe
+package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
+    // `@unchecked`: no lock is needed, see (2).
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    /// Bytes that `fill` writes. They are zero before.
+    package init<Failure: Error>(
+        byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        precondition(byteCount >= 0)
+        // SAFETY: the block is ours until deinit; when `fill` throws, it is erased and freed here,
+        // because deinit does not run for an object that was never whole.
+        unsafe bytes = .allocate(byteCount: byteCount, alignment: 16)
+        unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        do {
+            unsafe try fill(bytes)
+        } catch {
+            unsafe Self.release(bytes)
+            throw error
+        }
+    }
+
+    deinit {
+        // SAFETY: no reference to this object is left, so none to its block.
+        unsafe Self.release(bytes)
+    }
+
+    private static func release(_ bytes: UnsafeMutableRawBufferPointer) {
+        // SAFETY: the block was allocated above, and is used by nobody any more.
+        if let base = bytes.baseAddress { unsafe explicit_bzero(base, bytes.count) }
+        unsafe bytes.deallocate()
+    }
+
+    // SAFETY: the size is that of the block, whatever its bytes are.
+    package var count: Int { unsafe bytes.count }
+
+    /// Calls `body` with the bytes.
+    package func withBytes<Result, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // SAFETY: `body` runs while this object is alive.
+        unsafe try body(UnsafeRawBufferPointer(bytes).bytes)
+    }
+
+    package func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // SAFETY: `body` runs while this object is alive.
+        unsafe try body(UnsafeRawBufferPointer(bytes))
+    }
+
+    /// For whoever makes the buffer, see (2).
+    func withUnsafeMutableBytes<Result>(
+        _ body: (UnsafeMutableRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        // SAFETY: `body` runs while this object is alive.
+        unsafe try body(bytes)
+    }
+
+    package var description: String { "FrameBuffer(\(count) bytes)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
