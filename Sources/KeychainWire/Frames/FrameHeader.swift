@@ -13,6 +13,7 @@ package enum FrameHeader {
     /// - Parameters:
     ///   - field: The four bytes as a number.
     ///   - limit: The largest size to take, in bytes.
+    /// - Returns: The size in bytes, 1 and up.
     /// - Throws: `param` for a size of zero or above the limit: the connection can't go on, since
     ///   nobody knows where the next frame begins.
     package static func messageByteCount(

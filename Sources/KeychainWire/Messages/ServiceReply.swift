@@ -64,6 +64,7 @@ package struct ServiceReply: Hashable, Sendable {
     /// - Parameters:
     ///   - partByteCount: About how many bytes of items go into a frame.
     ///   - limit: The most bytes of one message.
+    /// - Returns: One frame and up.
     package func frames(
         partByteCount: Int = WireLimits.partByteCount, limit: Int = WireLimits.messageByteCount
     ) -> [FrameBuffer] {
