@@ -34,6 +34,23 @@ extension SecPolicy {
                 ?? address.flatMap { certificate.nameFailure(mailAddress: $0) }
         }
     }
+
+    /// What the policy demands of an authority between the certificate and the anchor: an extended
+    /// key usage, if it has one, that allows the purpose.
+    ///
+    /// Apple asks this of the certificate alone. But among the intermediates of the system's
+    /// authorities are some for mail, say, that nobody audits as those for servers are, and they
+    /// must not be able to vouch for a server.
+    func failure(ofIntermediate certificate: SecCertificate) -> TrustFailure? {
+        let usage: ASN1ObjectIdentifier
+        switch purpose {
+        case .basic: return nil
+        case .server: usage = .serverAuthentication
+        case .client: usage = .clientAuthentication
+        case .mail: usage = .emailProtection
+        }
+        return certificate.usageFailure(usage, errSecInvalidExtendedKeyUsage)
+    }
 }
 
 // MARK: - Usage

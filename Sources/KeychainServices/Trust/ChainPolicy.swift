@@ -38,11 +38,11 @@ struct ChainPolicy: VerifierPolicy {
         chain: UnverifiedCertificateChain
     ) async -> PolicyEvaluationResult {
         let certificates = chain.compactMap { SecCertificate($0) }
-        guard certificates.count == chain.count, let leaf = certificates.first else {
+        guard certificates.count == chain.count else {
             return .failsToMeetPolicy(reason: "A certificate can't be encoded.")
         }
         let failure =
-            policies.lazy.compactMap { $0.failure(of: leaf) }.first
+            demandFailure(of: certificates)
             ?? validityFailure(of: certificates) ?? weaknessFailure(of: certificates)
             ?? authorityFailure(of: certificates) ?? ruleFailure(of: chain)
         guard let failure else { return .meetsPolicy }
@@ -52,9 +52,19 @@ struct ChainPolicy: VerifierPolicy {
 
     /// Why a chain of one, an anchor itself, is refused; nil if it isn't.
     func failure(ofAnchor leaf: SecCertificate) -> TrustFailure? {
-        leaf.criticalExtensionFailure(verifyingCriticalExtensions)
-            ?? policies.lazy.compactMap { $0.failure(of: leaf) }.first
+        leaf.criticalExtensionFailure(verifyingCriticalExtensions) ?? demandFailure(of: [leaf])
             ?? validityFailure(of: [leaf]) ?? weaknessFailure(of: [leaf])
+    }
+
+    /// What the policies demand of the leaf, and of the authorities between it and the anchor.
+    private func demandFailure(of chain: [SecCertificate]) -> TrustFailure? {
+        for policy in policies {
+            if let failure = chain.first.flatMap({ policy.failure(of: $0) }) { return failure }
+            for certificate in chain.dropFirst().dropLast() {
+                if let failure = policy.failure(ofIntermediate: certificate) { return failure }
+            }
+        }
+        return nil
     }
 
     private func validityFailure(of chain: [SecCertificate]) -> TrustFailure? {

@@ -10,7 +10,8 @@ public import Foundation
 ///
 /// A chain of valid signatures must lead from the certificate to an anchor; all of it must be valid
 /// at the time in question and keep the rules of RFC 5280, and the certificate must be what the
-/// policies ask for. The system's anchors are those of its bundle of authorities, such as
+/// policies ask for. No authority between it and the anchor may have an extended key usage for other
+/// purposes alone. The system's anchors are those of its bundle of authorities, such as
 /// `/etc/ssl/certs/ca-certificates.crt`.
 ///
 /// **Revocation is not looked at**: no list is fetched and no server is asked. Neither are missing

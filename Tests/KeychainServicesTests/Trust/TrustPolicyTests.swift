@@ -66,6 +66,39 @@ import Testing
                 == Int(errSecSSLBadExtendedKeyUsage))
     }
 
+    /// Extended key usages of an authority between leaf and anchor, and the policies under which it
+    /// vouches for a leaf that is good for every purpose.
+    @Test(arguments: [
+        ("emailProtection", ["basic", "mail"]), ("serverAuth", ["basic", "server"]),
+        ("clientAuth,emailProtection", ["basic", "client", "mail"]),
+        ("anyExtendedKeyUsage", ["basic", "client", "mail", "server"]),
+        ("DER:0500", ["basic"]),
+    ])
+    func `an authority vouches within its own extended key usage`(
+        usage: String, policies: [String]
+    ) throws {
+        let maker = try CertificateMaker()
+        let root = try maker.make("r", subject: "/CN=R", extensions: CertificateMaker.authority)
+        let limited = try maker.make(
+            "l", subject: "/CN=L", issuer: "r",
+            extensions: CertificateMaker.authority + ["extendedKeyUsage=\(usage)"])
+        let leaf = try maker.make(
+            "e", subject: "/CN=E", issuer: "l",
+            extensions: ["extendedKeyUsage=serverAuth,clientAuth,emailProtection"])
+        let all = [
+            "basic": SecPolicyCreateBasicX509(), "server": SecPolicyCreateSSL(true, nil),
+            "client": SecPolicyCreateSSL(false, nil),
+            "mail": try #require(SecPolicyCreateWithProperties(kSecPolicyAppleSMIME, nil)),
+        ]
+        for (name, policy) in all {
+            let error = judge([leaf, limited], anchors: [root], policy)
+            let expected = policies.contains(name) ? nil : Int(errSecInvalidExtendedKeyUsage)
+            #expect(error?.code == expected, "\(name)")
+            // An anchor that was named is believed.
+            #expect(judge([leaf], anchors: [limited], policy) == nil, "\(name)")
+        }
+    }
+
     @Test(
         arguments: [
             ("alice@EXAMPLE.com", nil), ("Alice@example.com", nil),
