@@ -56,6 +56,8 @@ struct HostName {
 
     /// - Returns: nil unless the name is of letters, digits, hyphens and underscores of ASCII.
     private static func labels(_ text: String) -> [Substring]? {
+        // Before the case is folded: that makes a letter of ASCII of the sign for Kelvin.
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         let name = text.lowercased()
         let labels = (name.hasSuffix(".") ? name.dropLast() : name[...])
             .split(separator: ".", omittingEmptySubsequences: false)
@@ -75,8 +77,11 @@ struct HostName {
     }
 
     private static func address(_ text: String) -> Data? {
-        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
-        let text = isBracketed ? String(text.dropFirst().dropLast()) : text
+        // The system's function reads to the first NUL, and would leave out what follows.
+        guard !text.utf8.contains(0) else { return nil }
+        if text.hasPrefix("["), text.hasSuffix("]") {
+            return parsed(String(text.dropFirst().dropLast()), AF_INET6, byteCount: 16)
+        }
         return parsed(text, AF_INET, byteCount: 4) ?? parsed(text, AF_INET6, byteCount: 16)
     }
 

@@ -71,10 +71,14 @@ struct ChainPolicy: VerifierPolicy {
         chain.lazy.compactMap { $0.validityFailure(at: date) }.first
     }
 
-    /// What RFC 5280 asks of those who sign certificates, and X509 leaves out: version 3, unless
-    /// it is the anchor, and a key usage, if there is one, for signing certificates.
+    /// What RFC 5280 asks of those who sign certificates, and X509 leaves out: critical extensions
+    /// that can be read, version 3, unless it is the anchor, and a key usage, if there is one, for
+    /// signing certificates.
     private func authorityFailure(of chain: [SecCertificate]) -> TrustFailure? {
         for certificate in chain.dropFirst() {
+            if let failure = certificate.criticalExtensionFailure(verifyingCriticalExtensions) {
+                return failure
+            }
             if let usage = certificate.keyUsage, usage & 0b0000_0100 == 0 {
                 return TrustFailure(
                     status: errSecKeyUsageIncorrect,
@@ -111,13 +115,17 @@ extension SecCertificate {
     }
 
     /// Why the certificate is not valid at a moment; nil if it is.
+    ///
+    /// At a moment that is no number nothing is valid: it is neither before nor after any other, and
+    /// X509 traps on it.
     func validityFailure(at date: Date) -> TrustFailure? {
-        if date < structure.notBefore {
+        let moment = date.timeIntervalSinceReferenceDate
+        guard moment >= structure.notBefore.timeIntervalSinceReferenceDate else {
             return TrustFailure(
                 status: errSecCertificateNotValidYet,
                 reason: "\(nameForPeople) is not valid yet.")
         }
-        if date > structure.notAfter {
+        guard moment <= structure.notAfter.timeIntervalSinceReferenceDate else {
             return TrustFailure(
                 status: errSecCertificateExpired, reason: "\(nameForPeople) has expired.")
         }
@@ -125,16 +133,25 @@ extension SecCertificate {
     }
 
     /// Why the certificate can't be judged: it says of an extension that it must be understood, and
-    /// nothing here looks at it. nil if there is no such extension.
+    /// nothing here looks at it or can read it. nil if there is no such extension.
     func criticalExtensionFailure(_ handled: [ASN1ObjectIdentifier]) -> TrustFailure? {
         let isUnhandled = structure.extensions.contains {
-            $0.isCritical && !handled.contains($0.identifier)
+            $0.isCritical && !(handled.contains($0.identifier) && $0.isReadable)
         }
         guard isUnhandled else { return nil }
         return TrustFailure(
             status: errSecUnknownCriticalExtensionFlag,
-            reason: "\(nameForPeople) has a critical extension that nothing here looks at.",
+            reason: "\(nameForPeople) has a critical extension that nothing here understands.",
             isFatal: true)
+    }
+}
+
+extension CertificateStructure.Extension {
+    /// Whether the value is, on the outside, what the extensions that are looked at hold: bits of
+    /// the key usage, and a sequence in all others.
+    fileprivate var isReadable: Bool {
+        let kind: ASN1Identifier = identifier == .keyUsage ? .bitString : .sequence
+        return (try? DER.parse(value))?.identifier == kind
     }
 }
 

@@ -28,7 +28,8 @@ struct TrustEvaluation: Sendable {
     var policies: [SecPolicy]
     var date: Date
 
-    /// How many candidates a search for chains looks at. Real ones need a dozen.
+    /// How many candidates a search for chains looks at, and then how many the one for the end of
+    /// a chain without an anchor. Real ones need a dozen.
     static let candidateLimit = 1000
 
     /// Evaluates.
@@ -93,14 +94,17 @@ struct TrustEvaluation: Sendable {
                     : "The chain ends at \(end), which no trusted authority signed."))
     }
 
-    /// From the leaf to the last certificate that signed the one before it.
+    /// From the leaf to the last certificate that signed the one before it, as far as the bound for
+    /// candidates lets it go: whoever sends a chain can give all of it one name.
     private func partialChain(_ anchors: SubjectIndex) -> [SecCertificate] {
         let others = SubjectIndex(others)
+        let budget = SearchBudget(candidateCount: Self.candidateLimit)
         var chain = [leaf]
         while let last = chain.last, let signed = last.verifiable {
             let issuer = last.structure.issuer
             let candidates =
                 others.certificates(named: issuer) + anchors.certificates(named: issuer)
+            guard budget.take(candidates.count) else { break }
             let signer = candidates.first { candidate in
                 !chain.contains(candidate)
                     && candidate.verifiable?.publicKey

@@ -25,6 +25,7 @@ import Testing
         ("*.example.com", "*.example.com", false), ("*.example.com", "xn--mller.example.com", true),
         ("", "", false), (".", ".", false), ("example..com", "example..com", false),
         ("example.com", "example.com\0.evil.org", false), ("exämple.com", "exämple.com", false),
+        ("k.example.com", "\u{212A}.example.com", false),
         ("10.0.0.1", "10.0.0.1", false), ("*.0.0.1", "10.0.0.1", false),
     ])
     func `a name stands for one host`(pattern: String, host: String, matches: Bool) {
@@ -39,6 +40,8 @@ import Testing
         ("::2", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false),
         ("10.0.0.1", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 1], false),
         ("10.1", [10, 0, 0, 1], false), ("example.com", [10, 0, 0, 1], false),
+        ("10.0.0.1\0.evil.org", [10, 0, 0, 1], false), ("[10.0.0.1]", [10, 0, 0, 1], false),
+        ("[", [10, 0, 0, 1], false), ("[]", [10, 0, 0, 1], false),
     ])
     func `an address is compared with addresses`(host: String, address: [UInt8], matches: Bool) {
         let names = SecCertificate.AlternativeNames(addresses: [Data(address)])

@@ -166,6 +166,40 @@ import Testing
         #expect(judge([odd], anchors: [odd])?.code == Int(errSecUnknownCriticalExtensionFlag))
     }
 
+    /// Extensions that evaluations look at, with null for a value.
+    @Test(arguments: [
+        "keyUsage", "extendedKeyUsage", "basicConstraints", "nameConstraints", "subjectAltName",
+        "certificatePolicies",
+    ])
+    func `a critical extension that can't be read is refused`(name: String) throws {
+        let maker = try CertificateMaker()
+        let root = try maker.make("r", subject: "/CN=R", extensions: CertificateMaker.authority)
+        let broken = ["\(name)=critical,DER:0500"]
+        let others = CertificateMaker.authority.filter { !$0.hasPrefix(name) }
+        let middle = try maker.make(
+            "m", subject: "/CN=M", issuer: "r", extensions: others + broken)
+        let leaf = try maker.make("l", subject: "/CN=L", issuer: "m")
+        #expect(judge([leaf, middle], anchors: [root]) != nil)
+        let status = Int(errSecUnknownCriticalExtensionFlag)
+        #expect(judge([middle], anchors: [root])?.code == status)
+        #expect(judge([middle], anchors: [middle])?.code == status)
+    }
+
+    @Test func `constraints on mail addresses are not held against names, so nothing is trusted`()
+        throws
+    {
+        try made.maker.make(
+            "mailnames", subject: "/CN=Mail names",
+            extensions: CertificateMaker.authority + [
+                "nameConstraints=critical,permitted;email:example.com"
+            ])
+        let leaf = try made.maker.make(
+            "mailname", subject: "/CN=Mail name", issuer: "mailnames",
+            extensions: ["subjectAltName=email:a@example.com"])
+        let anchors = [try made.maker.certificate("mailnames")]
+        #expect(judge([leaf], anchors: anchors)?.code == Int(errSecNotTrusted))
+    }
+
     @Test func `a signature that was changed is no signature`() throws {
         var der = made.server.der
         der[der.count - 1] ^= 1
@@ -200,6 +234,15 @@ import Testing
         #expect(judge([leaf] + crossed, anchors: [made.root])?.code == Int(errSecNotTrusted))
         // Where an anchor signed one of them the search finds the way.
         #expect(judge([leaf] + crossed, anchors: [try maker.certificate("a0")]) == nil)
+        // Without an anchor, the way that is shown has the same bound.
+        for (count, length) in [(1000, 2), (1001, 1)] {
+            let outcome = TrustEvaluation(
+                leaf: made.server, others: Array(repeating: made.intermediate, count: count),
+                policies: [SecPolicyCreateBasicX509()], date: Date()
+            ).outcome()
+            #expect(outcome.chain.count == length)
+            #expect(outcome.failure?.status == errSecNotTrusted)
+        }
         let budget = SearchBudget(candidateCount: 3)
         #expect(budget.take(2))
         #expect(!budget.take(2))
@@ -226,6 +269,23 @@ import Testing
         #expect(
             judge([made.root], anchors: anchors, at: end + 2 * day)?.code
                 == Int(errSecCertificateExpired))
+    }
+
+    /// Every comparison with a moment that is no number is false.
+    @Test(
+        arguments: [
+            (.nan, errSecCertificateNotValidYet), (-1e300, errSecCertificateNotValidYet),
+            (.infinity, errSecCertificateExpired), (1e300, errSecCertificateExpired),
+        ] as [(TimeInterval, OSStatus)])
+    func `at a moment that is none nothing is valid`(
+        seconds: TimeInterval, status: OSStatus
+    ) {
+        let date = Date(timeIntervalSinceReferenceDate: seconds)
+        let chain = [made.server, made.intermediate]
+        #expect(judge(chain, anchors: [made.root], at: date)?.code == Int(status))
+        #expect(judge([made.root], anchors: [made.root], at: date)?.code == Int(status))
+        let filter = CertificateFilter(validOn: date)
+        #expect(!filter.accepts(made.server) { _ in [] })
     }
 
     @Test func `the moment can be read and set`() throws {
