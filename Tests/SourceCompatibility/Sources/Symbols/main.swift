@@ -24,7 +24,7 @@ report.check(
     "\(Set(keyAlgorithms()).count) algorithms differ",
     keyAlgorithms().count == Set(keyAlgorithms()).count)
 
-// Results that nobody needs are left out, as with every function that is imported from C.
+// Results that nobody needs are left out, as with functions that are imported from C.
 let query: [String: Any] = [
     kSecClass as String: kSecClassGenericPassword,
     kSecAttrService as String: "org.example.source-compatibility",
@@ -47,8 +47,8 @@ report.check(
     SecCopyErrorMessageString(errSecItemNotFound, nil) as String? != nil)
 
 var bytes = [UInt8](repeating: 0, count: 32)
-SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
-report.check("random bytes differ", Set(bytes).count > 1)
+let randomStatus = SecRandomCopyBytes(kSecRandomDefault, bytes.count, &bytes)
+report.check("random bytes differ", randomStatus == errSecSuccess && Set(bytes).count > 1)
 memset_s(&bytes, bytes.count, 0, bytes.count)
 report.check("and are wiped", timingsafe_bcmp(bytes, [UInt8](repeating: 0, count: 32), 32) == 0)
 
