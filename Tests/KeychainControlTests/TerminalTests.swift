@@ -120,45 +120,44 @@ import Testing
         let home = try TestHome()
         try set(home, "tiger")
         try setPasscode(home, "1234")
-        let dialogue = try Dialogue(home, "get", "-s", "mail")
-        try dialogue.expect("Passcode of the keychain: ")
-        #expect(!dialogue.isEchoing)
-        try dialogue.type("4321\r")
-        try dialogue.expect("The passcode is wrong.\nPasscode of the keychain: ")
-        try dialogue.type("1234\r")
-        #expect(try dialogue.end() == .exit(0))
-        #expect(dialogue.shown.hasSuffix("Passcode of the keychain: \ntiger\n"))
-
-        let cancelled = try Dialogue(home, "get", "-s", "mail")
-        try cancelled.expect("Passcode of the keychain: ")
-        try cancelled.type("\u{4}")
-        #expect(try cancelled.end() == .exit(4))
-
-        let silent = try Dialogue(home, "get", "-s", "mail", "--no-prompt")
-        #expect(try silent.end() == .exit(4))
-        #expect(silent.shown.hasPrefix("keychainctl: The item is locked with the passcode."))
+        try expectPasscode(
+            home, for: "mail", secret: "tiger",
+            otherwise: "keychainctl: The item is locked with the passcode.")
     }
 
     @Test func `presence is proved by the passcode, asked for once`() throws {
         let home = try TestHome()
         try GuardedItems.add(to: home)
-        let dialogue = try Dialogue(home, "get", "-s", "bank")
+        try expectPasscode(
+            home, for: "bank", secret: "the secret of bank",
+            otherwise: "keychainctl: The item asks for the passcode.")
+    }
+
+    /// The passcode, 1234, is asked for, and again when it is wrong. Where nobody enters it, or may
+    /// be asked, the item stays closed.
+    private func expectPasscode(
+        _ home: TestHome, for service: String, secret: String, otherwise reason: String,
+        _ source: SourceLocation = #_sourceLocation
+    ) throws {
+        let dialogue = try Dialogue(home, "get", "-s", service)
         try dialogue.expect("Passcode of the keychain: ")
-        #expect(!dialogue.isEchoing)
+        #expect(!dialogue.isEchoing, sourceLocation: source)
         try dialogue.type("4321\r")
         try dialogue.expect("The passcode is wrong.\nPasscode of the keychain: ")
         try dialogue.type("1234\r")
-        #expect(try dialogue.end() == .exit(0))
-        #expect(dialogue.shown.hasSuffix("Passcode of the keychain: \nthe secret of bank\n"))
+        #expect(try dialogue.end() == .exit(0), sourceLocation: source)
+        #expect(
+            dialogue.shown.hasSuffix("Passcode of the keychain: \n\(secret)\n"),
+            sourceLocation: source)
 
-        let cancelled = try Dialogue(home, "get", "-s", "bank")
+        let cancelled = try Dialogue(home, "get", "-s", service)
         try cancelled.expect("Passcode of the keychain: ")
         try cancelled.type("\u{4}")
-        #expect(try cancelled.end() == .exit(4))
+        #expect(try cancelled.end() == .exit(4), sourceLocation: source)
 
-        let silent = try Dialogue(home, "get", "-s", "bank", "--no-prompt")
-        #expect(try silent.end() == .exit(4))
-        #expect(silent.shown.hasPrefix("keychainctl: The item asks for the passcode."))
+        let silent = try Dialogue(home, "get", "-s", service, "--no-prompt")
+        #expect(try silent.end() == .exit(4), sourceLocation: source)
+        #expect(silent.shown.hasPrefix(reason), sourceLocation: source)
     }
 
     @Test func `an application password is asked for, and again when it is wrong`() throws {

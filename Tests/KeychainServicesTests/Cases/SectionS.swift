@@ -240,20 +240,23 @@ let sectionS: [Row] = [
     },
     Row(440, "an RSA key of 2048 bits encrypts 245 bytes at most") { _ in
         let half = try KnownKey.rsa2048.publicKey()
-        #expect(oldEncryption(half, Data(repeating: 7, count: 246)).status == -50)
-        let sealed = oldEncryption(half, Data(repeating: 7, count: 245))
+        let longest = [UInt8](repeating: 7, count: 245)
+        let tooLong = olderKeyFunctions.encrypt(half, .PKCS1, longest + [7], room: 256)
+        #expect(tooLong.status == -50)
+        let sealed = olderKeyFunctions.encrypt(half, .PKCS1, longest, room: 256)
         #expect(sealed.status == 0)
-        #expect(
-            try KnownKey.rsa2048.privateKey().decrypted("encrypt:RSA:PKCS1", sealed.output)
-                == Data(repeating: 7, count: 245))
+        let opened = try KnownKey.rsa2048.privateKey()
+            .decrypted("encrypt:RSA:PKCS1", Data(sealed.output))
+        #expect(opened == Data(longest))
     },
     Row(442, "the paddings of MD2 and MD5 are refused") { _ in
         let mine = try KnownKey.rsa2048.privateKey()
-        for padding in [0x8000, 0x8001] as [UInt32] {
-            let answer = oldSignature(mine, padding, Data(repeating: 1, count: 16))
+        let digest = [UInt8](repeating: 1, count: 20)
+        for padding in [SecPadding.PKCS1MD2, .PKCS1MD5] {
+            let answer = olderKeyFunctions.sign(mine, padding, Array(digest[..<16]), room: 256)
             #expect(answer.status == -50)
         }
-        #expect(oldSignature(mine, 0x8002, Data(repeating: 1, count: 20)).status == 0)
+        #expect(olderKeyFunctions.sign(mine, .PKCS1SHA1, digest, room: 256).status == 0)
     },
     Row(443, "a certificate and another's key are no identity") { _ in
         let openSSL = try OpenSSL()
@@ -305,79 +308,12 @@ private let signing: [(KnownKey, String)] = [
     @Test func `24 rows ran`() { #expect(sectionS.count == 24) }
 }
 
-// MARK: - Deprecated functions
-
-/// What was made by the older function.
-private struct GeneratedPair {
-    var status: OSStatus
-    var publicKey: SecKey?
-    var privateKey: SecKey?
-}
-
-/// What is asked for deprecated functions without being deprecated itself: only deprecated code
-/// calls them without a warning.
-private protocol DeprecatedFunctions {
-    static func generatePair(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair
-    static func sign(_ key: SecKey, _ padding: UInt32, _ digest: Data) -> (OSStatus, Data)
-    static func encrypt(_ key: SecKey, _ message: Data) -> (OSStatus, Data)
-}
-
-private enum OlderFunctions: DeprecatedFunctions {
-    @available(*, deprecated)
-    static func generatePair(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair {
-        var pair = GeneratedPair(status: 0)
-        // SAFETY: the variables outlive the calls.
-        switch (wanted.contains(.publicKey), wanted.contains(.privateKey)) {
-        case (true, true):
-            pair.status = unsafe SecKeyGeneratePair(parameters, &pair.publicKey, &pair.privateKey)
-        case (true, false):
-            pair.status = unsafe SecKeyGeneratePair(parameters, &pair.publicKey, nil)
-        case (false, _):
-            pair.status = unsafe SecKeyGeneratePair(parameters, nil, &pair.privateKey)
-        }
-        return pair
-    }
-
-    @available(*, deprecated)
-    static func sign(_ key: SecKey, _ padding: UInt32, _ digest: Data) -> (OSStatus, Data) {
-        let input = Array(digest)
-        var output = [UInt8](repeating: 0, count: SecKeyGetBlockSize(key))
-        var count = output.count
-        // SAFETY: the arrays are as long as the call is told.
-        let status = unsafe SecKeyRawSign(
-            key, SecPadding(rawValue: padding), input, input.count, &output, &count)
-        return (status, Data(output.prefix(count)))
-    }
-
-    @available(*, deprecated)
-    static func encrypt(_ key: SecKey, _ message: Data) -> (OSStatus, Data) {
-        let input = Array(message)
-        var output = [UInt8](repeating: 0, count: SecKeyGetBlockSize(key))
-        var count = output.count
-        // SAFETY: the arrays are as long as the call is told.
-        let status = unsafe SecKeyEncrypt(key, .PKCS1, input, input.count, &output, &count)
-        return (status, Data(output.prefix(count)))
-    }
-}
-
-private var older: any DeprecatedFunctions.Type { OlderFunctions.self }
-
 extension Client {
     fileprivate func generatePair(
         _ entries: Entries, wanted: Set<KeyHalf> = [.publicKey, .privateKey]
     ) -> GeneratedPair {
-        withKeychain { older.generatePair(entries as CFDictionary, wanted: wanted) }
+        withKeychain { olderKeyFunctions.generate(entries as CFDictionary, wanted: wanted) }
     }
-}
-
-private func oldSignature(
-    _ key: SecKey, _ padding: UInt32, _ digest: Data
-) -> (status: OSStatus, output: Data) {
-    older.sign(key, padding, digest)
-}
-
-private func oldEncryption(_ key: SecKey, _ message: Data) -> (status: OSStatus, output: Data) {
-    older.encrypt(key, message)
 }
 
 #endif

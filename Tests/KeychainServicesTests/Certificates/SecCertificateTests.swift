@@ -180,7 +180,7 @@ import Testing
 
     @Test func `no change of the bytes traps`() throws {
         let seed = UInt64.random(in: .min ... .max)
-        var generator = Generator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         try maker.make(
             "a", subject: "/C=CH/O=Org/CN=Alice/emailAddress=a@example.com", key: .rsa(2048),
             printable: true,
@@ -226,19 +226,6 @@ import Testing
         _ = TrustEvaluation(
             leaf: certificate, policies: [SecPolicyCreateBasicX509()], date: Date()
         ).outcome()
-    }
-
-    /// A generator that can be repeated (SplitMix64).
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }
 

@@ -96,13 +96,23 @@ extension SecKey {
         try #require(SecKeyCopyPublicKey(self), sourceLocation: source)
     }
 
-    func signature(
-        _ name: String, _ input: Data, _ source: SourceLocation = #_sourceLocation
+    /// What one of the functions that make bytes of bytes gives.
+    private func output(
+        of function: (
+            SecKey, SecKeyAlgorithm, CFData, UnsafeMutablePointer<Unmanaged<CFError>?>?
+        ) -> CFData?,
+        _ name: String, _ input: Data, _ source: SourceLocation
     ) throws(KeyRefusal) -> Data {
         let algorithm = algorithm(name)
         return try answer(source) {
-            unsafe SecKeyCreateSignature(self, algorithm, input as CFData, $0.pointer)
+            unsafe function(self, algorithm, input as CFData, $0.pointer)
         } as Data
+    }
+
+    func signature(
+        _ name: String, _ input: Data, _ source: SourceLocation = #_sourceLocation
+    ) throws(KeyRefusal) -> Data {
+        try unsafe output(of: SecKeyCreateSignature, name, input, source)
     }
 
     /// Checks a signature.
@@ -126,19 +136,13 @@ extension SecKey {
     func encrypted(
         _ name: String, _ input: Data, _ source: SourceLocation = #_sourceLocation
     ) throws(KeyRefusal) -> Data {
-        let algorithm = algorithm(name)
-        return try answer(source) {
-            unsafe SecKeyCreateEncryptedData(self, algorithm, input as CFData, $0.pointer)
-        } as Data
+        try unsafe output(of: SecKeyCreateEncryptedData, name, input, source)
     }
 
     func decrypted(
         _ name: String, _ input: Data, _ source: SourceLocation = #_sourceLocation
     ) throws(KeyRefusal) -> Data {
-        let algorithm = algorithm(name)
-        return try answer(source) {
-            unsafe SecKeyCreateDecryptedData(self, algorithm, input as CFData, $0.pointer)
-        } as Data
+        try unsafe output(of: SecKeyCreateDecryptedData, name, input, source)
     }
 
     func agreed(

@@ -16,21 +16,29 @@ enum KeyAnswer<Value> {
 }
 
 enum SecKeyCalls {
-    /// Calls a function that has a place for an error. It gives a result or an error, never both.
+    /// Calls a function that has a place for an error; see KeyNotation for what it must keep to.
     static func answer<Value>(
         _ call: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value?,
         _ location: SourceLocation = #_sourceLocation
     ) -> KeyAnswer<Value> {
-        var slot: Unmanaged<CFError>?
-        // SAFETY: the variable outlives the call; an error in it is ours.
-        let result = unsafe call(&slot)
-        let error = unsafe slot?.takeRetainedValue()
-        #expect((result == nil) == (error != nil), sourceLocation: location)
-        if let error {
-            #expect(error.domain == NSOSStatusErrorDomain, sourceLocation: location)
-            #expect(!error.localizedDescription.isEmpty, sourceLocation: location)
+        do throws(KeyRefusal) {
+            return .value(
+                try KeychainServicesTests.answer(location) { unsafe call($0.pointer) })
+        } catch {
+            return .error(OSStatus(error.code))
         }
-        return result.map { .value($0) } ?? .error(OSStatus(error?.code ?? 0))
+    }
+
+    /// What one of the functions that make bytes of bytes gives.
+    private static func output(
+        of function: (
+            SecKey, SecKeyAlgorithm, CFData, UnsafeMutablePointer<Unmanaged<CFError>?>?
+        ) -> CFData?,
+        _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
+    ) -> KeyAnswer<Data> {
+        unsafe answer {
+            unsafe function(key, algorithm, data as CFData, $0).map { $0 as Data }
+        }
     }
 
     static func create(_ parameters: [String: Any]) -> KeyAnswer<SecKey> {
@@ -52,9 +60,7 @@ enum SecKeyCalls {
     static func sign(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
     ) -> KeyAnswer<Data> {
-        unsafe answer {
-            unsafe SecKeyCreateSignature(key, algorithm, data as CFData, $0).map { $0 as Data }
-        }
+        unsafe output(of: SecKeyCreateSignature, key, algorithm, data)
     }
 
     /// - Returns: nil for a valid signature, else the code of the error.
@@ -70,17 +76,13 @@ enum SecKeyCalls {
     static func encrypt(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
     ) -> KeyAnswer<Data> {
-        unsafe answer {
-            unsafe SecKeyCreateEncryptedData(key, algorithm, data as CFData, $0).map { $0 as Data }
-        }
+        unsafe output(of: SecKeyCreateEncryptedData, key, algorithm, data)
     }
 
     static func decrypt(
         _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ data: Data
     ) -> KeyAnswer<Data> {
-        unsafe answer {
-            unsafe SecKeyCreateDecryptedData(key, algorithm, data as CFData, $0).map { $0 as Data }
-        }
+        unsafe output(of: SecKeyCreateDecryptedData, key, algorithm, data)
     }
 
     static func exchange(

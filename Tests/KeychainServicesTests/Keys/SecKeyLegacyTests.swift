@@ -12,80 +12,8 @@ import Testing
 
 @testable import KeychainServices
 
-/// What existing code still calls. A protocol, so that calls from here are no deprecated ones.
-protocol OldKeyFunctions {
-    func sign(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
-        OSStatus, [UInt8]
-    )
-    func verify(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], _ sig: [UInt8]) -> OSStatus
-    func encrypt(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
-        OSStatus, [UInt8]
-    )
-    func decrypt(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
-        OSStatus, [UInt8]
-    )
-    func generate(_ parameters: CFDictionary, givesBoth: Bool) -> (OSStatus, SecKey?, SecKey?)
-}
-
-struct SystemOldKeyFunctions: OldKeyFunctions {
-    @available(*, deprecated)
-    func sign(
-        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int
-    ) -> (OSStatus, [UInt8]) {
-        var buffer = [UInt8](repeating: 0xEE, count: room)
-        var size = room
-        // SAFETY: the arrays live through the call and have the sizes that are passed.
-        let status = unsafe SecKeyRawSign(key, padding, data, data.count, &buffer, &size)
-        return (status, Array(buffer.prefix(size)))
-    }
-
-    @available(*, deprecated)
-    func verify(
-        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], _ sig: [UInt8]
-    ) -> OSStatus {
-        // SAFETY: the arrays live through the call and have the sizes that are passed.
-        unsafe SecKeyRawVerify(key, padding, data, data.count, sig, sig.count)
-    }
-
-    @available(*, deprecated)
-    func encrypt(
-        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int
-    ) -> (OSStatus, [UInt8]) {
-        var buffer = [UInt8](repeating: 0xEE, count: room)
-        var size = room
-        // SAFETY: the arrays live through the call and have the sizes that are passed.
-        let status = unsafe SecKeyEncrypt(key, padding, data, data.count, &buffer, &size)
-        return (status, Array(buffer.prefix(size)))
-    }
-
-    @available(*, deprecated)
-    func decrypt(
-        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int
-    ) -> (OSStatus, [UInt8]) {
-        var buffer = [UInt8](repeating: 0xEE, count: room)
-        var size = room
-        // SAFETY: the arrays live through the call and have the sizes that are passed.
-        let status = unsafe SecKeyDecrypt(key, padding, data, data.count, &buffer, &size)
-        return (status, Array(buffer.prefix(size)))
-    }
-
-    @available(*, deprecated)
-    func generate(
-        _ parameters: CFDictionary, givesBoth: Bool
-    ) -> (OSStatus, SecKey?, SecKey?) {
-        var publicKey: SecKey?
-        var privateKey: SecKey?
-        // SAFETY: the variables outlive the call.
-        let status =
-            givesBoth
-            ? unsafe SecKeyGeneratePair(parameters, &publicKey, &privateKey)
-            : unsafe SecKeyGeneratePair(parameters, nil, &privateKey)
-        return (status, publicKey, privateKey)
-    }
-}
-
 @Suite struct `Older functions on keys` {
-    private let old: any OldKeyFunctions = SystemOldKeyFunctions()
+    private let old = olderKeyFunctions
 
     /// Each padding with the algorithm of today that it stands for; SecKeyAdaptors.m.
     static let signatures: [(SampleKey, SecPadding, Int, SecKeyAlgorithm)] = [
@@ -162,10 +90,10 @@ struct SystemOldKeyFunctions: OldKeyFunctions {
                 "type": "73", "bsiz": 256, "perm": true, "private": ["labl": "private half"],
                 "public": ["labl": "public half"],
             ]
-            let (status, publicKey, privateKey) = old.generate(
-                parameters as CFDictionary, givesBoth: true)
-            #expect(status == errSecSuccess)
-            #expect(try SecKeyCopyPublicKey(#require(privateKey)) == publicKey)
+            let pair = old.generate(
+                parameters as CFDictionary, wanted: [.publicKey, .privateKey])
+            #expect(pair.status == errSecSuccess)
+            #expect(try SecKeyCopyPublicKey(#require(pair.privateKey)) == pair.publicKey)
             let items = try keychain.connection.service.find(
                 ItemQuery(itemClass: .key), Retrieval(limit: nil), as: keychain.connection.caller)
             #expect(
@@ -176,12 +104,14 @@ struct SystemOldKeyFunctions: OldKeyFunctions {
     }
 
     @Test func `a pair is given in part where a pointer is nil`() {
-        let (status, publicKey, privateKey) = old.generate(
-            ["type": "73"] as CFDictionary, givesBoth: false)
-        #expect(status == errSecSuccess)
-        #expect(publicKey == nil)
-        #expect(privateKey != nil)
-        #expect(old.generate(["type": "99"] as CFDictionary, givesBoth: true).0 == errSecParam)
+        let pair = old.generate(["type": "73"] as CFDictionary, wanted: [.privateKey])
+        #expect(pair.status == errSecSuccess)
+        #expect(pair.publicKey == nil)
+        #expect(pair.privateKey != nil)
+        let none = old.generate(
+            ["type": "99"] as CFDictionary, wanted: [.publicKey, .privateKey])
+        #expect(none.status == errSecParam)
+        #expect(none.publicKey == nil && none.privateKey == nil)
     }
 }
 

@@ -1,0 +1,95 @@
+// OlderKeyFunctions: the functions that came before SecKeyAlgorithm, as tests call them.
+
+#if !canImport(Darwin)
+
+import Foundation
+import KeychainServices
+
+/// What existing code still calls. A protocol, so that tests name no deprecated function: only
+/// deprecated code does that without a warning.
+protocol OlderKeyFunctions: Sendable {
+    /// These three write into a buffer, of which they get so much room. What is left of it is 0xEE.
+    func sign(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
+        status: OSStatus, output: [UInt8]
+    )
+    func encrypt(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
+        status: OSStatus, output: [UInt8]
+    )
+    func decrypt(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int) -> (
+        status: OSStatus, output: [UInt8]
+    )
+    func verify(_ key: SecKey, _ padding: SecPadding, _ data: [UInt8], _ sig: [UInt8]) -> OSStatus
+    /// Gives a place for those halves only that are wanted.
+    func generate(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair
+}
+
+/// What was made by the older function.
+struct GeneratedPair {
+    var status: OSStatus
+    var publicKey: SecKey?
+    var privateKey: SecKey?
+}
+
+let olderKeyFunctions: any OlderKeyFunctions = SystemOlderKeyFunctions()
+
+private struct SystemOlderKeyFunctions: OlderKeyFunctions {
+    private func output(
+        of function: (
+            SecKey, SecPadding, UnsafePointer<UInt8>, Int, UnsafeMutablePointer<UInt8>,
+            UnsafeMutablePointer<Int>
+        ) -> OSStatus,
+        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int
+    ) -> (status: OSStatus, output: [UInt8]) {
+        var buffer = [UInt8](repeating: 0xEE, count: room)
+        var size = room
+        // SAFETY: the arrays live through the call and have the sizes that are passed.
+        let status = unsafe function(key, padding, data, data.count, &buffer, &size)
+        return (status, Array(buffer.prefix(size)))
+    }
+
+    @available(*, deprecated)
+    func sign(
+        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int
+    ) -> (status: OSStatus, output: [UInt8]) {
+        unsafe output(of: SecKeyRawSign, key, padding, data, room: room)
+    }
+
+    @available(*, deprecated)
+    func encrypt(
+        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int
+    ) -> (status: OSStatus, output: [UInt8]) {
+        unsafe output(of: SecKeyEncrypt, key, padding, data, room: room)
+    }
+
+    @available(*, deprecated)
+    func decrypt(
+        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], room: Int
+    ) -> (status: OSStatus, output: [UInt8]) {
+        unsafe output(of: SecKeyDecrypt, key, padding, data, room: room)
+    }
+
+    @available(*, deprecated)
+    func verify(
+        _ key: SecKey, _ padding: SecPadding, _ data: [UInt8], _ sig: [UInt8]
+    ) -> OSStatus {
+        // SAFETY: the arrays live through the call and have the sizes that are passed.
+        unsafe SecKeyRawVerify(key, padding, data, data.count, sig, sig.count)
+    }
+
+    @available(*, deprecated)
+    func generate(_ parameters: CFDictionary, wanted: Set<KeyHalf>) -> GeneratedPair {
+        var pair = GeneratedPair(status: 0)
+        // SAFETY: the variables outlive the calls.
+        switch (wanted.contains(.publicKey), wanted.contains(.privateKey)) {
+        case (true, true):
+            pair.status = unsafe SecKeyGeneratePair(parameters, &pair.publicKey, &pair.privateKey)
+        case (true, false):
+            pair.status = unsafe SecKeyGeneratePair(parameters, &pair.publicKey, nil)
+        case (false, _):
+            pair.status = unsafe SecKeyGeneratePair(parameters, nil, &pair.privateKey)
+        }
+        return pair
+    }
+}
+
+#endif
