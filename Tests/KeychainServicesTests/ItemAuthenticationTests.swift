@@ -108,6 +108,33 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
         }
     }
 
+    /// A key in software is its bytes: with `privateKeyUsage` as without.
+    @Test(arguments: constrainingBackends)
+    func `a guarded key asks when it is got, and not when it is used`(on backend: Backend) throws {
+        let k = try client(on: backend)
+        let key = try KnownKey.p256.privateKey()
+        let name = "sign:ECDSA:message-X962:SHA256"
+        for (label, flags) in [
+            ("guarded", .userPresence), ("used", [.userPresence, .privateKeyUsage]),
+        ] as [(String, SecAccessControlCreateFlags)] {
+            let tag = bytes(label)
+            k.add(["ref": key, "atag": tag, "accc": try control(flags)]).gives(0)
+            let reference = keys(["atag": tag, "R.ref": true])
+            let owner = ScriptedPerson(rightPasscode)
+            try asking(nil) {
+                k.copy(reference).gives(-25308)
+                _ = try k.copy(keys(["atag": tag, "R.attrs": true])).givesDictionary()
+            }
+            let found = asking(owner) { k.copy(reference) }.gives(0).result as? SecKey
+            #expect(owner.asked.map(\.subject) == [.passcode])
+            try asking(nil) {
+                let signature = try #require(found).signature(name, bytes("message"))
+                let half = try key.publicHalf()
+                #expect(half.refusal(name, bytes("message"), signature) == nil)
+            }
+        }
+    }
+
     @Test(arguments: constrainingBackends)
     func `hardware that isn't there is not available`(on backend: Backend) throws {
         let k = try client(on: backend)

@@ -43,7 +43,8 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// All conditions are needed. This is the default.
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
 
-    /// The conditions guard the use of a private key in place of reading it.
+    /// The conditions are for a private key. At Apple they guard each use of a key in hardware; a
+    /// key in software is its bytes, so here they guard getting it, as without this flag.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
 
     /// A password of the application's own, which takes part in the encryption: nothing can stand

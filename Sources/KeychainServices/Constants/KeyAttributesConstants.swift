@@ -1,5 +1,7 @@
 // KeyAttributesConstants: Attribute keys of cryptographic keys, and of the parameters that create
 // them.
+//   (1) What a key may be used for, and whether it may leave, is kept and given back. Nothing holds
+//       to it, as for Apple's keys in software: whoever has such a key has its bytes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` keeps that promise out of the caller's code.
@@ -31,31 +33,31 @@ public import Foundation
 /// Whether a key that is created is stored in the keychain too. Boolean.
 @safe public nonisolated(unsafe) let kSecAttrIsPermanent: CFString = "perm"
 
-/// Whether the key leaves the keychain only in wrapped form. Boolean.
+/// Whether the key is to leave the keychain only in wrapped form. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrIsSensitive: CFString = "sens"
 
-/// Whether the key can be exported. Boolean.
+/// Whether the key is to be exported at all. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrIsExtractable: CFString = "extr"
 
-/// Whether the key may encrypt. Boolean.
+/// Whether the key is for encrypting. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanEncrypt: CFString = "encr"
 
-/// Whether the key may decrypt. Boolean.
+/// Whether the key is for decrypting. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanDecrypt: CFString = "decr"
 
-/// Whether other keys may be derived from the key. Boolean.
+/// Whether other keys are to be derived from the key. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanDerive: CFString = "drve"
 
-/// Whether the key may sign. Boolean.
+/// Whether the key is for signing. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanSign: CFString = "sign"
 
-/// Whether the key may verify signatures. Boolean.
+/// Whether the key is for verifying signatures. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanVerify: CFString = "vrfy"
 
-/// Whether the key may wrap other keys. Boolean.
+/// Whether the key is for wrapping other keys. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanWrap: CFString = "wrap"
 
-/// Whether the key may unwrap other keys. Boolean.
+/// Whether the key is for unwrapping other keys. Boolean; kept, not enforced.
 @safe public nonisolated(unsafe) let kSecAttrCanUnwrap: CFString = "unwp"
 
 /// Settings for the private key of a new pair, in the parameters that create it. Dictionary.

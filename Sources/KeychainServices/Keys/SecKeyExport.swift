@@ -16,6 +16,7 @@ internal import KeychainModel
 ///     otherwise. `errSecUnimplemented`: the key can't leave the hardware it lives in.
 /// - Returns: PKCS #1 for RSA; 04 ‖ X ‖ Y for public and 04 ‖ X ‖ Y ‖ K for private keys on the curves
 ///   of NIST; 32 bytes for Ed25519 and X25519. Those of a private key are the caller's to guard.
+///   ``kSecAttrIsExtractable`` and ``kSecAttrIsSensitive`` don't keep a key in software from leaving.
 ///
 /// It corresponds to the function of the same name.
 public func SecKeyCopyExternalRepresentation(

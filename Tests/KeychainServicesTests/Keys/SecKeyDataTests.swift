@@ -141,6 +141,20 @@ import Testing
         }
     }
 
+    /// As Apple's keys in software: what is said of them holds nobody back.
+    @Test func `what a key is for is kept and not enforced`() throws {
+        let said = ["extr": false, "sens": true, "sign": false]
+        var parameters: [String: Any] = said
+        parameters["type"] = "73"
+        let key = try #require(SecKeyCalls.create(parameters).value)
+        for (name, value) in said {
+            #expect(SecKeyCalls.attributes(key)[name] as? Bool == value, "\(name)")
+        }
+        #expect(SecKeyCalls.external(key).value != nil)
+        let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+        #expect(SecKeyCalls.sign(key, algorithm, Data([1])).value != nil)
+    }
+
     @Test func `blocks have the size of the modulus or of a coordinate`() {
         for (sample, size) in [
             (SampleKey.rsa1024, 128), (.rsa2048, 256), (.p256, 32), (.p384, 48), (.p521, 66),
