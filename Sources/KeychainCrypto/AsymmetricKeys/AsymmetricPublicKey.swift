@@ -67,7 +67,9 @@ package struct AsymmetricPublicKey: Sendable {
         if let key = try? RSAPublicKey(der: bytes), key.pkcs1 != bytes {
             self.key = .rsa(key)
         } else if let key = EllipticCurve.allCases.lazy
-            .compactMap({ try? $0.publicKey(der: bytes) }).first
+            .compactMap({ try? $0.publicKey(der: bytes) }).first,
+            // The library looks at the point only, whatever algorithm and curve stand beside it.
+            key.subjectPublicKeyInfo == bytes
         {
             self.key = .elliptic(key)
         } else if let key = try? Curve25519.Signing.PublicKey(derRepresentation: bytes) {

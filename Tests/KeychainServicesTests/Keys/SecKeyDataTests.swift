@@ -4,6 +4,7 @@
 
 import Foundation
 import KeychainCrypto
+import SwiftASN1
 import Testing
 
 @testable import KeychainServices
@@ -110,6 +111,26 @@ import Testing
         // Apple's representation of an RSA key is no SubjectPublicKeyInfo.
         let external = key.publicKey.externalRepresentation
         #expect(AsymmetricPublicKey(subjectPublicKeyInfo: external) == nil)
+    }
+
+    /// RFC 5480: the algorithm says what a key is for, and its parameters on which curve it is.
+    @Test func `a point is a key under its own algorithm and curve only`() {
+        let point = Array(SampleKey.p256.publicKey.publicKey.externalRepresentation)
+        func info(_ identifiers: [ASN1ObjectIdentifier]) -> Data {
+            let algorithm = DERValue.sequence(identifiers.map { .identifier($0) })
+            return Data(DERValue.sequence([algorithm, .bits(point)]).bytes)
+        }
+        let curve: ASN1ObjectIdentifier = [1, 2, 840, 10045, 3, 1, 7]
+        #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info([.ellipticCurve, curve])) != nil)
+        let others: [[ASN1ObjectIdentifier]] = [
+            // P-384, secp256k1, no curve, X25519, ECDH alone (SEC 1), SM2.
+            [.ellipticCurve, [1, 3, 132, 0, 34]], [.ellipticCurve, [1, 3, 132, 0, 10]],
+            [.ellipticCurve], [.x25519], [[1, 3, 132, 1, 12], curve],
+            [.ellipticCurve, [1, 2, 156, 10197, 1, 301]],
+        ]
+        for other in others {
+            #expect(AsymmetricPublicKey(subjectPublicKeyInfo: info(other)) == nil)
+        }
     }
 
     // MARK: Attributes
