@@ -104,6 +104,17 @@ import Testing
         #expect(try itemCount(engine) == 2)
     }
 
+    @Test func `a certificate about another key under the same number is a duplicate`() throws {
+        let engine = try engine()
+        _ = try engine.add(certificate(1, of: 7), as: caller)
+        #expect(
+            status {
+                _ = try engine.add(certificate: certificate(1, of: 8), key: key(8), as: caller)
+            } == .duplicateItem)
+        // The key alone would be no identity.
+        #expect(try itemCount(engine) == 1)
+    }
+
     /// At each statement of a write, and before the commit.
     private func expectAllOrNothing(
         _ engine: KeychainEngine, _ body: () throws -> Void

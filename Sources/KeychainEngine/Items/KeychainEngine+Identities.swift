@@ -86,7 +86,9 @@ extension KeychainEngine {
 
     // MARK: Parts
 
-    /// Adds an item, or gives the one that has its primary key.
+    /// Adds a certificate, or gives the one that has its primary key. One about another key, which a
+    /// careless or hostile issuer can give the same number, is a duplicate: with it there would be no
+    /// identity.
     private func insertUnlessThere(
         _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Item {
@@ -103,7 +105,9 @@ extension KeychainEngine {
                 itemClass: item.itemClass, attributes: attributes, accessGroup: group,
                 isSynchronizable: item.isSynchronizable)
             let there = try opened(query, AccessGroups([group]), in: &transaction)
-            guard let row = there.first else { throw error }
+            guard let row = there.first,
+                row.record.attributes[.publicKeyHash] == item.attributes[.publicKeyHash]
+            else { throw error }
             return row.item(data: item.data)
         }
     }
