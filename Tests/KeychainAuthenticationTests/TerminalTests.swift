@@ -96,6 +96,23 @@ enum Said: Equatable {
         #expect(terminal.isEchoing)
     }
 
+    @Test func `a question that waits for its turn can be taken back`() throws {
+        let terminal = try PseudoTerminal()
+        let authenticator = TerminalAuthenticator(path: terminal.path)
+        let first = Elsewhere { Said(authenticator.ask(Question(.passcode), until: .init())) }
+        try terminal.expect("keychain: ")
+        let interruption = Interruption()
+        let second = Elsewhere {
+            Said(authenticator.ask(Question(.passcode), until: interruption))
+        }
+        interruption.interrupt()
+        #expect(try second.value() == .interrupted)
+        terminal.type("tigers\r")
+        #expect(try first.value() == .entered("tigers"))
+        // The second was never shown.
+        #expect(try terminal.expect("\r\n") == "\r\n")
+    }
+
     @Test func `what a terminal would act on is left out of the reason`() {
         let question = Question(.passcode, reason: "a\u{1B}]0;title\u{7}b\nc\u{9B}d\u{202E}e")
         #expect(question.introduction.hasSuffix(": a ]0;title b c d e"))

@@ -1,5 +1,6 @@
 // TerminalAuthenticator: asks at the terminal that the process belongs to.
-//   (1) One question at a time, whichever threads ask.
+//   (1) One question at a time, whichever threads ask. One that waits for its turn can be taken
+//       back too.
 
 #if !canImport(Darwin)
 
@@ -16,6 +17,8 @@ package struct TerminalAuthenticator: Authenticator {
     }
 
     private static let oneAtATime = Mutex(())
+    /// How often a question that waits looks whether it is its turn, in milliseconds.
+    private static let turnInterval: Int32 = 50
 
     package var canAsk: Bool {
         guard let terminal = open() else { return false }
@@ -23,16 +26,28 @@ package struct TerminalAuthenticator: Authenticator {
     }
 
     package func ask(_ question: Question, until interruption: Interruption) -> Answer {
-        let line = Self.oneAtATime.withLock { _ -> Terminal.HiddenLine? in
-            if interruption.isInterrupted { return .interrupted }
-            guard let terminal = open() else { return nil }
-            if question.complaint.isEmpty {
-                terminal.show(question.introduction + "\n")
-            } else {
-                terminal.show(question.complaint + "\n")
+        while true {
+            let line = Self.oneAtATime.withLockIfAvailable { _ -> Terminal.HiddenLine? in
+                if interruption.isInterrupted { return .interrupted }
+                guard let terminal = open() else { return nil }
+                if question.complaint.isEmpty {
+                    terminal.show(question.introduction + "\n")
+                } else {
+                    terminal.show(question.complaint + "\n")
+                }
+                return terminal.readHiddenLine(question.label + ": ", until: interruption)
             }
-            return terminal.readHiddenLine(question.label + ": ", until: interruption)
+            if let line { return answer(line) }
+            // Another question is open. No descriptor: a wait for the interruption alone.
+            if case .interrupted = Descriptor.wait(
+                for: -1, until: interruption, milliseconds: Self.turnInterval)
+            {
+                return .interrupted
+            }
         }
+    }
+
+    private func answer(_ line: Terminal.HiddenLine?) -> Answer {
         switch line {
         case .line(let bytes): return .entered(bytes)
         case .ended: return .cancelled

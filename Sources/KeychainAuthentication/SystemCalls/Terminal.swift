@@ -1,8 +1,8 @@
 // Terminal: the terminal that the process belongs to, for asking a person.
 //   (1) Hidden input is neither echoed nor kept by the terminal's line editing, and goes into
 //       locked memory byte by byte.
-//   (2) The terminal's modes are as before when a question ends, however it ends, short of a
-//       signal that can't be caught.
+//   (2) The terminal's modes are as before when a question ends, however it ends, unless a signal
+//       ends the process meanwhile: handlers are the program's own.
 //   (3) What was typed before a hidden question was asked is discarded: it was echoed.
 
 #if !canImport(Darwin)
@@ -76,10 +76,10 @@ package struct Terminal: ~Copyable {
         var hidden = before
         hidden.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
         hidden.c_iflag |= tcflag_t(ICRNL)
-        setModes(hidden)
+        guard setModes(hidden) else { return .ended }
         show(prompt)
         let line = readHidden(until: interruption)
-        setModes(before)
+        _ = setModes(before)
         show("\n")
         return line
     }
@@ -149,10 +149,13 @@ package struct Terminal: ~Copyable {
         return unsafe tcgetattr(descriptor, &modes) == 0 ? modes : nil
     }
 
-    private func setModes(_ modes: termios) {
+    private func setModes(_ modes: termios) -> Bool {
         var modes = modes
-        // SAFETY: read within the call.
-        while unsafe tcsetattr(descriptor, TCSAFLUSH, &modes) != 0, errno == EINTR {}
+        while true {
+            // SAFETY: read within the call.
+            if unsafe tcsetattr(descriptor, TCSAFLUSH, &modes) == 0 { return true }
+            guard errno == EINTR else { return false }
+        }
     }
 }
 
