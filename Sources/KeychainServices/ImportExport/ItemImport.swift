@@ -36,10 +36,12 @@ struct ItemImport {
             let key = try rawKey(Data(bytes))
             return Result(items: [.key(key)], format: .formatRawKey, type: key.itemType)
         }
-        if PEMBlock.isIn(bytes) { return try result(of: PEMBlock.blocks(in: bytes)) }
-        guard format != .formatPEMSequence, let form = ExternalForm(bytes) else {
-            throw unknown
+        // DER is tried first: a certificate can hold a text in PEM, as a comment.
+        guard let form = ExternalForm(bytes) else {
+            guard PEMBlock.isIn(bytes) else { throw unknown }
+            return try result(of: PEMBlock.blocks(in: bytes))
         }
+        guard format != .formatPEMSequence else { throw unknown }
         return try result(of: bytes, form)
     }
 

@@ -230,6 +230,21 @@ import Testing
         #expect(ders == (try ["one", "two"].map { try openSSL.certificate($0) }))
     }
 
+    @Test func `a certificate with a text in PEM in it is that certificate`() throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        try openSSL.run([
+            "req", "-x509", "-new", "-key", "own.key", "-subj", "/CN=own", "-out", "own.pem",
+            "-addext", "nsComment=-----BEGIN CERTIFICATE-----",
+        ])
+        let data = try openSSL.certificate()
+        #expect(data.range(of: Data("-----BEGIN ".utf8)) != nil)
+        let result = Imported(data)
+        #expect(result.certificates.map { SecCertificateCopyData($0) as Data } == [data])
+        #expect(result.format == .formatX509Cert)
+        #expect(Imported(data, format: .formatPEMSequence).status == errSecDecode)
+    }
+
     @Test func `more than one private key can be refused`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256, "one")
