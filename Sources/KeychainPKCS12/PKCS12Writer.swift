@@ -27,7 +27,7 @@ enum PKCS12Writer {
             parts.append(content(ContentType.data, .octets(DERValue.sequence(bags).bytes)))
         }
         let safe = DERValue.sequence(parts).bytes
-        let salt = PBES2.randomBytes(16)
+        let salt = [UInt8].random(count: 16)
         let code = PasswordHash.sha256.pkcs12Code(
             of: safe, password: password.wide, salt: salt, rounds: rounds)
         guard let code else {

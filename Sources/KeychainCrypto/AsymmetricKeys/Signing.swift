@@ -203,11 +203,3 @@ extension RSAPublicKey {
         }
     }
 }
-
-extension [UInt8] {
-    /// Fresh bytes of the system's generator.
-    static func random(count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in .random(in: .min ... .max, using: &generator) }
-    }
-}

@@ -28,15 +28,9 @@ package struct PBES2: Hashable, Sendable {
 
     /// Fresh parameters.
     package init() {
-        derivation = .pbkdf2(salt: Self.randomBytes(16), rounds: Self.writtenRounds, .sha256)
+        derivation = .pbkdf2(salt: .random(count: 16), rounds: Self.writtenRounds, .sha256)
         keyByteCount = 32
-        initializationVector = Self.randomBytes(16)
-    }
-
-    /// Fresh bytes of the system's generator.
-    package static func randomBytes(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        initializationVector = .random(count: 16)
     }
 
     /// Encrypts.
