@@ -23,7 +23,7 @@ enum OlderEncryption {
     static func open(
         _ key: EncryptedPrivateKey, password: String
     ) throws(KeychainFailure) -> [UInt8] {
-        try checkScheme(key.algorithm)
+        _ = try rounds(of: key.algorithm)
         let bytes = Array(password.utf8)
         // NIOSSL's buffer for the password has 1024 bytes.
         guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
@@ -57,7 +57,7 @@ enum OlderEncryption {
     static func certificates(
         in data: EncryptedContents, password: PKCS12Password
     ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] {
-        try checkScheme(data.algorithm)
+        _ = try rounds(of: data.algorithm)
         let passphrase = password.text.map { Array($0.utf8) }
         guard let container = container(of: data, password: password),
             passphrase?.contains(0) != true,
@@ -141,17 +141,21 @@ enum OlderEncryption {
         [1, 2, 840, 113549, 1, 12, 1, 6],
     ]
 
-    /// Checks that NIOSSL reads the scheme, and its cost.
-    private static func checkScheme(_ algorithm: ASN1Node) throws(KeychainFailure) {
+    private static let tripleDES: ASN1ObjectIdentifier = [1, 2, 840, 113549, 3, 7]
+
+    /// The rounds that a scheme asks for.
+    ///
+    /// - Throws: `unsupportedFormat` for a scheme that NIOSSL doesn't read, which would be a wrong
+    ///   password to it, and for too many rounds.
+    private static func rounds(of algorithm: ASN1Node) throws(KeychainFailure) -> Int {
         let parts = algorithm.sequence ?? []
         let identifier = parts.first?.objectIdentifier
-        let parameters = parts.last?.sequence
+        let parameters = parts.last?.sequence ?? []
         let rounds: Int?
         if identifier == PBES2.identifier {
-            // PBKDF2 with another cipher.
-            rounds = parameters?.first?.sequence?.last?.sequence?.dropFirst().first?.integer
+            rounds = roundsWithTripleDES(parameters)
         } else if let identifier, schemes.contains(identifier) {
-            rounds = parameters?.last?.integer
+            rounds = parameters.last?.integer
         } else {
             rounds = nil
         }
@@ -160,6 +164,23 @@ enum OlderEncryption {
                 .unsupportedFormat,
                 "The contents are under a scheme that is not supported, or ask for too much work.")
         }
+        return rounds
+    }
+
+    /// The rounds in the parameters of PBES2 with PBKDF2 and triple DES, the one cipher that NIOSSL
+    /// has and `PBES2` hasn't. Nil for others, and for a digest that NIOSSL hasn't.
+    private static func roundsWithTripleDES(_ parameters: [ASN1Node]) -> Int? {
+        guard parameters.count == 2, let derivation = parameters[0].sequence,
+            derivation.count == 2, derivation[0].objectIdentifier == PBES2.pbkdf2,
+            parameters[1].sequence?.first?.objectIdentifier == tripleDES,
+            let values = derivation[1].sequence, values.count >= 2
+        else { return nil }
+        // The digest stands last. Without one it is SHA-1.
+        if let digest = values.last?.sequence?.first?.objectIdentifier {
+            let digests = [PasswordHash.sha1, .sha256].map(\.hmacIdentifier)
+            guard digests.contains(digest) else { return nil }
+        }
+        return values[1].integer
     }
 }
 

@@ -73,7 +73,7 @@ package struct PBES2: Hashable, Sendable {
 // MARK: - ASN.1
 
 extension PBES2 {
-    private static let pbkdf2: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 5, 12]
+    package static let pbkdf2: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 5, 12]
     private static let scrypt: ASN1ObjectIdentifier = [1, 3, 6, 1, 4, 1, 11591, 4, 11]
 
     private static let ciphers: [(identifier: ASN1ObjectIdentifier, keyByteCount: Int)] = [

@@ -118,6 +118,23 @@ import Testing
         #expect(Imported(data, passphrase: passphrase).status == errSecUnsupportedFormat)
     }
 
+    /// PBES2 with a digest that neither reader has.
+    @Test(arguments: [
+        ["-v2", "aes-256-cbc", "-v2prf", "hmacWithSHA224"],
+        ["-v2", "des3", "-v2prf", "hmacWithSHA512"],
+        ["-v2", "aria-256-cbc"],
+    ])
+    func `a scheme that is not read is told from a wrong passphrase`(
+        _ arguments: [String]
+    ) throws {
+        let openSSL = try OpenSSL()
+        try openSSL.makeKey(.p256)
+        let data = try openSSL.run(
+            ["pkcs8", "-topk8", "-in", "own.key", "-passout", "pass:secret"] + arguments)
+        let passphrase = "secret" as NSString
+        #expect(Imported(data, passphrase: passphrase).status == errSecUnsupportedFormat)
+    }
+
     @Test func `an older cipher with a passphrase beyond ASCII is refused`() throws {
         let openSSL = try OpenSSL()
         try openSSL.makeKey(.p256)
