@@ -19,11 +19,11 @@ enum OlderEncryption {
     /// Opens a private key.
     ///
     /// - Returns: PrivateKeyInfo, DER.
-    /// - Throws: As ``PKCS12/openPrivateKey(_:password:)``.
+    /// - Throws: As ``PKCS12/openPrivateKey(_:password:within:)``.
     static func open(
-        _ key: EncryptedPrivateKey, password: String
+        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> [UInt8] {
-        _ = try rounds(of: key.algorithm)
+        try allowance.take(rounds(of: key.algorithm))
         let bytes = Array(password.utf8)
         // NIOSSL's buffer for the password has 1024 bytes.
         guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
@@ -55,9 +55,10 @@ enum OlderEncryption {
     /// - Throws: `unsupportedFormat` for another scheme, and if there are keys among them;
     ///   `decode` if they are damaged.
     static func certificates(
-        in data: EncryptedContents, password: PKCS12Password
+        in data: EncryptedContents, password: PKCS12Password,
+        within allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] {
-        _ = try rounds(of: data.algorithm)
+        try allowance.take(rounds(of: data.algorithm))
         let passphrase = password.text.map { Array($0.utf8) }
         guard let container = container(of: data, password: password),
             passphrase?.contains(0) != true,
@@ -188,11 +189,12 @@ enum OlderEncryption {
 
 enum OlderEncryption {
     static func open(
-        _ key: EncryptedPrivateKey, password: String
+        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> [UInt8] { throw missingTrait }
 
     static func certificates(
-        in data: EncryptedContents, password: PKCS12Password
+        in data: EncryptedContents, password: PKCS12Password,
+        within allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] { throw missingTrait }
 
     private static var missingTrait: KeychainFailure {

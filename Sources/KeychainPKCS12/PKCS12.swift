@@ -63,17 +63,19 @@ package enum PKCS12 {
     /// - Parameters:
     ///   - bytes: The container.
     ///   - password: Empty for a container without a password too.
+    ///   - allowance: The work is taken off it.
     /// - Returns: The contents.
     /// - Throws: `decode` if the bytes are no container or have no authentication code;
     ///   `pkcs12VerifyFailure` if the code is not right, by a wrong password or damage;
     ///   `authFailed` if a key within is under another password; `unsupportedFormat`
-    ///   for schemes that are not read, for a cost beyond `PasswordHash.roundLimit`, and where an
+    ///   for schemes that are not read, for a cost beyond `PasswordHash.roundLimit` or the
+    ///   allowance, and where an
     ///   older cipher meets a password that is not ASCII, keys among the encrypted certificates, or
     ///   a key of Ed25519 or X25519.
     package static func open(
-        _ bytes: [UInt8], password: String
+        _ bytes: [UInt8], password: String, within allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> PKCS12Contents {
-        try PKCS12Reader.read(bytes, password: password)
+        try PKCS12Reader.read(bytes, password: password, within: &allowance)
     }
 
     /// Makes a container: keys and certificates under PBES2 with AES-256, SHA-256 for the code.
@@ -93,10 +95,10 @@ package enum PKCS12 {
     ///
     /// - Returns: PrivateKeyInfo, DER.
     /// - Throws: `authFailed` if the password is wrong or the key damaged; `unsupportedFormat` as
-    ///   ``open(_:password:)``.
+    ///   ``open(_:password:within:)``.
     package static func openPrivateKey(
-        _ key: EncryptedPrivateKey, password: String
+        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> [UInt8] {
-        try OlderEncryption.open(key, password: password)
+        try OlderEncryption.open(key, password: password, within: &allowance)
     }
 }

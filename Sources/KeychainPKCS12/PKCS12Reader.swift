@@ -10,17 +10,19 @@ import SwiftASN1
 struct PKCS12Reader {
     private let password: PKCS12Password
     private var contents = PKCS12Contents()
+    private var allowance: WorkAllowance
 
     /// How deep bags may stand within bags.
     private static let depthLimit = 4
 
-    private init(password: PKCS12Password) {
+    private init(password: PKCS12Password, allowance: WorkAllowance) {
         self.password = password
+        self.allowance = allowance
     }
 
-    /// Reads a container, as ``PKCS12/open(_:password:)`` says.
+    /// Reads a container, as ``PKCS12/open(_:password:within:)`` says.
     static func read(
-        _ bytes: [UInt8], password: String
+        _ bytes: [UInt8], password: String, within allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> PKCS12Contents {
         guard let container = ASN1Node(encoded: bytes)?.sequence,
             (2...3).contains(container.count), container[0].integer == 3,
@@ -34,9 +36,12 @@ struct PKCS12Reader {
         let candidates =
             [PKCS12Password(text: password)]
             + (password.isEmpty ? [PKCS12Password(text: nil)] : [])
-        for candidate in candidates where code.isRight(for: safe, password: candidate) {
-            var reader = PKCS12Reader(password: candidate)
+        for candidate in candidates {
+            try allowance.take(code.rounds)
+            guard code.isRight(for: safe, password: candidate) else { continue }
+            var reader = PKCS12Reader(password: candidate, allowance: allowance)
             try reader.readSafe(safe)
+            allowance = reader.allowance
             return reader.contents
         }
         throw KeychainFailure(
@@ -66,9 +71,11 @@ struct PKCS12Reader {
             throw Self.damage("Encrypted contents of the PKCS #12 container are damaged.")
         }
         guard let scheme = PBES2(algorithm: data.algorithm) else {
-            contents.certificates += try OlderEncryption.certificates(in: data, password: password)
+            contents.certificates += try OlderEncryption.certificates(
+                in: data, password: password, within: &allowance)
             return
         }
+        try allowance.take(scheme.rounds)
         guard let plain = scheme.decrypt(data.ciphertext, password: password.utf8) else {
             throw Self.damage("Contents of the PKCS #12 container can't be decrypted.")
         }
@@ -92,7 +99,8 @@ struct PKCS12Reader {
             case BagType.key:
                 try add(key: Array(value.encodedBytes), attributes)
             case BagType.shroudedKey:
-                try add(key: open(value), attributes)
+                let key = try open(value)
+                try add(key: key, attributes)
             case BagType.certificate:
                 try add(certificate: value, attributes)
             case BagType.safeContents:
@@ -107,12 +115,13 @@ struct PKCS12Reader {
         }
     }
 
-    private func open(_ value: ASN1Node) throws(KeychainFailure) -> [UInt8] {
+    private mutating func open(_ value: ASN1Node) throws(KeychainFailure) -> [UInt8] {
         guard let key = EncryptedPrivateKey(value) else {
             throw Self.damage("A private key of the PKCS #12 container is damaged.")
         }
-        if key.isSupported { return try key.open(password: password.utf8) }
-        return try OlderEncryption.open(key, password: password.text ?? "")
+        if key.isSupported { return try key.open(password: password.utf8, within: &allowance) }
+        return try OlderEncryption.open(
+            key, password: password.text ?? "", within: &allowance)
     }
 
     private mutating func add(
@@ -175,7 +184,7 @@ private struct AuthenticationCode {
     private let hash: PasswordHash
     private let code: [UInt8]
     private let salt: [UInt8]
-    private let rounds: Int
+    let rounds: Int
 
     init(_ node: ASN1Node) throws(KeychainFailure) {
         guard let parts = node.sequence, (2...3).contains(parts.count),

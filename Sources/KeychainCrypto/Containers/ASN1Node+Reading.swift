@@ -4,10 +4,17 @@
 package import SwiftASN1
 
 extension ASN1Node {
-    /// The element whose encoding is `bytes`, from first to last. BER, because some programs write
-    /// their containers with indefinite lengths.
+    /// How many elements are read, of whatever depth. Each takes some hundred bytes of memory, and
+    /// as few as two in the encoding.
+    package static let elementLimit = 1 << 20
+
+    /// The element whose encoding is `bytes`, from first to last, with ``elementLimit`` elements at
+    /// the most. BER, because some programs write their containers with indefinite lengths.
     package init?(encoded bytes: some Sequence<UInt8>) {
-        guard let node = try? BER.parse(Array(bytes)) else { return nil }
+        let bytes = Array(bytes)
+        guard bytes.hasElements(upTo: Self.elementLimit), let node = try? BER.parse(bytes) else {
+            return nil
+        }
         self = node
     }
 
@@ -66,5 +73,35 @@ extension ASN1Node {
     package func tagged(_ number: UInt) -> ASN1Node? {
         guard isTagged(number), let elements, elements.count == 1 else { return nil }
         return elements.first
+    }
+}
+
+extension [UInt8] {
+    /// Whether there are so many elements of BER at the most.
+    ///
+    /// - Returns: false also where a tag, a length or contents aren't whole.
+    fileprivate func hasElements(upTo limit: Int) -> Bool {
+        var rest = self[...]
+        var count = 0
+        while let tag = rest.popFirst() {
+            count += 1
+            guard count <= limit else { return false }
+            if tag & 0x1F == 0x1F {
+                while let byte = rest.popFirst(), byte >= 0x80 {}
+            }
+            guard let first = rest.popFirst() else { return false }
+            var length = UInt64(first)
+            if first >= 0x80 {
+                let size = Int(first & 0x7F)
+                guard size <= 8, size <= rest.count else { return false }
+                length = rest.prefix(size).reduce(0) { $0 << 8 | UInt64($1) }
+                rest = rest.dropFirst(size)
+            }
+            // What is in a constructed element comes next, whatever its length.
+            guard tag & 0x20 == 0 else { continue }
+            guard length <= UInt64(rest.count) else { return false }
+            rest = rest.dropFirst(Int(length))
+        }
+        return true
     }
 }

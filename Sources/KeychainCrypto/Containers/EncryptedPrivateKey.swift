@@ -24,22 +24,28 @@ package struct EncryptedPrivateKey {
         self.ciphertext = ciphertext
     }
 
-    /// Whether ``open(password:)`` reads the scheme.
+    /// Whether ``open(password:within:)`` reads the scheme.
     package var isSupported: Bool { PBES2(algorithm: algorithm) != nil }
 
     /// Decrypts the key.
     ///
-    /// - Parameter password: The bytes of the password, UTF-8 if it is text.
+    /// - Parameters:
+    ///   - password: The bytes of the password, UTF-8 if it is text.
+    ///   - allowance: The work is taken off it.
     /// - Returns: PrivateKeyInfo (PKCS #8), DER.
-    /// - Throws: `unsupportedFormat` for a scheme that isn't read; `authFailed` if what comes out
-    ///   is no private key: the password is wrong, or the bytes are damaged.
-    package func open(password: [UInt8]) throws(KeychainFailure) -> [UInt8] {
+    /// - Throws: `unsupportedFormat` for a scheme that isn't read, and for too much work;
+    ///   `authFailed` if what comes out is no private key: the password is wrong, or the bytes are
+    ///   damaged.
+    package func open(
+        password: [UInt8], within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [UInt8] {
         guard let scheme = PBES2(algorithm: algorithm) else {
             throw KeychainFailure(
                 .unsupportedFormat,
                 "The private key is under a scheme that is not supported, or asks for too much work."
             )
         }
+        try allowance.take(scheme.rounds)
         guard let bytes = scheme.decrypt(ciphertext, password: password),
             PrivateKeyInfo(encoded: bytes) != nil
         else {

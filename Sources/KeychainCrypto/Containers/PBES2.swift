@@ -33,6 +33,16 @@ package struct PBES2: Hashable, Sendable {
         initializationVector = .random(count: 16)
     }
 
+    /// The work of an encryption or decryption, in rounds of PBKDF2.
+    package var rounds: Int {
+        switch derivation {
+        case .pbkdf2(_, let rounds, _): rounds
+        // Four times Salsa20/8 for 128 bytes, forth and back; a round is two of SHA-256.
+        case .scrypt(_, let cost):
+            (1 << Int(cost.logN)) * Int(cost.blockSize) * Int(cost.parallelism)
+        }
+    }
+
     /// Encrypts.
     ///
     /// - Returns: The ciphertext, or nil if the crypto library fails.

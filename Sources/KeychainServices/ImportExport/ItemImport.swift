@@ -36,20 +36,23 @@ struct ItemImport {
             let key = try rawKey(Data(bytes))
             return Result(items: [.key(key)], format: .formatRawKey, type: key.itemType)
         }
+        var allowance = WorkAllowance()
         // DER is tried first: a certificate can hold a text in PEM, as a comment.
         guard let form = ExternalForm(bytes) else {
             guard PEMBlock.isIn(bytes) else { throw unknown }
-            return try result(of: PEMBlock.blocks(in: bytes))
+            return try result(of: PEMBlock.blocks(in: bytes), &allowance)
         }
         guard format != .formatPEMSequence else { throw unknown }
-        return try result(of: bytes, form)
+        return try result(of: bytes, form, &allowance)
     }
 
-    private func result(of blocks: [PEMBlock]) throws(KeychainFailure) -> Result {
+    private func result(
+        of blocks: [PEMBlock], _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> Result {
         // Parameters of a curve stand before the key, which repeats them.
         let blocks = blocks.filter { $0.label != "EC PARAMETERS" }
         var results: [Result] = []
-        for block in blocks { results.append(try result(of: block)) }
+        for block in blocks { results.append(try result(of: block, &allowance)) }
         guard let first = results.first else { throw unknown }
         if results.count == 1 { return first }
         return Result(
@@ -62,7 +65,9 @@ struct ItemImport {
         "PKCS12",
     ]
 
-    private func result(of block: PEMBlock) throws(KeychainFailure) -> Result {
+    private func result(
+        of block: PEMBlock, _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> Result {
         guard Self.labels.contains(block.label), !block.isEncrypted else {
             throw KeychainFailure(
                 .unsupportedFormat,
@@ -74,16 +79,16 @@ struct ItemImport {
         guard let form = ExternalForm(block.bytes) else {
             throw KeychainFailure(.decode, "A block of the text in PEM is damaged.")
         }
-        return try result(of: block.bytes, form)
+        return try result(of: block.bytes, form, &allowance)
     }
 
     private func result(
-        of bytes: [UInt8], _ form: ExternalForm
+        of bytes: [UInt8], _ form: ExternalForm, _ allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> Result {
         guard [.formatUnknown, .formatPEMSequence, form.format].contains(format) else {
             throw KeychainFailure(.unknownFormat, "The data are not of the stated format.")
         }
-        let items = try items(in: bytes, form)
+        let items = try items(in: bytes, form, &allowance)
         let type: SecExternalItemType =
             items.count == 1 && form != .pkcs12 && form != .pkcs7
             ? items[0].itemType : .itemTypeAggregate
@@ -91,7 +96,7 @@ struct ItemImport {
     }
 
     private func items(
-        in bytes: [UInt8], _ form: ExternalForm
+        in bytes: [UInt8], _ form: ExternalForm, _ allowance: inout WorkAllowance
     ) throws(KeychainFailure) -> [ValueReference] {
         switch form {
         case .certificate:
@@ -99,9 +104,10 @@ struct ItemImport {
             guard let certificate = SecCertificate(der: Data(bytes)) else { throw unknown }
             return [.certificate(certificate)]
         case .privateKey:
-            return [.key(try SecKey(privateKey: bytes))]
+            return [.key(try SecKey(privateKey: bytes, within: &allowance))]
         case .encryptedPrivateKey:
-            return [.key(try SecKey(privateKey: decrypted(bytes)))]
+            let bytes = try decrypted(bytes, &allowance)
+            return [.key(try SecKey(privateKey: bytes, within: &allowance))]
         case .publicKey:
             guard let key = AsymmetricPublicKey(subjectPublicKeyInfo: Data(bytes)) else {
                 throw KeychainFailure(
@@ -121,15 +127,22 @@ struct ItemImport {
             return try CertificateBundle.certificates(in: bytes).map { .certificate($0) }
         case .pkcs12:
             guard let passphrase else { throw Passphrase.required }
-            return try PKCS12Items(bytes, passphrase: passphrase.text()).all
+            return try PKCS12Items(
+                bytes, passphrase: passphrase.text(), within: &allowance
+            ).all
         }
     }
 
-    private func decrypted(_ bytes: [UInt8]) throws(KeychainFailure) -> [UInt8] {
+    private func decrypted(
+        _ bytes: [UInt8], _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [UInt8] {
         guard let node = EncryptedPrivateKey(encoded: bytes) else { throw unknown }
         guard let passphrase else { throw Passphrase.required }
-        if node.isSupported { return try node.open(password: passphrase.bytes) }
-        return try PKCS12.openPrivateKey(node, password: passphrase.text())
+        if node.isSupported {
+            return try node.open(password: passphrase.bytes, within: &allowance)
+        }
+        return try PKCS12.openPrivateKey(
+            node, password: passphrase.text(), within: &allowance)
     }
 
     /// A key in Apple's external representation. It doesn't say what it is: RSA keys and points on
@@ -163,7 +176,10 @@ struct ItemImport {
 
 extension SecKey {
     /// The private key of PKCS #8, PKCS #1 or RFC 5915.
-    convenience init(privateKey bytes: [UInt8]) throws(KeychainFailure) {
+    convenience init(
+        privateKey bytes: [UInt8], within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) {
+        try allowance.take(WorkAllowance.roundsPerKey)
         guard let info = PrivateKeyInfo(anyForm: bytes) else {
             throw KeychainFailure(.decode, "The private key is damaged, or names no curve.")
         }

@@ -26,12 +26,14 @@ struct PKCS12Items {
     /// All certificates, in the container's order.
     let certificates: [SecCertificate]
 
-    /// Opens a container.
+    /// Opens a container. The work is taken off the allowance.
     ///
     /// - Throws: As `PKCS12.open`; `decode` if a key or certificate is damaged or of a kind that is
     ///   not supported.
-    init(_ bytes: [UInt8], passphrase: String) throws(KeychainFailure) {
-        let contents = try PKCS12.open(bytes, password: passphrase)
+    init(
+        _ bytes: [UInt8], passphrase: String, within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) {
+        let contents = try PKCS12.open(bytes, password: passphrase, within: &allowance)
         var certificates: [SecCertificate] = []
         for entry in contents.certificates {
             guard let certificate = SecCertificate(der: Data(entry.der)) else {
@@ -43,7 +45,7 @@ struct PKCS12Items {
         self.certificates = certificates
         let index = CertificateIndex(certificates)
         for entry in contents.keys {
-            let key = try SecKey(privateKey: entry.privateKeyInfo)
+            let key = try SecKey(privateKey: entry.privateKeyInfo, within: &allowance)
             guard let position = index.position(of: key) else {
                 keys.append(key)
                 continue
@@ -95,6 +97,10 @@ private struct CertificateIndex {
         self.bySubject = bySubject
     }
 
+    /// The longest chain. Real ones have a handful of certificates; a container can be made whose
+    /// thousands all lead to each other, for each of thousands of keys.
+    private static let chainLimit = 100
+
     /// The first certificate of a private key.
     func position(of key: SecKey) -> Int? {
         byKey[.data(key.publicKeyHash)]
@@ -105,7 +111,8 @@ private struct CertificateIndex {
     func chain(from position: Int) -> [SecCertificate] {
         var positions = [position]
         var seen: Set = [position]
-        while let last = positions.last, let issuer = attributes[last][.issuer],
+        while positions.count < Self.chainLimit, let last = positions.last,
+            let issuer = attributes[last][.issuer],
             issuer != attributes[last][.subject],
             let next = bySubject[issuer]?.first(where: { !seen.contains($0) })
         {

@@ -33,7 +33,8 @@ internal import KeychainModel
 ///     the data. May be nil. Untouched when the call fails.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecUnknownFormat`: the data are nothing that is known, or not of the stated format;
-///   - `errSecUnsupportedFormat`: the format, or the encryption within, is not supported. So are
+///   - `errSecUnsupportedFormat`: the format, or the encryption within, is not supported, or asks for
+///     more work than ``SecPKCS12Import(_:_:_:)`` does. Not supported are
 ///     `formatSSH`, `formatSSHv2`, `formatBSAFE`, `formatWrappedOpenSSL`, `formatWrappedSSH`,
 ///     `formatWrappedLSH` and `formatNetscapeCertSequence`;
 ///   - `errSecDecode`: the data are damaged, or hold a key of a kind that is not supported;

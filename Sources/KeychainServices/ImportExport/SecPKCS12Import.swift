@@ -5,6 +5,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainCrypto
 internal import KeychainModel
 
 /// Opens a PKCS #12 container.
@@ -20,8 +21,8 @@ internal import KeychainModel
 ///     added, what else the dictionary has is theirs, such as `kSecAttrAccessible` and `kSecAttrLabel`.
 ///   - items: Receives an array with a dictionary for each private key that has its certificate in the
 ///     container: `kSecImportItemIdentity`; `kSecImportItemCertChain`, its certificate and those that
-///     issued it, as far as they are there; `kSecImportItemTrust`, a trust object of that chain for
-///     ``SecTrustEvaluateWithError(_:_:)``; `kSecImportItemKeyID`, the SHA-1 of the public key; and
+///     issued it, as far as they are there, 100 at the most; `kSecImportItemTrust`, a trust object of that
+///     chain for ``SecTrustEvaluateWithError(_:_:)``; `kSecImportItemKeyID`, the SHA-1 of the public key; and
 ///     `kSecImportItemLabel`, the name in the container or that of the certificate. Certificates of no
 ///     chain stand in one more dictionary, which has `kSecImportItemCertChain` alone. A private key
 ///     without its certificate is left out: ``SecItemImport(_:_:_:_:_:_:_:_:)`` gives it. Empty if there
@@ -33,7 +34,8 @@ internal import KeychainModel
 ///     key in it of a kind that is not supported;
 ///   - `errSecUnsupportedFormat`: it is encrypted in a way that is not supported. Today's encryption
 ///     (PBES2 with AES) always is; triple DES, RC2 and RC4 of older programs are with a passphrase of
-///     ASCII characters, for RSA and the curves of NIST;
+///     ASCII characters, for RSA and the curves of NIST. Or it asks for too much work: more than 10
+///     million rounds of PBKDF2 for one key, or 100 million for all;
 ///   - `errSecParam`: the passphrase is no string;
 ///   - `errSecUnimplemented`: the contents are under an older cipher, and the package was built
 ///     without its trait `OlderPKCS12`;
@@ -46,10 +48,10 @@ public func SecPKCS12Import(
 ) -> OSStatus {
     do throws(KeychainFailure) {
         let options = PKCS12Options(options)
+        var allowance = WorkAllowance()
         let contents = try PKCS12Items(
-            Array(pkcs12_data as Data), passphrase: options.passphrase())
-        var results: [NSDictionary] = []
-        for entry in contents.identities { results.append(try entry.result(contents)) }
+            Array(pkcs12_data as Data), passphrase: options.passphrase(), within: &allowance)
+        var results = contents.identities.map { $0.result(contents) }
         let lone = contents.loneCertificates
         if !lone.isEmpty { results.append([kSecImportItemCertChain: lone as NSArray]) }
         if options.addsItems { try contents.add(with: options.attributes) }
@@ -108,15 +110,13 @@ private struct PKCS12Options {
 
 extension PKCS12Items.Entry {
     /// What the array of results has of the identity.
-    fileprivate func result(_ contents: PKCS12Items) throws(KeychainFailure) -> NSDictionary {
-        let others = contents.certificates.filter { !chain.contains($0) }
-        var trust: SecTrust?
-        // SAFETY: the variable outlives the call.
-        let status = unsafe SecTrustCreateWithCertificates(
-            (chain + others) as NSArray, SecPolicyCreateBasicX509(), &trust)
-        guard status == errSecSuccess, let trust else {
-            throw KeychainFailure(Status(rawValue: status), "The chain makes no trust object.")
-        }
+    fileprivate func result(_ contents: PKCS12Items) -> NSDictionary {
+        // All identities have one array of certificates among them: a container may hold thousands of
+        // both.
+        let trust = SecTrust(
+            SecTrust.Settings(
+                leaf: identity.certificate, others: contents.certificates,
+                policies: [SecPolicyCreateBasicX509()]))
         var result: [CFString: Any] = [
             kSecImportItemIdentity: identity, kSecImportItemCertChain: chain as NSArray,
             kSecImportItemTrust: trust,

@@ -1,8 +1,9 @@
 // HostileContainerTests: PKCS #12 containers that no program writes, with an authentication code that
-// is right, so that their contents are looked at.
+// is right, so that their contents are looked at; and what keeps them from costing too much.
 
 #if !canImport(Darwin)
 
+import Crypto
 import Foundation
 import KeychainCrypto
 import KeychainServices
@@ -14,6 +15,7 @@ import Testing
     private static let encryptedData: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 6]
     private static let keyBag: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 1]
     private static let certificateBag: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 3]
+    private static let shroudedBag: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 2]
     private static let nestedBag: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 6]
     private static let x509: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 22, 1]
     private static let tripleDES: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 1, 3]
@@ -164,6 +166,115 @@ import Testing
         }
         let unknown = try container([content([1, 2, 840, 113549, 1, 7, 3], .sequence([]))])
         #expect(imported(unknown).status == errSecUnsupportedFormat)
+    }
+
+    // MARK: Cost
+
+    /// A fresh key under PBES2, as it is written here.
+    private func sealedKey() throws -> DERValue {
+        try EncryptedPrivateKey.seal(
+            Array(P256.Signing.PrivateKey().derRepresentation), password: Array("secret".utf8))
+    }
+
+    @Test func `what the keys of a container ask for together is bounded`() throws {
+        let keys = try [sealedKey(), sealedKey()]
+        let text = keys.map {
+            PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: $0.bytes).pemString
+        }.joined(separator: "\n")
+        let needed = 2 * (PBES2.writtenRounds + WorkAllowance.roundsPerKey)
+        let container = try container([plain(keys.map { bag(Self.shroudedBag, $0) })])
+        // A container has a round for its authentication code besides.
+        for (data, needed) in [(container, needed + 1), (Data(text.utf8), needed)] {
+            WorkAllowance.$initialRounds.withValue(needed) {
+                #expect(imported(data).keys.count == 2)
+            }
+            for less in [needed - 1, PBES2.writtenRounds - 1] {
+                WorkAllowance.$initialRounds.withValue(less) {
+                    #expect(imported(data).status == errSecUnsupportedFormat)
+                }
+            }
+        }
+    }
+
+    #if OlderPKCS12
+    @Test func `a key that asks for too much memory is refused`() {
+        // scrypt with N = 2^23, r = 8: 8 GiB.
+        let algorithm = DERValue.sequence([
+            .identifier(PBES2.identifier),
+            .sequence([
+                .sequence([
+                    .identifier([1, 3, 6, 1, 4, 1, 11591, 4, 11]),
+                    .sequence([.octets([1]), .integer(1 << 23), .integer(8), .integer(1)]),
+                ]),
+                .sequence([
+                    .identifier([2, 16, 840, 1, 101, 3, 4, 1, 42]),
+                    .octets([UInt8](repeating: 0, count: 16)),
+                ]),
+            ]),
+        ])
+        let key = DERValue.sequence([algorithm, .octets([UInt8](repeating: 0, count: 64))])
+        #expect(imported(Data(key.bytes)).status == errSecUnsupportedFormat)
+    }
+    #endif
+
+    @Test func `data with more elements than fit into memory are refused`() {
+        func nulls(_ count: Int) -> [UInt8] {
+            DERValue.sequence([
+                .encoded((0..<count).flatMap { _ in [0x05, 0x00] as [UInt8] })
+            ]).bytes
+        }
+        #expect(ASN1Node(encoded: nulls(ASN1Node.elementLimit)) == nil)
+        #expect(ASN1Node(encoded: nulls(1000))?.sequence?.count == 1000)
+        // BER with indefinite lengths, a long tag, and a length with a zero in front.
+        let ber: [UInt8] = [
+            0x30, 0x80, 0x24, 0x80, 0x04, 0x82, 0x00, 0x01, 0x2A, 0x00, 0x00, 0x9F, 0x81, 0x00,
+            0x01,
+            0x07, 0x00, 0x00,
+        ]
+        let parts = ASN1Node(encoded: ber)?.sequence
+        #expect(parts?.first?.octets == [0x2A])
+        #expect(parts?.last?.isTagged(128) == true)
+        for count in ber.indices {
+            #expect(ASN1Node(encoded: ber.prefix(count)) == nil)
+        }
+    }
+
+    /// A certificate of one name by another, as far as anybody looks before an evaluation of trust.
+    private func certificate(_ subject: String, by issuer: String, of key: Data) -> DERValue {
+        func name(_ text: String) -> DERValue {
+            .sequence([.set([.sequence([.identifier([2, 5, 4, 3]), .bmpString(text)])])])
+        }
+        let algorithm = DERValue.sequence([.identifier([1, 2, 840, 10045, 4, 3, 2])])
+        let body = DERValue.sequence([
+            .integer(1), algorithm, name(issuer),
+            .sequence([.utcTime("200101000000Z"), .utcTime("200101000000Z")]), name(subject),
+            .encoded(Array(key)),
+        ])
+        let certificate = DERValue.sequence([body, algorithm, .bits([0])])
+        return bag(
+            Self.certificateBag,
+            .sequence([.identifier(Self.x509), .tagged(0, .octets(certificate.bytes))]))
+    }
+
+    @Test func `a chain is as long as anybody needs it`() throws {
+        let key = P256.Signing.PrivateKey()
+        let other = P256.Signing.PrivateKey().publicKey.derRepresentation
+        let names = (0..<150).map { "\($0)" }
+        var bags = [certificate("0", by: "1", of: key.publicKey.derRepresentation)]
+        for (name, next) in zip(names, names.dropFirst()).dropFirst() {
+            bags.append(certificate(name, by: next, of: other))
+        }
+        bags.append(bag(Self.keyBag, .encoded(Array(key.derRepresentation))))
+        let data = try container([plain(bags)])
+        var items: CFArray?
+        let options: NSDictionary = [kSecImportExportPassphrase: "secret"]
+        // SAFETY: the variable outlives the call.
+        let status = unsafe SecPKCS12Import(data as NSData, options, &items)
+        #expect(status == errSecSuccess)
+        let results = try #require(items as? [NSDictionary])
+        let counts = results.map { ($0[kSecImportItemCertChain] as? [SecCertificate])?.count }
+        // What is beyond is not lost.
+        #expect(counts == [100, 49])
     }
 }
 
