@@ -26,7 +26,7 @@ struct PrecomputedDigest: Digest {
 }
 
 extension SharedSecret {
-    /// A copy. It is the caller's to erase.
+    /// A copy, in ordinary memory.
     var bytes: [UInt8] {
         // SAFETY: the buffer is used within the call only.
         unsafe withUnsafeBytes { unsafe Array($0) }
