@@ -77,4 +77,42 @@ private final class MemoryLog: Sendable {
             ])
         #expect(!log.all.joined().contains("-7"))
     }
+
+    @Test func `requests about identities are logged too`() throws {
+        let log = MemoryLog()
+        var options = EngineOptions.testing
+        options.log = log.logger()
+        let engine = try KeychainEngine.open(try MemoryPlace(), options: options)
+        let caller = AccessGroups(["G1"])
+        let hash = AttributeValue.data(Data(repeating: 7, count: 20))
+        let certificate = NewItem(
+            itemClass: .certificate,
+            attributes: [
+                .issuer: .data(Data("ISSUER-7".utf8)), .serialNumber: .data(Data("7".utf8)),
+                .publicKeyHash: hash,
+            ],
+            data: Data("SECRET-7".utf8))
+        let key = NewItem(
+            itemClass: .key, attributes: [.applicationLabel: hash, .isPrivate: .number(1)],
+            data: Data("SECRET-7".utf8))
+        let query = IdentityQuery(
+            certificate: ItemQuery(
+                itemClass: .certificate, attributes: [.issuer: .data(Data("ISSUER-7".utf8))]),
+            key: ItemQuery(itemClass: .key))
+        let changes = ItemChanges(attributes: [.label: .string("LABEL-7")])
+        _ = try engine.add(certificate: certificate, key: key, as: caller)
+        #expect(
+            status { _ = try engine.add(certificate: certificate, key: key, as: caller) }
+                == .duplicateItem)
+        try engine.updateIdentities(
+            query, IdentityChanges(certificate: changes, key: changes), as: caller)
+        try engine.deleteIdentities(query, tombstones: .automatic, as: caller)
+        #expect(
+            log.all == [
+                "add identity|query=cert issr pkhh slnr|status=0",
+                "add identity|query=cert issr pkhh slnr|status=-25299",
+                "update identities|query=cert issr|status=0",
+                "delete identities|query=cert issr|status=0",
+            ])
+    }
 }

@@ -12,16 +12,22 @@ extension KeychainEngine {
         let shape = ItemQuery(
             itemClass: item.itemClass, attributes: item.attributes, accessGroup: item.accessGroup)
         return try logged("add", shape) { () throws(KeychainFailure) in
-            try authorizeWrite(caller, group: item.accessGroup)
-            guard let group = item.accessGroup ?? caller.defaultGroup else {
-                throw .missingEntitlement("Name an access group: the caller has no default one.")
-            }
+            let group = try group(of: item, for: caller)
             return try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
                 let keys = try keys(for: item.protection)
                 return try insert(item, group: group, keys: keys, into: &transaction)
             }
         }
+    }
+
+    /// The access group that an item goes to, which the caller may write.
+    func group(of item: NewItem, for caller: AccessGroups) throws(KeychainFailure) -> String {
+        try authorizeWrite(caller, group: item.accessGroup)
+        guard let group = item.accessGroup ?? caller.defaultGroup else {
+            throw .missingEntitlement("Name an access group: the caller has no default one.")
+        }
+        return group
     }
 
     func insert(

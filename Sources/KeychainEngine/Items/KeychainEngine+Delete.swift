@@ -65,7 +65,16 @@ extension KeychainEngine {
         guard opened.record.matches(query, search, opened.protection, caller: caller) else {
             return false
         }
-        try transaction.delete(row)
+        try delete(opened, tombstones, in: &transaction)
+        return true
+    }
+
+    /// Deletes an item, and leaves a tombstone where the policy says so.
+    func delete(
+        _ opened: OpenedRow, _ tombstones: TombstonePolicy,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        try transaction.delete(opened.row)
         let leaves =
             switch tombstones {
             case .always: true
@@ -73,7 +82,6 @@ extension KeychainEngine {
             case .automatic: opened.record.isSynchronizable && !opened.record.isTombstone
             }
         if leaves { try leaveTombstone(for: opened, in: &transaction) }
-        return true
     }
 
     /// Leaves a row with the key of an item and nothing else, so that its deletion can be told.

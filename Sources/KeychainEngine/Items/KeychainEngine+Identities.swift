@@ -12,18 +12,21 @@ extension KeychainEngine {
     package func add(
         certificate: NewItem, key: NewItem, as caller: AccessGroups
     ) throws(KeychainFailure) -> Identity {
-        try authorizeWrite(caller, group: certificate.accessGroup)
-        try authorizeWrite(caller, group: key.accessGroup)
-        guard let certificateGroup = certificate.accessGroup ?? caller.defaultGroup,
-            let keyGroup = key.accessGroup ?? caller.defaultGroup
-        else { throw .missingEntitlement("Name an access group: the caller has no default one.") }
-        return try write { transaction throws(KeychainFailure) in
-            let certificateKeys = try keys(for: certificate.protection)
-            let keyKeys = try keys(for: key.protection)
-            let kept = try insertUnlessThere(
-                certificate, group: certificateGroup, keys: certificateKeys, into: &transaction)
-            let added = try insert(key, group: keyGroup, keys: keyKeys, into: &transaction)
-            return Identity(certificate: kept, key: added)
+        let shape = ItemQuery(
+            itemClass: certificate.itemClass, attributes: certificate.attributes,
+            accessGroup: certificate.accessGroup)
+        return try logged("add identity", shape) { () throws(KeychainFailure) in
+            let certificateGroup = try group(of: certificate, for: caller)
+            let keyGroup = try group(of: key, for: caller)
+            return try write { transaction throws(KeychainFailure) in
+                let certificateKeys = try keys(for: certificate.protection)
+                let keyKeys = try keys(for: key.protection)
+                let kept = try insertUnlessThere(
+                    certificate, group: certificateGroup, keys: certificateKeys,
+                    into: &transaction)
+                let added = try insert(key, group: keyGroup, keys: keyKeys, into: &transaction)
+                return Identity(certificate: kept, key: added)
+            }
         }
     }
 
@@ -31,27 +34,15 @@ extension KeychainEngine {
     package func updateIdentities(
         _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        let groups = [
-            query.certificate.accessGroup, query.key.accessGroup,
-            changes.certificate.accessGroup, changes.key.accessGroup,
-        ]
-        for group in groups { try authorizeWrite(caller, group: group) }
-        return try write { transaction throws(KeychainFailure) in
-            let pairs = try pairs(query, caller, in: &transaction)
-            // A certificate or key that is in several identities changes once.
-            var changed: Set<ItemReference> = []
-            for (certificate, key) in pairs {
-                if changed.insert(certificate.row.reference).inserted {
-                    try changeOne(
-                        certificate, changes.certificate, query.certificate.authorization, caller,
-                        in: &transaction)
-                }
-                if changed.insert(key.row.reference).inserted {
-                    try changeOne(
-                        key, changes.key, query.key.authorization, caller, in: &transaction)
-                }
+        try logged("update identities", query.certificate) { () throws(KeychainFailure) in
+            let groups = [
+                query.certificate.accessGroup, query.key.accessGroup,
+                changes.certificate.accessGroup, changes.key.accessGroup,
+            ]
+            for group in groups { try authorizeWrite(caller, group: group) }
+            return try write { transaction throws(KeychainFailure) in
+                try changePairs(query, changes, caller, in: &transaction)
             }
-            return pairs.count
         }
     }
 
@@ -59,32 +50,55 @@ extension KeychainEngine {
     package func deleteIdentities(
         _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        for group in [query.certificate.accessGroup, query.key.accessGroup] {
-            try authorizeWrite(caller, group: group)
-        }
-        return try write { transaction throws(KeychainFailure) in
-            let pairs = try pairs(query, caller, in: &transaction)
-            var certificates: Set<ItemReference> = []
-            for (certificate, _) in pairs
-            where certificates.insert(certificate.row.reference).inserted {
-                try transaction.delete(certificate.row)
-                if leavesTombstone(certificate, tombstones) {
-                    try leaveTombstone(for: certificate, in: &transaction)
-                }
+        try logged("delete identities", query.certificate) { () throws(KeychainFailure) in
+            for group in [query.certificate.accessGroup, query.key.accessGroup] {
+                try authorizeWrite(caller, group: group)
             }
-            var keys: Set<ItemReference> = []
-            for (_, key) in pairs where keys.insert(key.row.reference).inserted {
-                guard try !hasCertificate(key.record, in: &transaction) else { continue }
-                try transaction.delete(key.row)
-                if leavesTombstone(key, tombstones) {
-                    try leaveTombstone(for: key, in: &transaction)
-                }
+            return try write { transaction throws(KeychainFailure) in
+                try deletePairs(query, tombstones, caller, in: &transaction)
             }
-            return pairs.count
         }
     }
 
     // MARK: Parts
+
+    private func changePairs(
+        _ query: IdentityQuery, _ changes: IdentityChanges, _ caller: AccessGroups,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Int {
+        let pairs = try pairs(query, caller, in: &transaction)
+        // A certificate or key that is in several identities changes once.
+        var changed: Set<ItemReference> = []
+        for (certificate, key) in pairs {
+            if changed.insert(certificate.row.reference).inserted {
+                try changeOne(
+                    certificate, changes.certificate, query.certificate.authorization, caller,
+                    in: &transaction)
+            }
+            if changed.insert(key.row.reference).inserted {
+                try changeOne(key, changes.key, query.key.authorization, caller, in: &transaction)
+            }
+        }
+        return pairs.count
+    }
+
+    private func deletePairs(
+        _ query: IdentityQuery, _ tombstones: TombstonePolicy, _ caller: AccessGroups,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> Int {
+        let pairs = try pairs(query, caller, in: &transaction)
+        var certificates: Set<ItemReference> = []
+        for (certificate, _) in pairs
+        where certificates.insert(certificate.row.reference).inserted {
+            try delete(certificate, tombstones, in: &transaction)
+        }
+        var keys: Set<ItemReference> = []
+        for (_, key) in pairs where keys.insert(key.row.reference).inserted {
+            guard try !hasCertificate(key.record, in: &transaction) else { continue }
+            try delete(key, tombstones, in: &transaction)
+        }
+        return pairs.count
+    }
 
     /// Adds a certificate, or gives the one that has its primary key. One about another key, which a
     /// careless or hostile issuer can give the same number, is a duplicate: with it there would be no
@@ -168,13 +182,5 @@ extension KeychainEngine {
             itemClass: .certificate, attributes: [.publicKeyHash: label], isSynchronizable: nil)
         let everybody = AccessGroups([AccessGroups.wildcard])
         return try !opened(query, everybody, in: &transaction).isEmpty
-    }
-
-    private func leavesTombstone(_ row: OpenedRow, _ policy: TombstonePolicy) -> Bool {
-        switch policy {
-        case .always: true
-        case .never: false
-        case .automatic: row.record.isSynchronizable && !row.record.isTombstone
-        }
     }
 }

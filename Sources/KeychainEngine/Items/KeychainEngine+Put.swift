@@ -11,10 +11,7 @@ extension KeychainEngine {
         as caller: AccessGroups
     ) throws(KeychainFailure) {
         try logged("put", query) { () throws(KeychainFailure) in
-            try authorizeWrite(caller, group: item.accessGroup)
-            guard let group = item.accessGroup ?? caller.defaultGroup else {
-                throw .missingEntitlement("Name an access group: the caller has no default one.")
-            }
+            let group = try group(of: item, for: caller)
             let search = RowSearch(query, visibleTo: caller, index: store.index)
             try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
