@@ -9,7 +9,7 @@ extension KeychainContext {
     ///
     /// - Throws: `missingEntitlement` for a list that can't be read.
     package static func entitlements() throws(KeychainFailure) -> Entitlements {
-        guard let caller = connection?.caller else { return try EmbeddedKeychain.entitlements() }
+        guard let caller = connection?.caller else { return try ProcessKeychain.entitlements() }
         let names = caller.names + (caller.includesAll ? [AccessGroups.wildcard] : [])
         return Entitlements(
             accessGroups: caller,

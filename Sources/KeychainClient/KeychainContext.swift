@@ -21,7 +21,7 @@ package enum KeychainContext {
         if let connection {
             current = connection
         } else {
-            current = try EmbeddedKeychain.connection()
+            current = try ProcessKeychain.connection()
         }
         guard !current.caller.isEmpty else {
             throw .missingEntitlement("The caller has no access group.")

@@ -5,6 +5,7 @@
 import Foundation
 package import KeychainEngine
 package import KeychainModel
+import KeychainTPM
 import Synchronization
 
 package enum EmbeddedKeychain {
@@ -34,7 +35,8 @@ package enum EmbeddedKeychain {
     package static func engine(in directory: String) throws(KeychainFailure) -> KeychainEngine {
         try opened.withLock { engines throws(KeychainFailure) in
             if let engine = engines[directory] { return engine }
-            let engine = try KeychainEngine.open(directory: directory)
+            let engine = try KeychainEngine.open(
+                directory: directory, options: EngineOptions(hardware: PlatformHardware.current))
             engines[directory] = engine
             return engine
         }

@@ -1,0 +1,59 @@
+// ConnectionPool: the connections that nobody uses at the moment.
+//   (1) A connection is in the pool or with one thread, never both.
+//   (2) After a fork the child uses none of its parent's: answers would go to either.
+
+import Glibc
+import KeychainModel
+import Synchronization
+
+final class ConnectionPool: Sendable {
+    private struct State {
+        /// The one used last is the last.
+        var idle: [ServiceConnection] = []
+        var processID: pid_t
+    }
+
+    private let limit: Int
+    private let state: Mutex<State>
+
+    /// - Parameter limit: The most connections to keep.
+    init(limit: Int) {
+        self.limit = limit
+        state = Mutex(State(processID: getpid()))
+    }
+
+    /// One that was used before. nil: there is none.
+    func take() -> ServiceConnection? {
+        state.withLock { state in
+            Self.forgetParent(&state)
+            return state.idle.popLast()
+        }
+    }
+
+    func putBack(_ connection: ServiceConnection) {
+        state.withLock { state in
+            Self.forgetParent(&state)
+            if state.idle.count < limit { state.idle.append(connection) }
+        }
+    }
+
+    /// Closes them all: one was found broken, and so may be the others.
+    func discardAll() {
+        let discarded = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        // They are closed here, and not under the lock.
+        _ = discarded
+    }
+
+    var idleCount: Int { state.withLock { $0.idle.count } }
+
+    private static func forgetParent(_ state: inout State) {
+        let processID = getpid()
+        guard state.processID != processID else { return }
+        // Closing a descriptor of this process leaves the parent's open.
+        state.idle = []
+        state.processID = processID
+    }
+}
