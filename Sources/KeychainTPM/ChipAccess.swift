@@ -17,7 +17,9 @@ final class ChipAccess: Sendable {
     private let patience: Duration
     private let connection = Mutex<TSSConnection?>(nil)
 
-    /// - Parameter patience: How long to wait for others to leave the chip.
+    /// - Parameters:
+    ///   - configuration: The way to the chip as tpm2-tss writes it.
+    ///   - patience: How long to wait for others to leave the chip.
     init(configuration: String, patience: Duration) {
         self.configuration = configuration
         self.patience = patience

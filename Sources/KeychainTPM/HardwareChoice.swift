@@ -24,10 +24,10 @@ enum HardwareChoice: Hashable {
             hasRightsOfOthers: getuid() != geteuid() || getgid() != getegid())
     }
 
-    /// - Parameter hasRightsOfOthers: Whoever started this program isn't whom it works for, so
-    ///   their variables don't count.
+    /// The variables don't count where whoever started this program isn't whom it works for.
     static func of(
-        _ environment: [String: String], hasRightsOfOthers: Bool, device: String = device
+        _ environment: [String: String], hasRightsOfOthers: Bool, device: String = device,
+        mayUse: (String) -> Bool = Self.mayUse
     ) -> HardwareChoice {
         let variable = PlatformHardware.variable
         if !hasRightsOfOthers, let chosen = environment[variable], !chosen.isEmpty {
@@ -43,14 +43,17 @@ enum HardwareChoice: Hashable {
         guard FileManager.default.fileExists(atPath: device) else {
             return .none("There is no TPM 2.0 at \(device).")
         }
-        guard FileManager.default.isReadableFile(atPath: device),
-            FileManager.default.isWritableFile(atPath: device)
-        else {
+        guard mayUse(device) else {
             return .none(
                 "This user may not use the TPM at \(device). Its group is mostly `tss`: "
                     + "`sudo usermod -aG tss NAME` adds a user to it, from the next login on.")
         }
         return .chip("device:\(device)")
+    }
+
+    private static func mayUse(_ path: String) -> Bool {
+        FileManager.default.isReadableFile(atPath: path)
+            && FileManager.default.isWritableFile(atPath: path)
     }
 }
 

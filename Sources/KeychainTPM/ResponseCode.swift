@@ -94,7 +94,7 @@ struct ResponseFailure: Error, Hashable {
 }
 
 extension KeychainFailure {
-    /// - Parameter text: What the library says of the code.
+    /// The text is what the library says of the code.
     init(_ failure: ResponseFailure, text: String) {
         self =
             switch failure.meaning {

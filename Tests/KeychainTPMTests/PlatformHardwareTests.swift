@@ -1,9 +1,125 @@
 // What a process is told about the hardware of its machine.
 
-import KeychainTPM
 import Testing
 
-#if !TPM
+#if TPM
+
+import KeychainModel
+@testable import KeychainTPM
+
+@Suite struct `Platform hardware` {
+    struct Row: Sendable, CustomStringConvertible {
+        let value: String?
+        let device: String
+        let choice: String?
+        let words: String
+
+        var description: String { "\(value ?? "no variable"), \(device)" }
+    }
+
+    static let absent = "/nonexistent/tpmrm0"
+
+    static let rows = [
+        Row(value: nil, device: absent, choice: nil, words: "no TPM 2.0 at /nonexistent"),
+        Row(value: "", device: absent, choice: nil, words: "no TPM 2.0 at"),
+        Row(value: "none", device: "/dev/null", choice: nil, words: "says so"),
+        Row(value: nil, device: "/dev/null", choice: "device:/dev/null", words: ""),
+        Row(
+            value: "swtpm:path=/run/x", device: absent, choice: "swtpm:path=/run/x", words: ""),
+        Row(value: "swtpm", device: absent, choice: "swtpm", words: ""),
+        Row(
+            value: "device:/dev/tpm0", device: "/dev/null", choice: "device:/dev/tpm0",
+            words: ""),
+        Row(
+            value: "tabrmd:bus_type=session", device: absent, choice: "tabrmd:bus_type=session",
+            words: ""),
+        // tpm2-tss takes the name of any library here.
+        Row(value: "/tmp/evil.so", device: "/dev/null", choice: nil, words: "names no way"),
+        Row(value: "libevil.so.0:x", device: "/dev/null", choice: nil, words: "names no way"),
+        Row(value: ":", device: "/dev/null", choice: nil, words: "names no way"),
+        Row(value: "Device:/dev/tpm0", device: "/dev/null", choice: nil, words: "names no way"),
+    ]
+
+    @Test(arguments: rows)
+    func `variable and device decide`(_ row: Row) {
+        let environment = row.value.map { [PlatformHardware.variable: $0] } ?? [:]
+        let choice = HardwareChoice.of(
+            environment, hasRightsOfOthers: false, device: row.device)
+        switch choice {
+        case .chip(let configuration): #expect(configuration == row.choice)
+        case .none(let reason):
+            #expect(row.choice == nil)
+            #expect(reason.contains(row.words) && !row.words.isEmpty)
+        }
+    }
+
+    @Test func `the variable doesn't count for a program with the rights of others`() {
+        let environment = [PlatformHardware.variable: "swtpm:path=/tmp/mine"]
+        #expect(
+            HardwareChoice.of(environment, hasRightsOfOthers: true, device: "/dev/null")
+                == .chip("device:/dev/null"))
+    }
+
+    @Test func `a device of others is named with the group to join`() {
+        let choice = HardwareChoice.of([:], hasRightsOfOthers: false, device: "/dev/null") { _ in
+            false
+        }
+        guard case .none(let reason) = choice else {
+            Issue.record("It can be used.")
+            return
+        }
+        #expect(reason.contains("/dev/null"))
+        #expect(reason.contains("usermod -aG tss"))
+    }
+
+    @Test(
+        arguments: [
+            ([0x4942_4D00], "IBM"), ([0x5354_4D20], "STM"),
+            ([0x5357_2020, 0x2054_504D], "SW   TPM"),
+            ([], ""), ([0, 0], ""), ([0x1B5B_324A], "[2J"), ([0xFFFF_FFFF], ""),
+        ] as [([UInt32], String)])
+    func `what a chip says of itself is printable`(_ words: [UInt32], _ text: String) {
+        #expect(ChipMaker.text(words) == text)
+    }
+
+    @Test(arguments: [
+        ("IFX", "SLB9670", false, "TPM 2.0 (maker: Infineon)"),
+        ("XYZ", "", false, "TPM 2.0 (maker: XYZ)"),
+        ("", "", false, "TPM 2.0"),
+        ("IBM", "SW   TPM", false, "simulated by software"),
+        ("IBM", "chip", false, "TPM 2.0 (maker: IBM)"),
+        ("IFX", "", true, "simulated by software"),
+    ])
+    func `a simulator is called one`(
+        _ letters: String, _ model: String, _ isNamed: Bool, _ words: String
+    ) {
+        let name = ChipMaker(letters: letters, model: model).name(isSimulatorNamed: isNamed)
+        #expect(name.contains(words))
+        #expect(name.contains("simulated") == words.contains("simulated"))
+    }
+
+    /// Nothing is opened: there is nothing at that path.
+    @Test func `making a module asks nobody`() {
+        let module = TrustedPlatformModule(configuration: "swtpm:path=/nonexistent/tpm")
+        #expect(module.name == "TPM 2.0")
+        #expect(module.failure?.status == .notAvailable)
+    }
+
+    @Test func `a library that is missing is named, with what to install`() {
+        do {
+            _ = try OpenLibrary("libtss2-absent.so.0")
+            Issue.record("It is there.")
+        } catch {
+            #expect(error.status == .unimplemented)
+            #expect(error.reason.contains("libtss2-absent.so.0"))
+            #expect(error.reason.contains("libtss2-esys"))
+        }
+    }
+}
+
+#else
+
+import KeychainTPM
 
 @Suite struct `Platform hardware, built without the trait` {
     @Test func `there is none, and it is said why`() {

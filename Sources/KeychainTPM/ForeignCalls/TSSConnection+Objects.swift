@@ -7,12 +7,8 @@ import KeychainCrypto
 import KeychainModel
 
 extension TSSConnection {
-    /// Makes an object under the storage key.
-    ///
-    /// - Parameters:
-    ///   - authorization: What its use will take; none for an empty one.
-    ///   - content: The bytes to seal; none for a key.
-    /// - Returns: TPM2B_PUBLIC and TPM2B_PRIVATE.
+    /// Makes an object under the storage key: TPM2B_PUBLIC and TPM2B_PRIVATE. Its use will take the
+    /// authorization, which may be empty. The content is what to seal; a key has none.
     func create(
         _ kind: ObjectKind, authorization: SecretBytes, content: SecretBytes,
         under parent: Reference, _ session: Reference

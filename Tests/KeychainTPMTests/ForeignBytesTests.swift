@@ -1,0 +1,159 @@
+// What isn't a key or a sealed secret of this chip is refused, and leaves nothing in its slots.
+
+#if TPM
+
+import Crypto
+import Foundation
+import KeychainCrypto
+import KeychainModel
+@testable import KeychainTPM
+import Testing
+
+@Suite struct `Foreign and damaged bytes` {
+    private let authorization = SecretBytes.random(byteCount: 32)
+    private let digest = Data(SHA256.hash(data: Data("digest".utf8)))
+
+    private func expectRefusal(
+        of key: Data, _ module: TrustedPlatformModule, _ comment: Comment
+    ) {
+        #expect(
+            status {
+                _ = try module.sign(digest: digest, with: key, authorization: authorization)
+            } == .decode, comment)
+    }
+
+    private func expectEmptySlots(_ chip: SimulatedChip) throws {
+        let connection = try chip.connection()
+        // Transient objects, and sessions that are loaded.
+        #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
+        #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
+    }
+
+    @Test func `another chip's key and secret are of no use`() throws {
+        let chip = try SimulatedChip()
+        let other = try SimulatedChip()
+        let key = try chip.module().makeKey(authorization: authorization)
+        let sealed = try chip.module().seal(SecretBytes(copying: [1, 2, 3]))
+        expectRefusal(of: key.wrapped, other.module(), "key")
+        #expect(status { _ = try other.module().unseal(sealed) } == .decode)
+        do {
+            _ = try other.module().unseal(sealed)
+        } catch {
+            #expect(error.reason.contains("Only the chip that made a key can use it"))
+            #expect(error.cause == .damage)
+        }
+        try expectEmptySlots(other)
+    }
+
+    @Test func `a key with any bit of any byte flipped is refused`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let key = try module.makeKey(authorization: authorization).wrapped
+        var count = 0
+        for index in key.indices {
+            var flipped = key
+            flipped[index] ^= 1 << (index % 8)
+            expectRefusal(of: flipped, module, "byte \(index)")
+            count += 1
+        }
+        #expect(count > 200)
+        // The run of failures has taken nothing from the chip, and the key is still good.
+        try expectEmptySlots(chip)
+        _ = try module.sign(digest: digest, with: key, authorization: authorization)
+    }
+
+    @Test func `sealed bytes with any bit of any byte flipped are refused`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let secret = SecretBytes.random(byteCount: 32)
+        let sealed = try module.seal(secret)
+        var count = 0
+        for index in sealed.indices {
+            var flipped = sealed
+            flipped[index] ^= 1 << (index % 8)
+            #expect(status { _ = try module.unseal(flipped) } == .decode, "byte \(index)")
+            count += 1
+        }
+        #expect(count > 150)
+        try expectEmptySlots(chip)
+        #expect(try module.unseal(sealed).isEqual(to: secret))
+    }
+
+    @Test func `what is cut short or too long is refused`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let key = try module.makeKey(authorization: authorization).wrapped
+        for count in key.indices { expectRefusal(of: key.prefix(count), module, "\(count)") }
+        expectRefusal(of: key + [0], module, "one more")
+        expectRefusal(of: key + key, module, "twice")
+        try expectEmptySlots(chip)
+    }
+
+    @Test func `the halves of two keys don't make one`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let first = try WrappedObject(module.makeKey(authorization: authorization).wrapped, .key)
+        let second = try WrappedObject(
+            module.makeKey(authorization: authorization).wrapped, .key)
+        let mixed = WrappedObject(
+            publicArea: first.publicArea, privateArea: second.privateArea)
+        expectRefusal(of: mixed.bytes, module, "mixed")
+    }
+
+    @Test func `a key is no sealed secret, nor the other way round`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let key = try module.makeKey(authorization: authorization).wrapped
+        let sealed = try module.seal(SecretBytes(copying: [1]))
+        expectRefusal(of: sealed, module, "sealed")
+        #expect(status { _ = try module.unseal(key) } == .decode)
+    }
+
+    @Test func `random bytes are refused`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let area = try WrappedObject(
+            module.makeKey(authorization: authorization).wrapped, .key
+        ).publicArea
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<100 {
+            let count = Int.random(in: 0...3000)
+            let noise = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            expectRefusal(of: Data(noise), module, "noise of \(count) bytes")
+            // Behind a public area that is good, the noise reaches library and chip.
+            expectRefusal(
+                of: WrappedObject(publicArea: area, privateArea: noise.sized).bytes, module,
+                "private part of \(count) bytes")
+        }
+        try expectEmptySlots(chip)
+    }
+
+    /// The chip holds its objects to their attributes (TPM 2.0 Library, part 1, 27.2; the bits are
+    /// those of part 2, 8.3). fixedTPM and fixedParent: never duplicated to another parent.
+    /// sensitiveDataOrigin: the chip made the secret. userWithAuth: no use without authorization.
+    /// noDA: wrong authorizations lock nothing.
+    @Test func `what is made can't leave the chip, and can't be used without authorization`()
+        throws
+    {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let fixedTPM: UInt32 = 1 << 1
+        let fixedParent: UInt32 = 1 << 4
+        let sensitiveDataOrigin: UInt32 = 1 << 5
+        let userWithAuth: UInt32 = 1 << 6
+        let noDA: UInt32 = 1 << 10
+        let decrypt: UInt32 = 1 << 17
+        let sign: UInt32 = 1 << 18
+        let always = fixedTPM | fixedParent | userWithAuth | noDA
+        // TPM2B_PUBLIC: size, type, hash, attributes.
+        func attributes(_ wrapped: Data) -> UInt32 {
+            wrapped[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        #expect(
+            attributes(try module.makeKey(authorization: authorization).wrapped)
+                == always | sensitiveDataOrigin | decrypt | sign)
+        #expect(attributes(try module.seal(authorization)) == always)
+    }
+}
+
+#endif

@@ -1,0 +1,101 @@
+// What a response code means to a caller.
+
+#if TPM
+
+import KeychainModel
+@testable import KeychainTPM
+import Testing
+
+struct ResponseRow: CustomStringConvertible, Sendable {
+    let code: UInt32
+    let command: ResponseFailure.Command
+    let status: Status
+    let cause: KeychainFailure.Cause
+    let meaning: ResponseFailure.Meaning
+
+    init(
+        _ code: UInt32, _ command: ResponseFailure.Command, _ meaning: ResponseFailure.Meaning,
+        _ status: Status, _ cause: KeychainFailure.Cause = .other
+    ) {
+        self.code = code
+        self.command = command
+        self.meaning = meaning
+        self.status = status
+        self.cause = cause
+    }
+
+    var description: String { "0x\(String(code, radix: 16)) of \(command.rawValue)" }
+}
+
+@Suite struct `Response codes` {
+    /// Codes as a simulated chip gave them, and of TPM 2.0 Library, part 2, tables 16 and 17.
+    static let rows = [
+        ResponseRow(0x1DF, .load, .foreign, .decode, .damage),
+        ResponseRow(0x2DF, .load, .foreign, .decode, .damage),
+        ResponseRow(0x1D5, .load, .damaged, .decode, .damage),  // size
+        ResponseRow(0x2C4, .load, .damaged, .decode, .damage),  // value
+        ResponseRow(0x2E7, .load, .damaged, .decode, .damage),  // point
+        ResponseRow(0x1E5, .load, .damaged, .decode, .damage),  // binding
+        ResponseRow(0x155, .load, .damaged, .decode, .damage),  // sensitive
+        ResponseRow(0x9000B, .encode, .damaged, .decode, .damage),
+        ResponseRow(0x98E, .sign, .unauthorized, .decode, .damage),
+        ResponseRow(0x9A2, .sign, .unauthorized, .decode, .damage),
+        ResponseRow(0x98E, .agree, .unauthorized, .decode, .damage),
+        ResponseRow(0x9A2, .unseal, .unauthorized, .decode, .damage),
+        ResponseRow(0x9A2, .createStorageKey, .ownerPassword, .notAvailable, .permission),
+        ResponseRow(0x98E, .load, .ownerPassword, .notAvailable, .permission),
+        ResponseRow(0x98E, .create, .ownerPassword, .notAvailable, .permission),
+        ResponseRow(0x1E7, .agree, .badPoint, .param),
+        ResponseRow(0x154, .agree, .badPoint, .param),
+        ResponseRow(0x154, .sign, .other, .notAvailable),
+        ResponseRow(0x902, .load, .busy, .notAvailable, .contention),  // slots of objects
+        ResponseRow(0x903, .startSession, .busy, .notAvailable, .contention),
+        ResponseRow(0x904, .load, .busy, .notAvailable, .contention),
+        ResponseRow(0x905, .startSession, .busy, .notAvailable, .contention),
+        ResponseRow(0x906, .createStorageKey, .busy, .notAvailable, .contention),
+        ResponseRow(0x908, .sign, .busy, .notAvailable, .contention),  // yielded
+        ResponseRow(0x90A, .sign, .busy, .notAvailable, .contention),  // testing
+        ResponseRow(0x910, .load, .busy, .notAvailable, .contention),  // emptied slot
+        ResponseRow(0x918, .sign, .busy, .notAvailable, .contention),
+        ResponseRow(0x922, .sign, .busy, .notAvailable, .contention),  // retry
+        ResponseRow(0xB0902, .load, .busy, .notAvailable, .contention),  // resource manager
+        ResponseRow(0xC0902, .load, .busy, .notAvailable, .contention),
+        ResponseRow(0x921, .createStorageKey, .lockedOut, .notAvailable, .contention),
+        ResponseRow(0xA000A, .connect, .broken, .notAvailable),  // input or output
+        ResponseRow(0xA0008, .sign, .broken, .notAvailable),  // no connection
+        ResponseRow(0x100, .capability, .other, .notAvailable),  // not started
+        ResponseRow(0x101, .sign, .other, .notAvailable),  // failure mode
+        ResponseRow(0x18B, .load, .other, .notAvailable),  // handle
+        ResponseRow(0x143, .sign, .other, .notAvailable),  // no such command
+        ResponseRow(0x7000D, .unseal, .other, .notAvailable),
+        ResponseRow(0xFFFF_FFFF, .sign, .other, .notAvailable),
+    ]
+
+    @Test(arguments: rows)
+    func `a code has its meaning`(_ row: ResponseRow) {
+        let failure = ResponseFailure(code: row.code, command: row.command)
+        #expect(failure.meaning == row.meaning)
+        let shown = KeychainFailure(failure, text: "the text")
+        #expect(shown.status == row.status)
+        #expect(shown.cause == row.cause)
+        #expect(!shown.reason.isEmpty)
+    }
+
+    @Test func `every meaning has a row`() {
+        #expect(Self.rows.count == 39)
+        #expect(Set(Self.rows.map(\.meaning)) == Set(ResponseFailure.Meaning.allCases))
+    }
+
+    /// A code is a number from outside; whichever it is, it is an error with a text.
+    @Test(arguments: ResponseFailure.Command.allCases)
+    func `any code of any command is an error`(_ command: ResponseFailure.Command) {
+        for layer in 0...15 as ClosedRange<UInt32> {
+            for code in 0...0xFFF as ClosedRange<UInt32> {
+                let failure = ResponseFailure(code: layer << 16 | code, command: command)
+                #expect(!KeychainFailure(failure, text: "").reason.isEmpty)
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,181 @@
+// A chip that others use too, that is restarted, and whose owner has arranged it.
+
+#if TPM
+
+import Crypto
+import Dispatch
+import Foundation
+import KeychainCrypto
+import KeychainModel
+@testable import KeychainTPM
+import Synchronization
+import Testing
+
+@Suite struct `A chip among others` {
+    private let authorization = SecretBytes.random(byteCount: 32)
+    private let digest = SHA256.hash(data: Data("digest".utf8))
+
+    private func expectGood(
+        _ key: HardwareKey, _ module: TrustedPlatformModule
+    ) throws {
+        let signature = try module.sign(
+            digest: Data(digest), with: key.wrapped, authorization: authorization)
+        let verifier = try P256.Signing.PublicKey(x963Representation: key.publicKey)
+        #expect(
+            verifier.isValidSignature(
+                try P256.Signing.ECDSASignature(rawRepresentation: signature), for: digest))
+    }
+
+    // MARK: Restarts
+
+    @Test func `a key outlives a chip that is killed and started again`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let key = try module.makeKey(authorization: authorization)
+        let sealed = try module.seal(authorization)
+        for _ in 0..<3 {
+            chip.kill()
+            #expect(
+                status {
+                    _ = try module.sign(
+                        digest: Data(digest), with: key.wrapped, authorization: authorization)
+                } == .notAvailable)
+            try chip.start()
+            // The way that was open before is opened anew.
+            try expectGood(key, module)
+            #expect(try module.unseal(sealed).isEqual(to: authorization))
+            // Without a failure in between, too.
+            chip.kill()
+            try chip.start()
+            try expectGood(key, module)
+        }
+    }
+
+    // MARK: Others
+
+    @Test func `eight threads use one way`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let keys = try (0..<8).map { _ in try module.makeKey(authorization: authorization) }
+        let failures = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 8) { index in
+            for _ in 0..<5 {
+                do {
+                    try expectGood(keys[index], module)
+                    _ = try module.unseal(try module.seal(authorization))
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+    }
+
+    @Test func `three programs use one chip that has three slots for all of them`() throws {
+        let chip = try SimulatedChip()
+        let failures = Mutex<[String]>([])
+        let configuration = chip.configuration
+        DispatchQueue.concurrentPerform(iterations: 3) { _ in
+            // Each has a way and a lock of its own, as another process would.
+            let module = TrustedPlatformModule(
+                configuration: configuration, patience: .seconds(120))
+            for _ in 0..<10 {
+                do {
+                    try expectGood(
+                        try module.makeKey(authorization: authorization), module)
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+        let connection = try chip.connection()
+        #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
+    }
+
+    @Test func `a chip whose slots others keep is busy, and good again afterwards`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module(patience: .milliseconds(50))
+        let key = try module.makeKey(authorization: authorization)
+        let slots = try (0..<3).map { _ in try chip.createPrimary() }
+        do {
+            _ = try module.makeKey(authorization: authorization)
+            Issue.record("There was a slot.")
+        } catch {
+            #expect(error.status == .notAvailable)
+            #expect(error.cause == .contention)
+        }
+        // One free slot is one too few.
+        try chip.flush(slots[0])
+        #expect(
+            status {
+                _ = try module.sign(
+                    digest: Data(digest), with: key.wrapped, authorization: authorization)
+            } == .notAvailable)
+        try chip.flush(slots[1])
+        try expectGood(key, module)
+        // Those of others are still there.
+        let connection = try chip.connection()
+        #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [slots[2]])
+    }
+
+    // MARK: The owner's arrangements
+
+    @Test func `a key is good with a persistent storage key and without it`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let before = try module.makeKey(authorization: authorization)
+        let primary = try chip.createPrimary()
+        try chip.evict(primary, StorageKey.handle)
+        try chip.flush(primary)
+        #expect(
+            try ChipOperation.storageKeys(chip.connection()) == [.persistent, .derived])
+        try expectGood(before, module)
+        let during = try module.makeKey(authorization: authorization)
+        try expectGood(during, module)
+        try chip.evict(StorageKey.handle, StorageKey.handle)
+        #expect(try ChipOperation.storageKeys(chip.connection()) == [.derived])
+        try expectGood(before, module)
+        try expectGood(during, module)
+    }
+
+    @Test func `a key outlives a persistent storage key that isn't the derived one`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let before = try module.makeKey(authorization: authorization)
+        let sealed = try module.seal(authorization)
+        let primary = try chip.createPrimary(unique: [1, 2, 3])
+        try chip.evict(primary, StorageKey.handle)
+        try chip.flush(primary)
+        try expectGood(before, module)
+        #expect(try module.unseal(sealed).isEqual(to: authorization))
+        let connection = try chip.connection()
+        #expect(try connection.handles(from: 0x8000_0000, atMost: 10) == [])
+        #expect(try connection.handles(from: 0x0200_0000, atMost: 10) == [])
+    }
+
+    @Test func `with a password of the owner, the persistent storage key is what is left`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let primary = try chip.createPrimary()
+        try chip.evict(primary, StorageKey.handle)
+        try chip.flush(primary)
+        let key = try module.makeKey(authorization: authorization)
+        try chip.setOwnerPassword("secret")
+        try expectGood(key, module)
+    }
+
+    @Test func `without either, the text says so`() throws {
+        let chip = try SimulatedChip()
+        try chip.setOwnerPassword("secret")
+        do {
+            _ = try chip.module().makeKey(authorization: authorization)
+            Issue.record("The storage key was derived.")
+        } catch {
+            #expect(error.status == .notAvailable)
+            #expect(error.reason.contains("password"))
+        }
+    }
+}
+
+#endif
