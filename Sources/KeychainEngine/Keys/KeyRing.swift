@@ -17,6 +17,8 @@ struct KeyRing: Sendable {
     private(set) var hierarchy: KeyHierarchy
     private var classes: [ProtectionClass: ClassKeys]
     private(set) var lockState: LockState
+    /// How often it was locked.
+    private(set) var lockCount = 0
 
     /// - Throws: `invalidKeychain` when the keybag doesn't open.
     init(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) {
@@ -38,7 +40,10 @@ struct KeyRing: Sendable {
     }
 
     mutating func unlock(_ passcode: SecretBytes) throws(KeychainFailure) {
-        let opened = try hierarchy.openPasscodeKeys(passcode)
+        unlock(try hierarchy.openPasscodeKeys(passcode))
+    }
+
+    mutating func unlock(_ opened: PasscodeKeys) {
         classes.merge(opened.classes) { _, new in new }
         lockState = .unlocked
     }
@@ -49,6 +54,7 @@ struct KeyRing: Sendable {
             throw .param("Without a passcode a keychain can't be locked. Set one first.")
         }
         if lockState == .unlocked { lockState = .locked }
+        lockCount += 1
         classes = classes.filter { $0.key.availability != .whileUnlocked }
         Residue.eraseFreedMemory()
     }

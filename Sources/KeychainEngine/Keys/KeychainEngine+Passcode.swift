@@ -20,9 +20,18 @@ extension KeychainEngine {
     package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
         try reloadKeybag()
         // Deriving takes long; the ring stays usable meanwhile.
-        var unlocked = ring.withLock { $0 }
-        try unlocked.unlock(passcode)
-        ring.withLock { [unlocked] in $0 = unlocked }
+        let before = ring.withLock { $0 }
+        let opened = try before.hierarchy.openPasscodeKeys(passcode)
+        try ring.withLock { ring throws(KeychainFailure) in
+            guard ring.keybagGeneration == before.keybagGeneration else {
+                throw .busy("The passcode was changed meanwhile. Try again.")
+            }
+            // Whoever locked meanwhile wants it locked, whatever was asked for before.
+            guard ring.lockCount == before.lockCount else {
+                throw .busy("The keychain was locked meanwhile. Try again.")
+            }
+            ring.unlock(opened)
+        }
         store.commits.signal()
     }
 

@@ -1,0 +1,39 @@
+// LockRaceTests: locking while somebody else unlocks.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import Synchronization
+import Testing
+
+@Suite struct `Locking during an unlock` {
+    @Test func `a lock that comes while a passcode is derived stands`() throws {
+        // Long enough that locks are carried out meanwhile, on any machine.
+        let keychain = try TemporaryKeychain(
+            options: EngineOptions(
+                passcodeCost: PasscodeCost(logN: 14, blockSize: 8, parallelism: 1)))
+        let engine = keychain.engine
+        try engine.setPasscode(passcode("1234"))
+        try engine.lock()
+
+        let outcome = Mutex<Status?>(nil)
+        let hasEnded = Atomic(false)
+        let group = DispatchGroup()
+        let isDeriving = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async(group: group) {
+            isDeriving.signal()
+            let found = status { try engine.unlock(passcode: passcode("1234")) }
+            outcome.withLock { $0 = found }
+            hasEnded.store(true, ordering: .releasing)
+        }
+        isDeriving.wait()
+        while !hasEnded.load(ordering: .acquiring) { try engine.lock() }
+        group.wait()
+        #expect(outcome.withLock { $0 } == .notAvailable)
+        #expect(engine.lockState != .unlocked)
+
+        try engine.unlock(passcode: passcode("1234"))
+        #expect(engine.lockState == .unlocked)
+    }
+}
