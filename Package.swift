@@ -179,7 +179,7 @@ let package = Package(
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
                 "KeychainEngine",
-                "KeychainAuthentication", argumentParser, logging,
+                "KeychainTPM", "KeychainAuthentication", argumentParser, logging,
             ],
             swiftSettings: settings),
         .executableTarget(

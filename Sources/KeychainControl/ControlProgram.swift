@@ -78,8 +78,9 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Keychain",
                 subcommands: [
-                    StatusCommand.self, PasscodeCommand.self, CheckCommand.self,
-                    RecoverCommand.self, DoctorCommand.self, RestoreCommand.self,
+                    StatusCommand.self, PasscodeCommand.self, LockCommand.self,
+                    UnlockCommand.self, CheckCommand.self, RecoverCommand.self,
+                    DoctorCommand.self, RestoreCommand.self,
                 ]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])

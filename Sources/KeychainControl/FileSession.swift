@@ -11,12 +11,13 @@ struct FileSession {
 
     /// Opens the keychain that is there; nil where there is none.
     init?(existing passcode: PasscodeSource) throws {
-        guard try KeychainPlace.holdsKeychain(KeychainPlace.folder().directory) else { return nil }
-        engine = try KeychainPlace.engine()
+        let directory = try KeychainPlace.folder().directory
+        guard try KeychainPlace.holdsKeychain(directory) else { return nil }
+        engine = try EmbeddedKeychain.engine(in: directory)
         session = Session(
             passcode,
             OpenedKeychain(
-                keychain: engine, groups: try EmbeddedKeychain.entitlements().accessGroups))
+                keychain: engine, groups: try ProcessKeychain.entitlements().accessGroups))
     }
 
     /// Unlocks as far as somebody can, so that as much as can be is looked at.

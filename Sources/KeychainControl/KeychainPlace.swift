@@ -14,26 +14,31 @@ struct OpenedKeychain {
 }
 
 enum KeychainPlace {
-    /// The keychain that programs would speak to.
+    /// The keychain that programs use.
     static func opened() throws(KeychainFailure) -> OpenedKeychain {
         OpenedKeychain(
-            keychain: try EmbeddedKeychain.engine(in: folder().directory),
-            groups: try EmbeddedKeychain.entitlements().accessGroups)
+            keychain: try ProcessKeychain.administration(),
+            groups: try ProcessKeychain.entitlements().accessGroups)
     }
 
-    /// Whether there is one, or what is left of one. Looking doesn't make one.
+    /// The client of the service. nil: none is in use.
+    static func service() throws(KeychainFailure) -> ServiceClient? {
+        guard case .service(let socket) = try KeychainChoice.current().mode else { return nil }
+        return ProcessKeychain.client(for: socket)
+    }
+
+    /// Whether there is one, or what is left of one. Looking doesn't make one; a service has made
+    /// its own when it started.
     static func holdsKeychain() throws(KeychainFailure) -> Bool {
-        try holdsKeychain(folder().directory)
+        if try service() != nil { return true }
+        return try holdsKeychain(folder().directory)
     }
 
-    /// The folder of its files.
+    /// The folder of its files. Where a service is in use, it is asked.
     static func folder() throws(KeychainFailure) -> EmbeddedKeychain.Location {
-        try EmbeddedKeychain.location()
-    }
-
-    /// The files, opened by this process.
-    static func engine() throws(KeychainFailure) -> KeychainEngine {
-        try EmbeddedKeychain.engine(in: folder().directory)
+        guard let service = try service() else { return try EmbeddedKeychain.location() }
+        return EmbeddedKeychain.Location(
+            directory: try service.status().directory, reason: "the keychain service")
     }
 
     /// Whether a folder holds a keychain, or what is left of one.

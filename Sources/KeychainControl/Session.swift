@@ -27,6 +27,18 @@ struct Session {
         self.init(passcode, try KeychainPlace.opened())
     }
 
+    /// The keychain of the service, which all programs have in common.
+    /// - Throws: ``ControlFailure`` where no service is in use.
+    init(ofService passcode: PasscodeSource) throws {
+        guard try KeychainPlace.service() != nil else {
+            throw ControlFailure(
+                .failure,
+                "No keychain service is in use. Without one every process unlocks for itself and "
+                    + "is locked again when it ends. `keychainctl status` says what is in use.")
+        }
+        self.init(passcode, try KeychainPlace.opened())
+    }
+
     init(_ passcode: PasscodeSource, _ opened: OpenedKeychain) {
         source = passcode
         keychain = opened.keychain

@@ -80,7 +80,7 @@ struct ImportRow: CustomStringConvertible {
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
                 "KeychainEngine",
-                "KeychainAuthentication", "ArgumentParser", "Logging",
+                "KeychainTPM", "KeychainAuthentication", "ArgumentParser", "Logging",
             ]),
         ImportRow(module: "keychainctl", imports: ["KeychainControl"]),
     ]

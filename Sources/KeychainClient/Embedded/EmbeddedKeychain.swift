@@ -48,6 +48,11 @@ package enum EmbeddedKeychain {
     package struct Location: Hashable, Sendable {
         package let directory: String
         package let reason: String
+
+        package init(directory: String, reason: String) {
+            self.directory = directory
+            self.reason = reason
+        }
     }
 
     package static func location(

@@ -4,6 +4,7 @@ import ArgumentParser
 import KeychainClient
 import KeychainEngine
 import KeychainModel
+import KeychainTPM
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,15 +16,25 @@ struct StatusCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let location = try KeychainPlace.folder()
-        var fields: [ItemField] = [
-            field("keychain", "directory", location.directory),
-            field("chosen by", "chosenBy", location.reason),
-            field("mode", "mode", "embedded", "embedded: the calling process opens it itself"),
-        ]
-        fields += entitlements()
+        let choice = try KeychainChoice.current()
+        var fields: [ItemField]
+        switch choice.mode {
+        case .embedded:
+            let location = try KeychainPlace.folder()
+            fields = [
+                field("keychain", "directory", location.directory),
+                field("chosen by", "chosenBy", location.reason),
+                mode("embedded", "the calling process opens it itself", choice),
+            ]
+        case .service(let socket):
+            fields = [
+                mode("service", "a process of its own keeps the keychain", choice),
+                field("socket", "socket", socket),
+            ]
+        }
+        fields += entitlements(choice.mode)
         do {
-            fields += try self.fields(in: location.directory)
+            fields += try state(choice.mode)
         } catch {
             // What is known already helps to understand the failure.
             try show(fields)
@@ -32,28 +43,54 @@ struct StatusCommand: ParsableCommand {
         try show(fields)
     }
 
+    private func mode(_ name: String, _ text: String, _ choice: KeychainChoice) -> ItemField {
+        field("mode", "mode", name, "\(name): \(text); chosen by \(choice.reason)")
+    }
+
     private func show(_ fields: [ItemField]) throws {
         if json { return try Output.print(JSON.object(fields.map { ($0.key, $0.json) }).text) }
         try Output.print(table(fields.map { [$0.label + ":", $0.text] }))
     }
 
-    private func fields(in directory: String) throws(KeychainFailure) -> [ItemField] {
-        guard try KeychainPlace.holdsKeychain(directory) else {
+    private func state(_ mode: KeychainChoice.Mode) throws(KeychainFailure) -> [ItemField] {
+        guard try KeychainPlace.holdsKeychain() else {
             return [
                 flag("exists", "exists", false, "not yet: it is made when the first item is saved")
             ]
         }
-        let engine = try EmbeddedKeychain.engine(in: directory)
-        return [flag("exists", "exists", true, "yes")] + fields(of: try engine.status())
+        let keychain = try ProcessKeychain.administration()
+        let status = try keychain.status()
+        let enclave = flag(
+            "secure enclave", "secureEnclave", try keychain.hasSecureEnclave(),
+            try hardware(keychain, mode))
+        switch mode {
+        case .embedded:
+            return [flag("exists", "exists", true, "yes")]
+                + fields(of: status, lock: "in each process of its own") + [enclave]
+        case .service:
+            return [field("keychain", "directory", status.directory)]
+                + fields(of: status, lock: "for every program") + [enclave]
+        }
     }
 
-    private func entitlements() -> [ItemField] {
+    private func hardware(
+        _ keychain: any KeychainAdministration, _ mode: KeychainChoice.Mode
+    ) throws(KeychainFailure) -> String {
+        guard mode == .embedded else {
+            return try keychain.hasSecureEnclave() ? "yes, in the service" : "none"
+        }
+        return PlatformHardware.reason
+    }
+
+    private func entitlements(_ mode: KeychainChoice.Mode) -> [ItemField] {
         let source: (path: String?, text: String) =
-            switch EmbeddedKeychain.entitlementsSource() {
-            case .variable(let path):
+            switch (mode, EmbeddedKeychain.entitlementsSource()) {
+            case (.service, _): (nil, "as the service knows this program")
+            case (.embedded, .variable(let path)):
                 (path, "\(path), by the variable \(EmbeddedKeychain.entitlementsVariable)")
-            case .besideExecutable(let path): (path, "\(path), beside the executable")
-            case .none: (nil, "none, so the group is “\(EmbeddedKeychain.defaultGroup)”")
+            case (.embedded, .besideExecutable(let path)): (path, "\(path), beside the executable")
+            case (.embedded, .none):
+                (nil, "none, so the group is “\(EmbeddedKeychain.defaultGroup)”")
             }
         var fields = [
             ItemField(
@@ -61,7 +98,7 @@ struct StatusCommand: ParsableCommand {
                 json: .optional(source.path))
         ]
         do {
-            let groups = try EmbeddedKeychain.entitlements().accessGroups.names
+            let groups = try ProcessKeychain.entitlements().accessGroups.names
             fields.append(
                 ItemField(
                     label: "groups", key: "groups",
@@ -75,7 +112,7 @@ struct StatusCommand: ParsableCommand {
         return fields
     }
 
-    private func fields(of status: KeychainStatus) -> [ItemField] {
+    private func fields(of status: KeychainStatus, lock: String) -> [ItemField] {
         let deviceKey =
             "in the file \(status.deviceKeyPath), for this user only. It keeps copies of the "
             + "database alone and other users out, but nobody who can read this user's files"
@@ -94,7 +131,7 @@ struct StatusCommand: ParsableCommand {
             field(
                 "lock state", "lockState", status.lockState.rawValue,
                 status.lockState == .unlocked
-                    ? "unlocked" : "\(status.lockState.rawValue), in each process of its own"),
+                    ? "unlocked" : "\(status.lockState.rawValue), \(lock)"),
             flag(
                 "memory locked", "memoryLocked", status.isMemoryLocked,
                 status.isMemoryLocked
