@@ -4,7 +4,10 @@ import PackageDescription
 let package = Package(
     name: "Quickstart",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-keychain", path: "../..")],
+    dependencies: [
+        // With the traits that `dev` builds the package with, so that one build serves both.
+        .package(name: "swift-keychain", path: "../..", traits: [.defaults, "TPM"])
+    ],
     targets: [
         .executableTarget(
             name: "Quickstart",
