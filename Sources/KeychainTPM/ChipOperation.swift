@@ -12,7 +12,8 @@ import KeychainModel
 
 /// Where the storage key comes from.
 enum StorageKey: Hashable {
-    /// The owner of the machine keeps it in the chip, which saves its derivation.
+    /// The owner of the machine keeps it in the chip, which saves its derivation. If what is kept
+    /// there is no such key, it is derived.
     case persistent
     /// It is derived for this operation.
     case derived
@@ -34,11 +35,7 @@ struct ChipOperation {
         _ connection: TSSConnection
     ) throws(ResponseFailure) -> [StorageKey] {
         let handles = try connection.handles(from: StorageKey.handle, atMost: 1)
-        guard handles.first == StorageKey.handle,
-            let key = try connection.persistentStorageKey(StorageKey.handle)
-        else { return [.derived] }
-        connection.close(key)
-        return [.persistent, .derived]
+        return handles.first == StorageKey.handle ? [.persistent, .derived] : [.derived]
     }
 
     /// Takes the slots of the storage key and of a session.

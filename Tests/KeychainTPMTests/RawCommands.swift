@@ -57,31 +57,14 @@ extension SimulatedChip {
 
     /// - Returns: What follows the header of the answer.
     private func exchange(_ bytes: [UInt8]) throws -> [UInt8] {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw RawFailure(code: .max) }
+        let descriptor = try LocalSocket.connected(to: socketPath)
         defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = UInt16(AF_UNIX)
-        // SAFETY: the path fits with its zero behind it; the sizes are those of the buffers.
-        try unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
-            guard socketPath.utf8.count < target.count else { throw RawFailure(code: .max) }
-            unsafe target.copyBytes(from: socketPath.utf8)
-        }
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let connected = unsafe withUnsafePointer(to: &address) {
-            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(descriptor, $0, size)
-            }
-        }
-        guard connected == 0,
-            unsafe send(descriptor, bytes, bytes.count, 0) == bytes.count
+        guard LocalSocket.send(bytes, to: descriptor),
+            let answer = LocalSocket.receive(from: descriptor), answer.count >= 10
         else { throw RawFailure(code: .max) }
-        var answer = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe recv(descriptor, &answer, answer.count, 0)
-        guard count >= 10 else { throw RawFailure(code: .max) }
         let code = answer[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
         guard code == 0 else { throw RawFailure(code: code) }
-        return Array(answer[10..<count])
+        return Array(answer[10...])
     }
 }
 

@@ -86,15 +86,21 @@ struct ResponseRow: CustomStringConvertible, Sendable {
         #expect(Set(Self.rows.map(\.meaning)) == Set(ResponseFailure.Meaning.allCases))
     }
 
-    /// A code is a number from outside; whichever it is, it is an error with a text.
+    /// A step that takes none of the caller's bytes can't say that they are wrong, whatever the
+    /// chip answers: the item they belong to would be taken for damaged.
     @Test(arguments: ResponseFailure.Command.allCases)
-    func `any code of any command is an error`(_ command: ResponseFailure.Command) {
+    func `only what takes an object finds it damaged`(_ command: ResponseFailure.Command) {
+        let takesObject: Set<ResponseFailure.Command> = [.load, .sign, .agree, .unseal, .encode]
+        var statuses: Set<Status> = []
         for layer in 0...15 as ClosedRange<UInt32> {
             for code in 0...0xFFF as ClosedRange<UInt32> {
                 let failure = ResponseFailure(code: layer << 16 | code, command: command)
-                #expect(!KeychainFailure(failure, text: "").reason.isEmpty)
+                statuses.insert(KeychainFailure(failure, text: "").status)
             }
         }
+        #expect(statuses.contains(.notAvailable))
+        #expect(statuses.contains(.decode) == takesObject.contains(command))
+        #expect(statuses.contains(.param) == (command == .agree))
     }
 }
 

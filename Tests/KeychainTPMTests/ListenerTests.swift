@@ -1,0 +1,100 @@
+// What somebody learns who listens between a process and its chip.
+
+#if TPM
+
+import Crypto
+import Foundation
+import Glibc
+import KeychainCrypto
+import KeychainModel
+@testable import KeychainTPM
+import Synchronization
+import Testing
+
+/// Passes on what goes to a chip and comes from it, and keeps it all.
+final class Listener: Sendable {
+    let path: String
+    private let chipPath: String
+    private let descriptor: Int32
+    private let heard = Mutex<[UInt8]>([])
+
+    init(to chip: SimulatedChip) throws {
+        chipPath = chip.socketPath
+        path = chipPath + "-heard"
+        descriptor = try LocalSocket.listening(at: path)
+        // The control channel goes past the listener.
+        try FileManager.default.createSymbolicLink(
+            atPath: path + ".ctrl", withDestinationPath: chipPath + ".ctrl")
+        Thread.detachNewThread { [self] in
+            while let client = LocalSocket.accepted(by: descriptor) { pass(client) }
+            close(descriptor)
+        }
+    }
+
+    /// Ends the thread.
+    func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Everything so far, both ways.
+    var bytes: Data { Data(heard.withLock { $0 }) }
+
+    /// One command after the other and its answer, as the library sends them.
+    private func pass(_ client: Int32) {
+        defer { close(client) }
+        guard let chip = try? LocalSocket.connected(to: chipPath) else { return }
+        defer { close(chip) }
+        while let command = message(from: client), LocalSocket.send(command, to: chip),
+            let answer = message(from: chip), LocalSocket.send(answer, to: client)
+        {}
+    }
+
+    /// A command or an answer: tag 2, size 4, and the rest.
+    private func message(from descriptor: Int32) -> [UInt8]? {
+        var message: [UInt8] = []
+        while message.count < 6
+            || message.count < message[2..<6].reduce(0, { $0 << 8 | Int($1) })
+        {
+            guard let more = LocalSocket.receive(from: descriptor) else { return nil }
+            message += more
+        }
+        heard.withLock { $0 += message }
+        return message
+    }
+}
+
+@Suite struct `Between process and chip` {
+    @Test func `authorizations and secrets don't pass in the clear`() throws {
+        let chip = try SimulatedChip()
+        let listener = try Listener(to: chip)
+        defer { listener.stop() }
+        let module = TrustedPlatformModule(configuration: "swtpm:path=\(listener.path)")
+        let authorization = SecretBytes.random(byteCount: 32)
+        let secret = SecretBytes.random(byteCount: 32)
+        let other = P256.KeyAgreement.PrivateKey()
+        let digest = Data(SHA256.hash(data: Data("digest".utf8)))
+
+        let key = try module.makeKey(authorization: authorization)
+        let signature = try module.sign(
+            digest: digest, with: key.wrapped, authorization: authorization)
+        let shared = try module.sharedSecret(
+            of: key.wrapped, with: other.publicKey.x963Representation,
+            authorization: authorization)
+        let sealed = try module.seal(secret)
+        #expect(try module.unseal(sealed).isEqual(to: secret))
+
+        let heard = listener.bytes
+        func isHeard(_ bytes: some Collection<UInt8>) -> Bool {
+            heard.range(of: Data(bytes)) != nil
+        }
+        // What isn't hidden is heard, so the listener listens.
+        #expect(isHeard(signature.prefix(32)))
+        #expect(isHeard(signature.suffix(32)))
+        #expect(isHeard(key.publicKey.dropFirst().prefix(32)))
+        #expect(!isHeard(authorization.plainBytes))
+        #expect(!isHeard(authorization.plainBytes.prefix(8)))
+        #expect(!isHeard(shared.plainBytes))
+        #expect(!isHeard(secret.plainBytes))
+        #expect(!isHeard(digest))
+    }
+}
+
+#endif

@@ -1,0 +1,68 @@
+// LocalSocket: sockets with a path, for tests that speak to a simulated chip or listen to it.
+
+#if TPM
+
+import Glibc
+
+enum LocalSocket {
+    static func connected(to path: String) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        // SAFETY: the address and its size belong together.
+        let code = try unsafe withAddress(path) { unsafe connect(descriptor, $0, $1) }
+        guard code == 0 else {
+            close(descriptor)
+            throw RawFailure(code: UInt32(errno))
+        }
+        return descriptor
+    }
+
+    static func listening(at path: String) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        // SAFETY: the address and its size belong together.
+        let code = try unsafe withAddress(path) { unsafe bind(descriptor, $0, $1) }
+        guard code == 0, listen(descriptor, 8) == 0 else {
+            close(descriptor)
+            throw RawFailure(code: UInt32(errno))
+        }
+        return descriptor
+    }
+
+    /// The next connection. nil: the socket was shut down.
+    static func accepted(by descriptor: Int32) -> Int32? {
+        let accepted = accept(descriptor, nil, nil)
+        return accepted >= 0 ? accepted : nil
+    }
+
+    static func send(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        // SAFETY: the count is that of the bytes.
+        unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            == bytes.count
+    }
+
+    /// What has come, at least one byte. nil: the other side has closed.
+    static func receive(from descriptor: Int32) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        // SAFETY: the count is that of the buffer.
+        let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
+        return count > 0 ? Array(bytes[..<count]) : nil
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = UInt16(AF_UNIX)
+        // SAFETY: the path fits with its zero behind it; the size is that of the address.
+        try unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
+            guard path.utf8.count < target.count else { throw RawFailure(code: .max) }
+            unsafe target.copyBytes(from: path.utf8)
+        }
+        return unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
+
+#endif
