@@ -83,6 +83,25 @@ import Testing
         #expect(words[2] == "sound")
         print("no space left: \(count) acknowledged writes, 0 lost")
     }
+
+    @Test func `a commit that finds no space fails for all who share it`() throws {
+        let folder = try TemporaryFolder()
+        let child = try mountingScript(
+            """
+            mount -t tmpfs -o size=2m,mode=700 none "$place"
+            "$writer" full-disk-threads "$place"
+            """, ["place": folder.path])
+        let lines = child.lines()
+        try #require(child.endedWell, "\(lines)")
+        let full = String(Status.diskFull.rawValue)
+        #expect(
+            lines == [
+                Array(repeating: full, count: 8).joined(separator: " "),
+                Array(repeating: "0", count: 8).joined(separator: " "),
+                // The one from before, and those of the second commit.
+                "9 sound",
+            ])
+    }
 }
 
 extension TemporaryFolder {

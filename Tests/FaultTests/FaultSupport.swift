@@ -8,6 +8,10 @@ import Testing
 
 /// A running fault-writer.
 func faultWriter(_ arguments: String...) throws -> TestProgram {
+    try faultWriter(arguments)
+}
+
+func faultWriter(_ arguments: [String]) throws -> TestProgram {
     try TestProgram("fault-writer", arguments)
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import KeychainEngine
 import KeychainModel
+import KeychainStore
 import TestPrograms
 import Testing
 
@@ -9,9 +10,11 @@ private struct Oracle {
     private(set) var values: [String: Data] = [:]
 
     static let accounts = (0..<16).map { "account \($0)" }
+    /// What the names of the accounts begin with.
+    var prefix = ""
 
     mutating func apply(_ number: Int) {
-        let account = "account \(number * 7 % 16)"
+        let account = prefix + "account \(number * 7 % 16)"
         guard number % 5 != 4 else {
             values[account] = nil
             return
@@ -71,6 +74,65 @@ private struct Oracle {
         print(
             "kill -9: \(kills) kills, \(acknowledged) acknowledged writes, 0 lost, 0 torn, "
                 + "\(carriedOut) times the next one was already committed")
+        #expect(acknowledged >= kills)
+    }
+
+    @Test func `no acknowledged write of threads that share commits is lost by kill -9`() throws {
+        let kills = 60
+        let threads = 0..<4
+        let folder = try TemporaryFolder()
+        var random = SystemRandomNumberGenerator()
+        var oracles = threads.map { Oracle(prefix: "\($0) ") }
+        var next = threads.map { _ in 0 }
+        var acknowledged = 0
+        var commits: UInt64 = 0
+        for kill in 0..<kills {
+            let child = try faultWriter(
+                ["write-threads", folder.path] + next.map { "\($0)" })
+            let wanted = Int.random(in: 1...60, using: &random)
+            var lines: [String] = []
+            for _ in 0..<wanted {
+                lines.append(try #require(child.line(), "the writer ended by itself"))
+            }
+            child.kill()
+            lines += child.lines()
+            acknowledged += lines.count
+            for line in lines {
+                let numbers = line.split(separator: " ").compactMap { Int($0) }
+                try #require(numbers.count == 2, "\(line)")
+                // Each thread goes step by step.
+                #expect(numbers[1] == next[numbers[0]])
+                oracles[numbers[0]].apply(numbers[1])
+                next[numbers[0]] = numbers[1] + 1
+            }
+            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            for thread in threads {
+                var further = oracles[thread]
+                further.apply(next[thread])
+                let found = try Dictionary(
+                    uniqueKeysWithValues: Oracle.accounts.compactMap { name in
+                        let account = "\(thread) " + name
+                        return try engine.load(account).map { (account, $0) }
+                    })
+                // The step after the last acknowledged one was carried out wholly or not at all.
+                #expect(
+                    found == oracles[thread].values || found == further.values,
+                    "kill \(kill): a write of thread \(thread) was lost or torn")
+                if found != oracles[thread].values {
+                    oracles[thread] = further
+                    next[thread] += 1
+                }
+            }
+            if kill % 10 == 0 {
+                let report = try engine.check()
+                #expect(report.isSound, "kill \(kill): \(report.problems)")
+            }
+            commits = try engine.store.header().generation
+            engine.close()
+        }
+        print(
+            "kill -9 of threads: \(kills) kills, \(acknowledged) acknowledged writes, 0 lost, "
+                + "0 torn, \(commits) commits")
         #expect(acknowledged >= kills)
     }
 

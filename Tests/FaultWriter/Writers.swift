@@ -50,20 +50,52 @@ struct WritingLoop {
             number += 1
         }
     }
+}
 
-    private func apply(_ number: Int, to engine: KeychainEngine) throws(KeychainFailure) {
-        let (account, value) = step(number)
-        do {
-            guard let value else {
-                try engine.delete(query(account), tombstones: .automatic, as: caller)
-                return
-            }
-            try engine.update(query(account), ItemChanges(data: value), as: caller)
-        } catch {
-            guard error.status == .itemNotFound else { throw error }
-            // A delete has nothing to do then, an update becomes an add.
-            if let value { _ = try engine.add(item(account, value), as: caller) }
+/// Carries out a step, on accounts whose names begin with `prefix`.
+private func apply(
+    _ number: Int, to engine: KeychainEngine, prefix: String = ""
+) throws(KeychainFailure) {
+    let (name, value) = step(number)
+    let account = prefix + name
+    do {
+        guard let value else {
+            try engine.delete(query(account), tombstones: .automatic, as: caller)
+            return
         }
+        try engine.update(query(account), ItemChanges(data: value), as: caller)
+    } catch {
+        guard error.status == .itemNotFound else { throw error }
+        // A delete has nothing to do then, an update becomes an add.
+        if let value { _ = try engine.add(item(account, value), as: caller) }
+    }
+}
+
+/// Several threads of one process, each with accounts of its own, whose writes share commits.
+struct WritingThreads {
+    let directory: String
+    /// The first step of each thread.
+    let from: [Int]
+
+    func run() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        for (thread, first) in from.enumerated() {
+            Thread.detachNewThread {
+                var number = first
+                while true {
+                    do {
+                        try apply(number, to: engine, prefix: "\(thread) ")
+                    } catch {
+                        acknowledge("failed: \(error)")
+                        exit(1)
+                    }
+                    acknowledge("\(thread) \(number)")
+                    number += 1
+                }
+            }
+        }
+        // Until it is killed.
+        while true { pause() }
     }
 }
 

@@ -8,6 +8,9 @@ let arguments = CommandLine.arguments
 do {
     switch arguments.dropFirst().first {
     case "write": try WritingLoop(directory: arguments[2], from: Int(arguments[3]) ?? 0).run()
+    case "write-threads":
+        try WritingThreads(directory: arguments[2], from: arguments[3...].map { Int($0) ?? 0 })
+            .run()
     case "crowd": try Crowd(directory: arguments[2], worker: Int(arguments[3]) ?? 0).run()
     case "fill": try Filling(directory: arguments[2], limit: Int(arguments[3]) ?? 0).run()
     case "sweep":
@@ -21,6 +24,7 @@ do {
         try becomeNobody()
         Probe(directory: arguments[2]).run()
     case "full-disk": try FullDisk(directory: arguments[2]).run()
+    case "full-disk-threads": try FullDiskOfThreads(directory: arguments[2]).run()
     case "leave-log": try LeftLog(directory: arguments[2]).run()
     case "obey":
         try Obedience(directory: arguments[2], service: arguments[3], group: arguments[4]).run()

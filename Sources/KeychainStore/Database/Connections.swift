@@ -1,7 +1,7 @@
 // Connections: the open connections to one database file.
 //   (1) A connection is used by one call at a time and goes back when the call ends.
-//   (2) One call of this process writes at a time; other processes are waited for, at the most
-//       for `busyTimeout`.
+//   (2) A call that writes waits for other processes, at the most for `busyTimeout`. Those of
+//       this process come one at a time, see `CommitQueue`.
 //   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
 //   (4) A database in memory has one connection, on which every call waits for its turn, and
 //       goes with it. Nothing of it is written to a file, rollback journal included.
@@ -21,9 +21,6 @@ final class Connections: Sendable {
     /// The one connection to a database in memory.
     private let memory: DatabaseQueue?
     private let idle = Mutex<[DatabaseQueue]>([])
-    /// Held by the one call that writes. A mutex can't be used: its closure may not give back
-    /// results that are not sendable.
-    private let writer = DispatchSemaphore(value: 1)
 
     init(path: String) {
         self.path = path
@@ -54,9 +51,7 @@ final class Connections: Sendable {
 
     /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
     func write<Result>(_ body: (Database) throws -> Result) throws(KeychainFailure) -> Result {
-        writer.wait()
-        defer { writer.signal() }
-        return try run { connection in
+        try run { connection in
             try connection.writeWithoutTransaction { database in
                 var result: Result?
                 try database.inTransaction(.immediate) {

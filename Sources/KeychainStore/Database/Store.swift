@@ -20,6 +20,7 @@ package final class Store: Sendable {
     package let anchor: Anchor?
     package let commits: CommitFeed
     let damage: PageDamage
+    let queue = CommitQueue()
     /// The registry's count at which the structure was last found whole.
     private let examined = Mutex<UInt64>(0)
 
@@ -149,50 +150,10 @@ package final class Store: Sendable {
         examined.withLock { $0 = now }
     }
 
-    // MARK: Writing
-
-    /// Runs `body` in a transaction of its own and commits what it did, durably.
-    ///
-    /// `keybagGeneration` is that of the keybag whose keys `body` uses. Where another process has
-    /// changed the keybag since, `body` doesn't run and the outcome says so.
-    package func write<Result>(
-        keybagGeneration: UInt64,
-        _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
-    ) throws(KeychainFailure) -> WriteOutcome<Result> {
-        try requireSound()
-        let probe = file.folder == nil ? WriteProbe.current : nil
-        var committed: UInt64?
-        let outcome: WriteOutcome<Result> = try connections.write { database in
-            guard let bytes = try StoreFile.body("header", in: database),
-                let header = StoreHeader(bytes, authenticator: authenticator)
-            else { throw KeychainFailure.damagedStore("the header was altered or is missing") }
-            guard header.keybagGeneration == keybagGeneration else { return .staleKeybag }
-            var transaction = StoreTransaction(database, header: header, authenticator, probe)
-            try probe?.reach(.began)
-            let result = try body(&transaction)
-            committed = try transaction.finish()
-            if committed != nil { try probe?.reach(.changed) }
-            return .done(result)
-        }
-        if let committed {
-            anchor?.note(generation: committed)
-            commits.note(generation: committed)
-            try probe?.reach(.committed)
-        }
-        return outcome
-    }
-
     package func close() {
         commits.close()
         file.close()
     }
-}
-
-/// What became of a write.
-package enum WriteOutcome<Result> {
-    case done(Result)
-    /// Another process changed the passcode: read the keybag again and repeat. Nothing was done.
-    case staleKeybag
 }
 
 extension Store {

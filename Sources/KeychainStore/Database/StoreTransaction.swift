@@ -214,6 +214,27 @@ package struct StoreTransaction {
         isChanged = true
     }
 
+    // MARK: Sharing
+
+    /// Carries out a write behind others. When it fails, it has changed nothing, and it knows why.
+    ///
+    /// - Throws: What has ended the transaction as a whole.
+    mutating func attempt(_ write: QueuedWrite) throws {
+        guard header.keybagGeneration == write.keybagGeneration else { return }
+        let before = self
+        try execute("SAVEPOINT shared", [])
+        do {
+            try write.body?(&self)
+        } catch {
+            // SQLite itself rolls everything back after some failures, such as a full disk.
+            guard database.isInsideTransaction else { throw error }
+            write.failure = error
+            self = before
+            try execute("ROLLBACK TO shared", [])
+        }
+        try execute("RELEASE shared", [])
+    }
+
     // MARK: Ending
 
     /// Writes the header if anything changed.

@@ -1,0 +1,211 @@
+// Writes of several threads share a commit, and each is answered as if it had been alone.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Synchronization
+import Testing
+
+/// Runs writes on a thread each. All wait while another write goes on, in their order.
+/// - Returns: What each failed with.
+private func together(
+    in store: Store, _ writes: [@Sendable () throws -> Void]
+) throws -> [Status?] {
+    let failures = Mutex([Status?](repeating: nil, count: writes.count))
+    let ended = DispatchGroup()
+    func start(_ body: @escaping @Sendable () -> Void) {
+        ended.enter()
+        Thread.detachNewThread {
+            body()
+            ended.leave()
+        }
+    }
+    let hasBegun = DispatchSemaphore(value: 0)
+    let mayEnd = DispatchSemaphore(value: 0)
+    let generation = try store.header().keybagGeneration
+    start {
+        _ = try? store.write(keybagGeneration: generation) { _ in
+            hasBegun.signal()
+            mayEnd.wait()
+        }
+    }
+    hasBegun.wait()
+    let deadline = Date(timeIntervalSinceNow: 60)
+    for (index, write) in writes.enumerated() {
+        start {
+            let failed = status(write)
+            failures.withLock { $0[index] = failed }
+        }
+        while store.waitingWriteCount <= index, Date() < deadline { sched_yield() }
+    }
+    let waiting = store.waitingWriteCount
+    mayEnd.signal()
+    ended.wait()
+    try #require(waiting == writes.count)
+    return failures.withLock { $0 }
+}
+
+extension TemporaryKeychain {
+    fileprivate func addition(of account: String) -> @Sendable () throws -> Void {
+        { [engine, caller] in
+            _ = try engine.add(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    data: Data(account.utf8)), as: caller)
+        }
+    }
+
+    /// The secret of an account; nil when there is none.
+    fileprivate func secret(of account: String) throws -> Data? {
+        do {
+            return try engine.find(
+                ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
+                Retrieval(includesData: true), as: caller
+            ).first?.data
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return nil
+        }
+    }
+
+    fileprivate func expect(_ accounts: [String], absent: [String] = []) throws {
+        for account in accounts { #expect(try secret(of: account) == Data(account.utf8)) }
+        for account in absent { #expect(try secret(of: account) == nil) }
+        let report = try engine.check(settingAside: false)
+        #expect(report.isSound, "\(report.problems)")
+        #expect(report.itemCount == accounts.count)
+    }
+}
+
+@Suite struct GroupCommitTests {
+    @Test func `writes that wait share a commit, and all are there`() throws {
+        let keychain = try TemporaryKeychain()
+        let accounts = (0..<16).map { "account \($0)" }
+        let before = try keychain.engine.store.header().generation
+        let failures = try together(
+            in: keychain.engine.store, accounts.map(keychain.addition(of:)))
+        #expect(failures == Array(repeating: nil, count: 16))
+        // One, unless the machine was so busy that the first had waited for long.
+        let commits = try keychain.engine.store.header().generation - before
+        #expect(commits < 16)
+        try keychain.expect(accounts)
+        try keychain.reopen()
+        try keychain.expect(accounts)
+    }
+
+    @Test func `a shared commit is told of once`() throws {
+        let keychain = try TemporaryKeychain()
+        let store = keychain.engine.store
+        let calls = Atomic<UInt64>(0)
+        try withExtendedLifetime(
+            store.subscribe(by: .polling, lookingEvery: .seconds(86400)) {
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        ) {
+            let before = try store.header().generation
+            _ = try together(in: store, ["a", "b", "c", "d"].map(keychain.addition(of:)))
+            let commits = try store.header().generation - before
+            let told = calls.load(ordering: .relaxed)
+            #expect(told == commits)
+        }
+    }
+
+    @Test func `a write that fails between two others fails alone`() throws {
+        let keychain = try TemporaryKeychain()
+        let failures = try together(
+            in: keychain.engine.store, ["a", "b", "a", "c"].map(keychain.addition(of:)))
+        #expect(failures == [nil, nil, .duplicateItem, nil])
+        try keychain.expect(["a", "b", "c"])
+    }
+
+    @Test func `a write that fails after it has changed rows leaves nothing behind`() throws {
+        let keychain = try TemporaryKeychain()
+        for account in ["old 1", "old 2"] { try keychain.addition(of: account)() }
+        let store = keychain.engine.store
+        let generation = try store.header().keybagGeneration
+        let failures = try together(
+            in: store,
+            [
+                keychain.addition(of: "a"),
+                {
+                    _ = try store.write(keybagGeneration: generation) {
+                        transaction throws(KeychainFailure) in
+                        let all = RowSearch(
+                            ItemQuery(itemClass: .genericPassword), visibleTo: AccessGroups(["*"]),
+                            index: store.index)
+                        for case .row(let row) in try transaction.rows(
+                            all, includesSecret: false)
+                        {
+                            try transaction.delete(row)
+                        }
+                        #expect(transaction.header.itemCount == 0)
+                        throw KeychainFailure(.param, "changed its mind")
+                    }
+                },
+                keychain.addition(of: "b"),
+            ])
+        #expect(failures == [nil, .param, nil])
+        try keychain.expect(["old 1", "old 2", "a", "b"])
+    }
+
+    @Test func `a write behind a change of the passcode is made under the new keybag`() throws {
+        let keychain = try TemporaryKeychain()
+        let engine = keychain.engine
+        let failures = try together(
+            in: engine.store,
+            [
+                keychain.addition(of: "before"),
+                { try engine.setPasscode(passcode("1234")) },
+                keychain.addition(of: "behind"),
+            ])
+        #expect(failures == [nil, nil, nil])
+        #expect(engine.hasPasscode)
+        try keychain.expect(["before", "behind"])
+        try keychain.reopen()
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        try keychain.expect(["before", "behind"])
+    }
+
+    @Test func `a write that finds the keybag changed does nothing and says so`() throws {
+        let keychain = try TemporaryKeychain()
+        let store = keychain.engine.store
+        let generation = try store.header().keybagGeneration
+        let isStale = Atomic<Bool>(false)
+        let failures = try together(
+            in: store,
+            [
+                keychain.addition(of: "a"),
+                {
+                    let outcome = try store.write(keybagGeneration: generation + 1) { _ in
+                        Issue.record("It ran.")
+                    }
+                    if case .staleKeybag = outcome { isStale.store(true, ordering: .relaxed) }
+                },
+                keychain.addition(of: "b"),
+            ])
+        #expect(failures == [nil, nil, nil])
+        let wasStale = isStale.load(ordering: .relaxed)
+        #expect(wasStale)
+        try keychain.expect(["a", "b"])
+    }
+
+    @Test func `eight threads that write all the time lose nothing`() throws {
+        let keychain = try TemporaryKeychain()
+        let failures = Mutex<[Status]>([])
+        let ended = DispatchGroup()
+        for thread in 0..<8 {
+            let additions = (0..<40).map { keychain.addition(of: "\(thread) \($0)") }
+            ended.enter()
+            Thread.detachNewThread {
+                for addition in additions {
+                    if let status = status(addition) { failures.withLock { $0.append(status) } }
+                }
+                ended.leave()
+            }
+        }
+        ended.wait()
+        #expect(failures.withLock { $0 } == [])
+        try keychain.expect((0..<8).flatMap { thread in (0..<40).map { "\(thread) \($0)" } })
+    }
+}
