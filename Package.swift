@@ -24,6 +24,8 @@ let nio: [Target.Dependency] = [
 ]
 let lifecycle: Target.Dependency = .product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(
+    name: "UnixSignals", package: "swift-service-lifecycle")
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -120,12 +122,11 @@ let package = Package(
             name: "KeychainDaemon",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
-                "KeychainClient", lifecycle, logging,
+                "KeychainClient", lifecycle, unixSignals, logging, argumentParser,
             ] + nio,
             swiftSettings: settings),
         .executableTarget(
-            name: "keychaind",
-            dependencies: ["KeychainDaemon", argumentParser], swiftSettings: settings),
+            name: "keychaind", dependencies: ["KeychainDaemon"], swiftSettings: settings),
         // Who somebody is: contexts, and the ways to ask a person.
         .target(
             name: "KeychainAuthentication",

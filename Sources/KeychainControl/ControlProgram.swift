@@ -5,6 +5,7 @@
 
 import ArgumentParser
 import Glibc
+import KeychainCrypto
 import KeychainModel
 
 package enum ControlProgram {

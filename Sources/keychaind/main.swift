@@ -1,3 +1,5 @@
 // keychaind: the keychain service.
 
 import KeychainDaemon
+
+await DaemonProgram.main()

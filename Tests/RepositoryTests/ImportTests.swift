@@ -37,9 +37,10 @@ struct ImportRow: CustomStringConvertible {
             module: "KeychainDaemon",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
-                "KeychainClient", "NIOCore", "NIOPosix", "ServiceLifecycle", "Logging",
+                "KeychainClient", "NIOCore", "NIOPosix", "ServiceLifecycle", "UnixSignals",
+                "Logging", "ArgumentParser",
             ]),
-        ImportRow(module: "keychaind", imports: ["KeychainDaemon", "ArgumentParser"]),
+        ImportRow(module: "keychaind", imports: ["KeychainDaemon"]),
         ImportRow(
             module: "KeychainAuthentication",
             imports: [

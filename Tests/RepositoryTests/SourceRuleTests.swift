@@ -13,6 +13,7 @@ import Testing
         "Sources/KeychainStore/ForeignCalls/", "Sources/KeychainControl/SystemCalls/",
         "Sources/KeychainServices/", "Sources/KeychainAuthentication/SystemCalls/",
         "Sources/KeychainTPM/ForeignCalls/",
+        "Sources/KeychainDaemon/SystemCalls/",
     ]
 
     /// Single files outside these folders, each with its reason.

@@ -101,3 +101,22 @@ extension [UInt8] {
         }
     }
 }
+
+extension [UInt8] {
+    /// The next bytes of a file, none at its end.
+    /// - Throws: ``ReadFailure``
+    package init(readingFrom descriptor: Int32, atMost limit: Int) throws(ReadFailure) {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        while true {
+            // SAFETY: the array is written within its bounds, within the call.
+            let count = unsafe bytes.withUnsafeMutableBytes {
+                unsafe read(descriptor, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw ReadFailure() }
+            bytes.removeLast(limit - count)
+            self = bytes
+            return
+        }
+    }
+}

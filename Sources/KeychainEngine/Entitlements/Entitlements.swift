@@ -5,6 +5,9 @@ package import Foundation
 package import KeychainModel
 
 package struct Entitlements: Hashable, Sendable {
+    /// The largest list that is read.
+    package static let byteLimit = 1 << 20
+
     /// The groups in order of precedence; the first is where new items go.
     package let accessGroups: AccessGroups
     /// Everything that the list says, with variables expanded where their values are known.
@@ -28,7 +31,7 @@ package struct Entitlements: Hashable, Sendable {
         func failure(_ what: String) -> KeychainFailure {
             .missingEntitlement("The entitlements \(name) \(what).")
         }
-        guard propertyList.count <= 1 << 20 else { throw failure("are larger than 1 MiB") }
+        guard propertyList.count <= Self.byteLimit else { throw failure("are larger than 1 MiB") }
         guard PropertyListValue.isReadable(propertyList) else {
             throw failure("hold too many arrays and dictionaries")
         }

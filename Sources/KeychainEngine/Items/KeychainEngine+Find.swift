@@ -165,7 +165,7 @@ extension KeychainEngine {
 
 extension ItemQuery {
     /// Class and names of the attributes, in order; no value.
-    var shape: String {
+    package var shape: String {
         var names = attributes.keys.map(\.name)
         if accessGroup != nil { names.append("agrp") }
         if protection != nil { names.append("pdmn") }

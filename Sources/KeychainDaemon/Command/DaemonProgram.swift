@@ -1,0 +1,42 @@
+// DaemonProgram: from the arguments of a process to a service that runs until it is told to end.
+
+import ArgumentParser
+import Foundation
+import Glibc
+import KeychainCrypto
+import KeychainModel
+import Logging
+
+package enum DaemonProgram {
+    /// What the change log calls this version.
+    static let version = "unreleased"
+
+    /// Runs the service that the process was started as, and ends the process.
+    package static func main() async -> Never {
+        ProcessProtection.apply()
+        Processes.ignoreBrokenConnections()
+        Processes.raiseDescriptorLimit()
+        do {
+            try await run(try DaemonCommand.parse())
+            exit(0)
+        } catch let failure as ServiceFailure {
+            DaemonLogHandler.writeToStandardError("keychaind: \(failure.reason)\n")
+            exit(1)
+        } catch {
+            DaemonCommand.exit(withError: error)
+        }
+    }
+
+    private static func run(_ command: DaemonCommand) async throws {
+        let manager = try ServiceManager.current()
+        let format = command.logFormat
+        let level = command.logLevel
+        LoggingSystem.bootstrap { _ in DaemonLogHandler(format: format, level: level) }
+        let log = Logger(label: "keychaind")
+        let configuration = try command.daemonConfiguration(
+            ProcessInfo.processInfo.environment,
+            executable: Files.target(ofLink: "/proc/self/exe"))
+        let server = try KeychainServer(configuration, socket: manager.socket, log: log)
+        try await DaemonService(server, manager, log).runUntilTold()
+    }
+}

@@ -1,0 +1,89 @@
+// ListeningSocket: the socket that programs connect to.
+//   (1) For one user, its folder can be entered, and it be opened, by that user alone. For the
+//       machine, everybody can connect, and nobody but root or the service can replace it.
+//   (2) A socket file that is there is replaced only under the lock of the place, and only when
+//       nobody answers at it: it was left by a service that was killed.
+//   (3) A socket that the service was given is used as it is, and stays when the service ends.
+
+import Glibc
+import KeychainCrypto
+
+final class ListeningSocket: Sendable {
+    let descriptor: OwnedDescriptor
+    /// nil: it was given.
+    private let made: (path: String, lock: ServiceLock)?
+
+    /// Takes a socket that listens already.
+    init(given descriptor: Int32) throws(ServiceFailure) {
+        guard Sockets.isListening(descriptor) else {
+            throw ServiceFailure(
+                "Descriptor \(descriptor), which the service was given, is no Unix socket that "
+                    + "listens.")
+        }
+        Sockets.prepare(descriptor)
+        self.descriptor = OwnedDescriptor(descriptor)
+        made = nil
+    }
+
+    /// Makes a socket.
+    /// - Parameters:
+    ///   - path: An absolute path of at most 107 bytes.
+    ///   - isForEverybody: Whether all users of the machine may connect.
+    init(at path: String, isForEverybody: Bool) throws(ServiceFailure) {
+        guard path.hasPrefix("/"), path.utf8.count <= Sockets.pathByteCount else {
+            throw ServiceFailure(
+                "The path of the socket, \(path), has to be absolute and at most "
+                    + "\(Sockets.pathByteCount) bytes long.")
+        }
+        try Self.prepareFolder(of: path, isForEverybody: isForEverybody)
+        let lock = try ServiceLock(path + ".lock", for: "the socket \(path)")
+        if let there = Files.status(ofLink: path) {
+            guard there.isSocket else {
+                throw ServiceFailure("\(path) is there and is no socket. Nothing was changed.")
+            }
+            guard !Sockets.isAnswered(path) else {
+                throw ServiceFailure("Another program already listens at \(path). Stop it first.")
+            }
+            Files.remove(path)
+        }
+        guard let socket = Sockets.make(), Sockets.bind(socket, to: path) else {
+            throw ServiceFailure("Can't make the socket \(path): \(errorText(errno)).")
+        }
+        guard !isForEverybody || Files.setMode(path, 0o666), Sockets.listen(socket) else {
+            let reason = errorText(errno)
+            Files.remove(path)
+            throw ServiceFailure("Can't listen at \(path): \(reason).")
+        }
+        descriptor = socket
+        made = (path, lock)
+    }
+
+    /// Stops listening, and removes the socket file that was made.
+    func close() {
+        if let made { Files.remove(made.path) }
+        descriptor.close()
+    }
+
+    /// Makes the folder where it is missing, with those above it.
+    private static func prepareFolder(
+        of path: String, isForEverybody: Bool
+    ) throws(ServiceFailure) {
+        let components = path.split(separator: "/").dropLast()
+        var folder = ""
+        for component in components {
+            folder += "/" + component
+            Files.makeFolder(folder, mode: isForEverybody ? 0o755 : 0o700)
+        }
+        guard let status = Files.status(of: folder.isEmpty ? "/" : folder) else {
+            throw ServiceFailure("Can't make the folder \(folder): \(errorText(errno)).")
+        }
+        guard status.isFolder, status.owner == geteuid() || status.owner == 0 else {
+            throw ServiceFailure("\(folder) is no folder of this user or of root.")
+        }
+        guard status.mode & (isForEverybody ? 0o022 : 0o077) == 0 else {
+            throw ServiceFailure(
+                "The folder of the socket, \(folder), is open to other users. Run "
+                    + "`chmod \(isForEverybody ? "755" : "700") \(folder)`, or choose another one.")
+        }
+    }
+}

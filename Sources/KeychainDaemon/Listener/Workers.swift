@@ -1,0 +1,74 @@
+// Workers: the threads that carry out requests, which may wait for the disk.
+//   (1) What derives keys from a passcode or a password has a thread of its own: it takes a tenth
+//       of a second and much memory, and others don't wait for it.
+
+import KeychainModel
+import KeychainWire
+import NIOCore
+import NIOPosix
+
+/// What becomes of a frame.
+enum Outcome: Sendable {
+    case answer([FrameBuffer])
+    /// The connection can't go on.
+    case end(KeychainFailure)
+}
+
+final class Workers: Sendable {
+    private let pool: NIOThreadPool
+    private let derivations: NIOThreadPool
+
+    init(count: Int) {
+        pool = NIOThreadPool(numberOfThreads: count)
+        derivations = NIOThreadPool(numberOfThreads: 1)
+        pool.start()
+        derivations.start()
+    }
+
+    func run(_ body: @escaping @Sendable () -> Void) {
+        pool.submit { state in
+            if case .active = state { body() }
+        }
+    }
+
+    /// Reads a frame and carries out the request in it.
+    /// - Parameter then: Is given what comes of it, on any thread.
+    func answer(
+        _ frame: FrameBuffer, of session: Session, then: @escaping @Sendable (Outcome) -> Void
+    ) {
+        pool.submit { [derivations] state in
+            guard case .active = state else { return then(Self.stopped) }
+            let received: ReceivedRequest
+            do throws(KeychainFailure) {
+                received = try frame.withBytes { span throws(KeychainFailure) in
+                    try ReceivedRequest(message: span)
+                }
+            } catch {
+                return then(.end(error))
+            }
+            guard case .success(let request) = received.request, request.operation.derivesKeys
+            else { return then(Self.outcome(of: received, in: session)) }
+            derivations.submit { state in
+                guard case .active = state else { return then(Self.stopped) }
+                then(Self.outcome(of: received, in: session))
+            }
+        }
+    }
+
+    private static func outcome(of received: ReceivedRequest, in session: Session) -> Outcome {
+        do throws(KeychainFailure) {
+            return .answer(try session.answer(received).frames())
+        } catch {
+            return .end(error)
+        }
+    }
+
+    private static let stopped = Outcome.end(
+        KeychainFailure(.notAvailable, "The keychain service is ending.", cause: .contention))
+
+    /// Waits for what is under way, and ends the threads.
+    func stop() async {
+        try? await pool.shutdownGracefully()
+        try? await derivations.shutdownGracefully()
+    }
+}

@@ -1,0 +1,108 @@
+// DaemonLogHandler: log lines on standard error, for people or for programs.
+
+import Foundation
+import Glibc
+import KeychainCrypto
+package import Logging
+import Synchronization
+
+/// How log lines look.
+package enum LogFormat: String, CaseIterable, Sendable {
+    /// Level, message and `key=value`. The time is left to whoever takes the lines, as systemd's
+    /// journal.
+    case text
+    /// An object of texts for each line: `time`, `level`, `message` and the fields.
+    case json
+}
+
+package struct DaemonLogHandler: LogHandler {
+    package var logLevel: Logger.Level
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    private let format: LogFormat
+    private let write: @Sendable (String) -> Void
+
+    /// - Parameter write: Takes each line, with its end.
+    package init(
+        format: LogFormat, level: Logger.Level,
+        write: @escaping @Sendable (String) -> Void = Self.writeToStandardError
+    ) {
+        self.format = format
+        logLevel = level
+        self.write = write
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        let fields = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
+        switch format {
+        case .text: write(Self.text(event.level, "\(event.message)", fields))
+        case .json: write(Self.json(event.level, "\(event.message)", fields))
+        }
+    }
+
+    /// The order in which fields stand; others follow.
+    private static let order = ["query", "status", "microseconds", "pid", "uid", "executable"]
+
+    private static func text(
+        _ level: Logger.Level, _ message: String, _ fields: [String: String]
+    ) -> String {
+        let names =
+            order.filter { fields[$0] != nil } + fields.keys.filter { !order.contains($0) }.sorted()
+        let texts = names.map { name in
+            let value = fields[name] ?? ""
+            let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy(isPlainCharacter)
+            return "\(name)=\(isPlain ? value : quoted(value))"
+        }
+        return ([level.rawValue, quotedLines(message)] + texts).joined(separator: " ") + "\n"
+    }
+
+    private static func isPlainCharacter(_ character: UnicodeScalar) -> Bool {
+        character.value > 0x20 && character.value != 0x7F && character != "\"" && character != "\\"
+    }
+
+    /// A path may hold anything: no line can look like two.
+    private static func quoted(_ text: String) -> String {
+        "\"\(quotedLines(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")))\""
+    }
+
+    private static func quotedLines(_ text: String) -> String {
+        var result = ""
+        for character in text.unicodeScalars {
+            if character.value < 0x20 || character.value == 0x7F {
+                result += "\\u{\(String(character.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(character)
+            }
+        }
+        return result
+    }
+
+    private static func json(
+        _ level: Logger.Level, _ message: String, _ fields: [String: String]
+    ) -> String {
+        var object = fields
+        object["time"] = Date.now.formatted(
+            .iso8601.year().month().day().time(includingFractionalSeconds: true))
+        object["level"] = level.rawValue
+        object["message"] = message
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let line = try? encoder.encode(object) else { return "" }
+        return String(decoding: line, as: UTF8.self) + "\n"
+    }
+
+    /// In one call for each line, so that lines of several threads don't mix.
+    package static let writeToStandardError: @Sendable (String) -> Void = { line in
+        let bytes = Array(line.utf8)
+        standardError.withLock { _ in
+            try? FileHandle.standardError.write(contentsOf: bytes)
+        }
+    }
+
+    private static let standardError = Mutex(())
+}

@@ -1,0 +1,143 @@
+// Doorkeeper: the thread that accepts connections and finds out who made them.
+//   (1) It waits for all of them at once: somebody who doesn't answer delays nobody.
+//   (2) Who is known is handed on with the connection; everybody else's connection is closed.
+
+import Dispatch
+import Foundation
+import Glibc
+import KeychainCrypto
+import Synchronization
+
+final class Doorkeeper: Sendable {
+    struct Rules: Sendable {
+        /// Whether a user may speak to the service at all.
+        var accepts: @Sendable (uid_t) -> Bool
+        /// How long a handshake may take.
+        var timeLimit: Duration
+        /// The most handshakes under way at once for one user.
+        var handshakesPerUser: Int
+    }
+
+    private let listener: Int32
+    private let rules: Rules
+    private let waker: Waker
+    private let isEnding = Atomic<Bool>(false)
+    private let end = DispatchSemaphore(value: 0)
+    private let onPeer: @Sendable (Peer, OwnedDescriptor) -> Void
+    private let onRefusal: @Sendable (PeerRefusal) -> Void
+
+    /// - Parameters:
+    ///   - listener: A socket that listens and doesn't block. It stays the caller's.
+    ///   - onPeer: Is given each peer with its connection. Called on the doorkeeper's thread; it
+    ///     must not block.
+    ///   - onRefusal: Told of everybody else.
+    /// - Throws: ``ServiceFailure`` when there are no descriptors left.
+    init(
+        _ listener: Int32, _ rules: Rules,
+        onPeer: @escaping @Sendable (Peer, OwnedDescriptor) -> Void,
+        onRefusal: @escaping @Sendable (PeerRefusal) -> Void
+    ) throws(ServiceFailure) {
+        guard let waker = Waker() else {
+            throw ServiceFailure("Can't listen: \(errorText(errno)).")
+        }
+        self.listener = listener
+        self.rules = rules
+        self.waker = waker
+        self.onPeer = onPeer
+        self.onRefusal = onRefusal
+    }
+
+    func start() {
+        Thread.detachNewThread { [self] in
+            run()
+            end.signal()
+        }
+    }
+
+    /// Accepts nobody any more, and closes the connections of those who aren't known yet. Waits
+    /// until that is done. It is called once.
+    func stop() {
+        isEnding.store(true, ordering: .releasing)
+        waker.wake()
+        end.wait()
+    }
+
+    // MARK: The thread
+
+    private struct Caller {
+        var handshake: PeerHandshake
+        let deadline: ContinuousClock.Instant
+    }
+
+    /// How long accepting rests when the process has no descriptors left, in milliseconds.
+    private static let rest: Int32 = 100
+
+    private func run() {
+        var callers: [Caller] = []
+        var isExhausted = false
+        while !isEnding.load(ordering: .acquiring) {
+            var descriptors = [waker.descriptor]
+            if !isExhausted { descriptors.append(listener) }
+            let first = descriptors.count
+            descriptors += callers.map { $0.handshake.socket.number }
+            let ready = Readiness.wait(
+                for: descriptors, milliseconds: patience(callers, isExhausted))
+            if ready[0] { waker.rest() }
+            proceed(&callers, ready: ready[first...])
+            if isExhausted || ready[1] { isExhausted = !acceptAll(&callers) }
+        }
+    }
+
+    private func patience(_ callers: [Caller], _ isExhausted: Bool) -> Int32 {
+        guard let deadline = callers.map(\.deadline).min() else {
+            return isExhausted ? Self.rest : -1
+        }
+        let left = ContinuousClock.now.duration(to: deadline) / Duration.milliseconds(1)
+        let milliseconds = Int32(clamping: Int(max(left, 0).rounded(.up)))
+        return isExhausted ? min(milliseconds, Self.rest) : milliseconds
+    }
+
+    private func proceed(_ callers: inout [Caller], ready: ArraySlice<Bool>) {
+        let now = ContinuousClock.now
+        var waiting: [Caller] = []
+        for (var caller, isReady) in zip(callers, ready) {
+            do throws(PeerRefusal) {
+                if isReady, let peer = try caller.handshake.proceed() {
+                    onPeer(peer, caller.handshake.socket)
+                } else if caller.deadline <= now {
+                    throw .timeLimit(pid: caller.handshake.process.pid)
+                } else {
+                    waiting.append(caller)
+                }
+            } catch {
+                caller.handshake.socket.close()
+                onRefusal(error)
+            }
+        }
+        callers = waiting
+    }
+
+    /// - Returns: False when there are no descriptors left, so that nobody can be accepted now.
+    private func acceptAll(_ callers: inout [Caller]) -> Bool {
+        while true {
+            guard let socket = Sockets.accept(listener) else {
+                switch errno {
+                case EINTR, ECONNABORTED: continue
+                case EMFILE, ENFILE, ENOBUFS, ENOMEM: return false
+                default: return true
+                }
+            }
+            do throws(PeerRefusal) {
+                let handshake = try PeerHandshake(socket, accepting: rules.accepts)
+                let uid = handshake.process.uid
+                let others = callers.count { $0.handshake.process.uid == uid }
+                guard others < rules.handshakesPerUser else { throw .tooMany(uid: uid) }
+                callers.append(
+                    Caller(handshake: handshake, deadline: .now.advanced(by: rules.timeLimit)))
+            } catch {
+                socket.close()
+                onRefusal(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+// ServedKeychain: one user's keychain, opened when it is first asked for.
+//   (1) It is opened as after a start of the device: locked, where it has a passcode.
+//   (2) A failure to open it is not remembered: the next request tries again.
+//   (3) The engine stays open for as long as a request uses it, also when it is to be closed.
+
+import KeychainEngine
+import KeychainModel
+import Synchronization
+
+final class ServedKeychain: Sendable {
+    private struct State {
+        var engine: KeychainEngine?
+        var connectionCount = 0
+        /// When something last happened that keeps the keychain unlocked.
+        var lastUse = ContinuousClock.now
+        /// Since when there has been no connection.
+        var idleSince: ContinuousClock.Instant? = .now
+    }
+
+    private let directory: String
+    private let options: EngineOptions
+    private let state = Mutex(State())
+
+    /// - Parameter directory: The folder of the keychain, an absolute path.
+    init(directory: String, options: EngineOptions) {
+        self.directory = directory
+        self.options = options
+    }
+
+    /// The keychain, opened.
+    func engine() throws(KeychainFailure) -> KeychainEngine {
+        // Opening takes milliseconds, and nobody else can do anything before.
+        try state.withLock { state throws(KeychainFailure) in
+            if let engine = state.engine { return engine }
+            let engine = try KeychainEngine.open(directory: directory, options: options)
+            state.engine = engine
+            return engine
+        }
+    }
+
+    // MARK: Connections
+
+    func addConnection() {
+        state.withLock { state in
+            state.connectionCount += 1
+            state.idleSince = nil
+        }
+    }
+
+    func removeConnection() {
+        state.withLock { state in
+            state.connectionCount -= 1
+            if state.connectionCount == 0 { state.idleSince = .now }
+        }
+    }
+
+    /// Closes the keychain where it had no connection for so long and nothing is lost by it: a
+    /// keychain that somebody unlocked stays, since it could not be opened again without them.
+    func closeIfIdle(since limit: Duration) {
+        let engine = state.withLock { state -> KeychainEngine? in
+            guard let engine = state.engine, let since = state.idleSince,
+                since.duration(to: .now) >= limit,
+                !engine.hasPasscode || engine.lockState == .beforeFirstUnlock
+            else { return nil }
+            state.engine = nil
+            return engine
+        }
+        engine?.close()
+    }
+
+    /// Closes the keychain and forgets its keys.
+    func close() {
+        state.withLock { state -> KeychainEngine? in
+            defer { state.engine = nil }
+            return state.engine
+        }?.close()
+    }
+
+    // MARK: Locking
+
+    /// Somebody unlocked the keychain, or opened an item that needs it to be unlocked.
+    func noteUse() { state.withLock { $0.lastUse = .now } }
+
+    /// Locks the keychain where it is unlocked and has a passcode.
+    /// - Parameter limit: Only if nobody used it for so long. nil: in any case.
+    /// - Returns: Whether it was locked.
+    func lock(ifUnusedFor limit: Duration?) -> Bool {
+        let unlocked = state.withLock { state -> KeychainEngine? in
+            guard let engine = state.engine, engine.hasPasscode, engine.lockState == .unlocked
+            else { return nil }
+            if let limit, state.lastUse.duration(to: .now) < limit { return nil }
+            return engine
+        }
+        guard let unlocked else { return false }
+        return (try? unlocked.lock()) != nil
+    }
+}

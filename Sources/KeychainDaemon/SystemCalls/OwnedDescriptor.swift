@@ -1,0 +1,30 @@
+// OwnedDescriptor: a file descriptor that is closed when nobody holds it any more.
+
+import Glibc
+import Synchronization
+
+final class OwnedDescriptor: Sendable {
+    /// Negative once it was handed on.
+    private let state: Mutex<Int32>
+
+    init(_ descriptor: Int32) {
+        state = Mutex(descriptor)
+    }
+
+    deinit { close() }
+
+    var number: Int32 { state.withLock { $0 } }
+
+    /// Gives the descriptor to somebody else, who closes it.
+    func handOn() -> Int32 {
+        state.withLock { number in
+            defer { number = -1 }
+            return number
+        }
+    }
+
+    func close() {
+        let number = handOn()
+        if number >= 0 { _ = Glibc.close(number) }
+    }
+}

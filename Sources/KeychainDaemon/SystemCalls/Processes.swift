@@ -1,0 +1,61 @@
+// Processes: other processes, as the kernel shows them.
+
+import Glibc
+
+enum Processes {
+    /// Takes no variable arguments, as Swift sees it: `syscall` itself can't be imported.
+    private typealias SystemCall = @convention(c) (CLong, CLong, CLong) -> CLong
+
+    /// SYS_pidfd_open, the same on every architecture.
+    private static let openCall: CLong = 434
+
+    /// A descriptor that stands for a process, and never for another one that gets its number
+    /// later. nil: there is no such process, or the kernel is older than 5.3.
+    static func pin(_ pid: pid_t) -> OwnedDescriptor? {
+        // SAFETY: the symbol is glibc's `long syscall(long, ...)`. On Linux's x86-64 and AArch64
+        // its variable integer arguments are passed in the same registers as fixed ones, and this
+        // call reads two.
+        guard let symbol = unsafe dlsym(nil, "syscall") else { return nil }
+        let call = unsafe unsafeBitCast(symbol, to: SystemCall.self)
+        let descriptor = Int32(truncatingIfNeeded: call(openCall, CLong(pid), 0))
+        return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
+    }
+
+    /// Whether the process of a descriptor still runs.
+    static func isRunning(_ pin: OwnedDescriptor) -> Bool {
+        var poll = pollfd(fd: pin.number, events: Int16(POLLIN), revents: 0)
+        // SAFETY: one structure, used within the call.
+        return unsafe Glibc.poll(&poll, 1, 0) == 0
+    }
+
+    /// Lets this process have as many descriptors as the system allows it.
+    /// - Returns: How many these are.
+    @discardableResult
+    static func raiseDescriptorLimit() -> Int {
+        var limit = rlimit()
+        // SAFETY: the structure is filled, or read, within the call.
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return 0
+        }
+        limit.rlim_cur = limit.rlim_max
+        // SAFETY: as above.
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// A peer that is gone is an error of the call that writes to it, not the end of the process.
+    static func ignoreBrokenConnections() {
+        _ = signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Reads and forgets a variable of this process, so that no child takes it for its own.
+    static func takeVariable(_ name: String) -> String? {
+        // SAFETY: the text is copied before anything changes the environment; the caller has no
+        // other thread yet.
+        guard let value = unsafe getenv(name) else { return nil }
+        let text = unsafe String(cString: value)
+        // SAFETY: as above.
+        _ = unsafe unsetenv(name)
+        return text
+    }
+}

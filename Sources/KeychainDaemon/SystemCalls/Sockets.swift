@@ -1,0 +1,219 @@
+// Sockets: Unix sockets, and what the kernel says of who is at their other end.
+
+import Glibc
+
+enum Sockets {
+    /// The longest path of a socket, without the byte that ends it.
+    static let pathByteCount = 107
+
+    /// SO_PASSCRED, SO_PEERCRED and SO_PEERPIDFD of asm-generic/socket.h, and SCM_CREDENTIALS of
+    /// linux/socket.h; glibc's headers lack the third before 2.38, and Swift sees none of these
+    /// without _GNU_SOURCE.
+    private static let passCredentials: Int32 = 16
+    private static let peerCredentials: Int32 = 17
+    private static let peerDescriptor: Int32 = 77
+    private static let credentialsMessage: Int32 = 2
+
+    /// `struct ucred` of sys/socket.h.
+    struct Credentials: Hashable, Sendable {
+        var pid: pid_t = 0
+        var uid: uid_t = 0
+        var gid: gid_t = 0
+    }
+
+    // MARK: Making and finding
+
+    /// A socket that doesn't block and isn't inherited. nil: it failed, and `errno` says why.
+    static func make() -> OwnedDescriptor? {
+        let flags = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, flags, 0)
+        return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
+    }
+
+    /// The corresponding C function is `bind`. The file's mode is 0600 from the first moment on.
+    static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
+        let before = umask(0o177)
+        defer { umask(before) }
+        return unsafe withAddress(path) { address, size in
+            // SAFETY: the address lives for the call.
+            unsafe Glibc.bind(socket.number, address, size) == 0
+        }
+    }
+
+    /// The corresponding C function is `listen`.
+    static func listen(_ socket: OwnedDescriptor) -> Bool {
+        Glibc.listen(socket.number, 1024) == 0
+    }
+
+    /// Whether somebody listens at a path. A queue of callers that is full is somebody's.
+    static func isAnswered(_ path: String) -> Bool {
+        guard let socket = make() else { return true }
+        let isConnected = unsafe withAddress(path) { address, size in
+            // SAFETY: the address lives for the call.
+            unsafe Glibc.connect(socket.number, address, size) == 0
+        }
+        return isConnected || (errno != ECONNREFUSED && errno != ENOENT)
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Bool
+    ) -> Bool {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count <= pathByteCount else {
+            errno = ENAMETOOLONG
+            return false
+        }
+        // SAFETY: the path fits with the zero byte after it, which is there from the start.
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            // SAFETY: `sockaddr_un` is one of the structures that `sockaddr` stands for.
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    /// Whether a descriptor is a Unix socket that listens.
+    static func isListening(_ descriptor: Int32) -> Bool {
+        option(SO_ACCEPTCONN, of: descriptor) == 1 && option(SO_DOMAIN, of: descriptor) == AF_UNIX
+    }
+
+    private static func option(_ name: Int32, of descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        // SAFETY: value and size are written within the call.
+        return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+    }
+
+    // MARK: Accepting
+
+    /// The next caller. nil: there is none now, or it failed, and `errno` says why.
+    static func accept(_ listener: Int32) -> OwnedDescriptor? {
+        let descriptor = Glibc.accept(listener, nil, nil)
+        guard descriptor >= 0 else { return nil }
+        // In two steps: this process starts no others.
+        prepare(descriptor)
+        return OwnedDescriptor(descriptor)
+    }
+
+    /// Makes a descriptor one that doesn't block and isn't inherited.
+    static func prepare(_ descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    }
+
+    // MARK: Who is there
+
+    /// Who connected. nil: the kernel doesn't say.
+    static func peer(of socket: OwnedDescriptor) -> Credentials? {
+        var credentials = Credentials()
+        var size = socklen_t(MemoryLayout<Credentials>.size)
+        // SAFETY: three numbers of 32 bits, as `struct ucred` has them, written within the call.
+        let code = unsafe getsockopt(
+            socket.number, SOL_SOCKET, peerCredentials, &credentials, &size)
+        return code == 0 && size == MemoryLayout<Credentials>.size ? credentials : nil
+    }
+
+    /// A descriptor that stands for the process that connected. nil: that process ended, or the
+    /// kernel is older than 6.5.
+    static func peerProcess(of socket: OwnedDescriptor) -> OwnedDescriptor? {
+        option(peerDescriptor, of: socket.number).map { OwnedDescriptor($0) }
+    }
+
+    /// Has the kernel say of each message who sent it.
+    static func setPassingCredentials(_ isPassing: Bool, _ socket: OwnedDescriptor) -> Bool {
+        var value: Int32 = isPassing ? 1 : 0
+        // SAFETY: the value is read within the call.
+        return unsafe setsockopt(
+            socket.number, SOL_SOCKET, passCredentials, &value,
+            socklen_t(MemoryLayout<Int32>.size)) == 0
+    }
+
+    /// Sends bytes that fit into an empty socket. False: they didn't go, or not all.
+    static func send(_ bytes: [UInt8], to socket: OwnedDescriptor) -> Bool {
+        // SAFETY: the bytes are read within the call.
+        unsafe bytes.withUnsafeBytes { buffer in
+            unsafe Glibc.send(
+                socket.number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+        } == bytes.count
+    }
+
+    /// What ``receive(atMost:from:)`` gives.
+    enum Received: Equatable {
+        /// Bytes, 1 and more, and who sent them, where the kernel says it.
+        case bytes([UInt8], Credentials?)
+        /// There is nothing now.
+        case nothing
+        /// The other end is gone.
+        case ended
+    }
+
+    /// Receives bytes that one process sent, with the kernel's word on which one. Descriptors that
+    /// come along are never taken.
+    static func receive(atMost limit: Int, from socket: OwnedDescriptor) -> Received {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        // Room for the credentials and nothing more: what doesn't fit is dropped by the kernel.
+        let headerByteCount = MemoryLayout<cmsghdr>.size
+        let controlByteCount = headerByteCount + MemoryLayout<Credentials>.size
+        var control = [UInt64](repeating: 0, count: (controlByteCount + 7) / 8)
+        var count = -1
+        var controlCount = 0
+        // SAFETY: the message points to the two arrays with their sizes, within these closures
+        // only; the kernel writes no further.
+        unsafe bytes.withUnsafeMutableBytes { target in
+            unsafe control.withUnsafeMutableBytes { controlTarget in
+                var part = unsafe iovec(iov_base: target.baseAddress, iov_len: target.count)
+                unsafe withUnsafeMutablePointer(to: &part) { parts in
+                    var message = unsafe msghdr()
+                    unsafe message.msg_iov = parts
+                    unsafe message.msg_iovlen = 1
+                    unsafe message.msg_control = controlTarget.baseAddress
+                    unsafe message.msg_controllen = controlByteCount
+                    count = unsafe recvmsg(socket.number, &message, Int32(MSG_DONTWAIT))
+                    controlCount = unsafe Int(message.msg_controllen)
+                }
+            }
+        }
+        guard count != 0 else { return .ended }
+        guard count > 0 else {
+            return errno == EAGAIN || errno == EINTR ? .nothing : .ended
+        }
+        var credentials: Credentials?
+        if controlCount >= controlByteCount {
+            // SAFETY: the array holds at least a header and the credentials, and is aligned for
+            // both.
+            unsafe control.withUnsafeBytes { control in
+                let header = unsafe control.load(as: cmsghdr.self)
+                if header.cmsg_level == SOL_SOCKET, header.cmsg_type == credentialsMessage {
+                    credentials = unsafe control.load(
+                        fromByteOffset: headerByteCount, as: Credentials.self)
+                }
+            }
+        }
+        return .bytes(Array(bytes[..<count]), credentials)
+    }
+
+    /// Sends a text to a socket that takes datagrams, as a service manager's. The path may begin
+    /// with `@` for one without a file.
+    static func notify(_ path: String, _ text: String) -> Bool {
+        let descriptor = socket(
+            AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        let owned = OwnedDescriptor(descriptor)
+        // A name without a file has a zero byte in place of the `@`, and no end.
+        let isAbstract = path.hasPrefix("@")
+        let name = isAbstract ? "\0" + path.dropFirst() : path
+        return unsafe withAddress(name) { address, size in
+            let used = socklen_t(MemoryLayout<sa_family_t>.size + name.utf8.count)
+            let bytes = Array(text.utf8)
+            // SAFETY: bytes and address live for the call.
+            return unsafe bytes.withUnsafeBytes { buffer in
+                unsafe sendto(
+                    owned.number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL),
+                    address, isAbstract ? used : size)
+            } == bytes.count
+        }
+    }
+}

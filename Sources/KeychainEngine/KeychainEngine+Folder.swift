@@ -1,0 +1,14 @@
+// KeychainEngine+Folder: the folder of a keychain that is not opened yet.
+
+package import KeychainModel
+import KeychainStore
+
+extension KeychainEngine {
+    /// Makes a folder where it is missing, and checks that nobody but this user may enter it.
+    ///
+    /// - Parameter directory: An absolute path.
+    /// - Throws: `notAvailable` for a folder that belongs to or is open to others.
+    package static func prepareFolder(_ directory: String) throws(KeychainFailure) {
+        try StoreFolder(path: directory).prepare()
+    }
+}
