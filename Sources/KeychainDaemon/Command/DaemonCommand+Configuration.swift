@@ -5,9 +5,12 @@ import KeychainEngine
 import KeychainModel
 
 extension DaemonCommand {
+    /// What the arguments say, and what is taken where they say nothing.
+    ///
     /// - Parameters:
     ///   - environment: The variables of the process.
     ///   - executable: Where keychaind itself is, for the tool beside it.
+    /// - Returns: The configuration.
     /// - Throws: ``ServiceFailure`` where a path isn't absolute, or can't be told.
     func daemonConfiguration(
         _ environment: [String: String], executable: String?

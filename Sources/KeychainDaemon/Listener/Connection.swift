@@ -30,7 +30,7 @@ final class Connection: ChannelInboundHandler {
     private var isClosed = false
     private let onEnd: () -> Void
 
-    /// - Parameter onEnd: Called once, when the channel is closed and no request is under way.
+    /// `onEnd` is called once, when the channel is closed and no request is under way.
     init(
         _ session: Session, _ workers: Workers, requestLimit: Int, events: EventQueue,
         log: AuditLog, onEnd: @escaping () -> Void

@@ -29,6 +29,7 @@ final class ListeningSocket: Sendable {
     /// - Parameters:
     ///   - path: An absolute path of at most 107 bytes.
     ///   - isForEverybody: Whether all users of the machine may connect.
+    /// - Throws: ``ServiceFailure`` where somebody else listens, or the folder isn't safe.
     init(at path: String, isForEverybody: Bool) throws(ServiceFailure) {
         guard path.hasPrefix("/"), path.utf8.count <= Sockets.pathByteCount else {
             throw ServiceFailure(

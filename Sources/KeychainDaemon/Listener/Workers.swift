@@ -32,7 +32,8 @@ final class Workers: Sendable {
     }
 
     /// Reads a frame and carries out the request in it.
-    /// - Parameter then: Is given what comes of it, on any thread.
+    ///
+    /// `then` is given what comes of it, on any thread.
     func answer(
         _ frame: FrameBuffer, of session: Session, then: @escaping @Sendable (Outcome) -> Void
     ) {

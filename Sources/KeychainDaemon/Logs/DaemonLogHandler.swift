@@ -22,7 +22,7 @@ package struct DaemonLogHandler: LogHandler {
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
 
-    /// - Parameter write: Takes each line, with its end.
+    /// `write` takes each line, with its end.
     package init(
         format: LogFormat, level: Logger.Level,
         write: @escaping @Sendable (String) -> Void = Self.writeToStandardError

@@ -26,12 +26,9 @@ final class Doorkeeper: Sendable {
     private let onPeer: @Sendable (Peer, OwnedDescriptor) -> Void
     private let onRefusal: @Sendable (PeerRefusal) -> Void
 
-    /// - Parameters:
-    ///   - listener: A socket that listens and doesn't block. It stays the caller's.
-    ///   - onPeer: Is given each peer with its connection. Called on the doorkeeper's thread; it
-    ///     must not block.
-    ///   - onRefusal: Told of everybody else.
-    /// - Throws: ``ServiceFailure`` when there are no descriptors left.
+    /// `listener` is a socket that listens and doesn't block; it stays the caller's. `onPeer` is
+    /// given each peer with its connection, `onRefusal` told of everybody else: both on the
+    /// doorkeeper's thread, which must not be blocked.
     init(
         _ listener: Int32, _ rules: Rules,
         onPeer: @escaping @Sendable (Peer, OwnedDescriptor) -> Void,

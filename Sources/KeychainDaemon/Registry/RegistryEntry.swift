@@ -19,6 +19,7 @@ struct RegistryEntry: Hashable, Sendable {
     /// - Parameters:
     ///   - content: What the file holds.
     ///   - file: Its path. A path of entitlements that isn't absolute begins at its folder.
+    /// - Throws: ``DistrustedFile`` for anything but such an object.
     init(_ content: Data, file: String) throws(DistrustedFile) {
         func failure(_ what: String) -> DistrustedFile {
             DistrustedFile(reason: "\(file) \(what)")

@@ -21,7 +21,7 @@ final class ServedKeychain: Sendable {
     private let options: EngineOptions
     private let state = Mutex(State())
 
-    /// - Parameter directory: The folder of the keychain, an absolute path.
+    /// A keychain in a folder, an absolute path.
     init(directory: String, options: EngineOptions) {
         self.directory = directory
         self.options = options
