@@ -23,21 +23,43 @@ struct CheckCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        guard let files = try FileSession(existing: passcode.source) else {
-            let folder = try KeychainPlace.folder().directory
-            throw ControlFailure(.notFound, "There is no keychain yet in \(printable(folder)).")
-        }
-        defer { files.close() }
-        try files.unlockIfPossible()
-        let report = try check(files.engine)
+        let report = try setAside ? checkFiles() : checkKeychain()
         try show(report)
         guard report.isSound else { throw Self.failure(for: report) }
     }
 
-    private func check(_ engine: KeychainEngine) throws -> CheckReport {
+    /// By whoever has the keychain open: a service may have it unlocked.
+    private func checkKeychain() throws -> CheckReport {
+        guard let session = try Session(existing: passcode.source) else { throw try absent() }
+        defer { session.close() }
+        if try session.hasPasscode, try session.keychain.status().lockState != .unlocked {
+            _ = try session.unlock()
+        }
+        return try progress { progress throws(KeychainFailure) in
+            try session.keychain.check(progress: progress)
+        }
+    }
+
+    private func checkFiles() throws -> CheckReport {
+        guard let files = try FileSession(existing: passcode.source) else { throw try absent() }
+        defer { files.close() }
+        try files.unlockIfPossible()
+        return try progress { progress throws(KeychainFailure) in
+            try files.engine.check(settingAside: true, progress: progress)
+        }
+    }
+
+    private func absent() throws -> ControlFailure {
+        let folder = try KeychainPlace.folder().directory
+        return ControlFailure(.notFound, "There is no keychain yet in \(printable(folder)).")
+    }
+
+    private func progress(
+        _ check: ((Int, Int) -> Void) throws(KeychainFailure) -> CheckReport
+    ) throws -> CheckReport {
         let line = ProgressLine()
         defer { line.end() }
-        return try engine.check(settingAside: setAside) { done, total in
+        return try check { done, total in
             line.show("checked \(done) of \(counted(total, "item"))")
         }
     }
