@@ -253,7 +253,7 @@ let package = Package(
         .testTarget(
             name: "KeychainControlTests",
             dependencies: [
-                "KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl",
+                "KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl", "keychaind",
                 argumentParser,
             ],
             exclude: ["Transcripts"],

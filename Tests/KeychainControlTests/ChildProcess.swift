@@ -115,6 +115,8 @@ final class TestHome {
         [
             "HOME": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "TERM": "dumb",
             "PATH": ChildProcess.programs + ":/usr/bin:/bin",
+            // Nor does a chip that this machine has.
+            "KEYCHAIN_TPM": "none",
         ]
     }
 

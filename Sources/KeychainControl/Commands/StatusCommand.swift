@@ -76,10 +76,9 @@ struct StatusCommand: ParsableCommand {
     private func hardware(
         _ keychain: any KeychainAdministration, _ mode: KeychainChoice.Mode
     ) throws(KeychainFailure) -> String {
-        guard mode == .embedded else {
-            return try keychain.hasSecureEnclave() ? "yes, in the service" : "none"
-        }
-        return PlatformHardware.reason
+        let word = try keychain.hasSecureEnclave() ? "yes" : "none"
+        // Of the service's hardware only the service could tell more.
+        return mode == .embedded ? "\(word). \(PlatformHardware.reason)" : word
     }
 
     private func entitlements(_ mode: KeychainChoice.Mode) -> [ItemField] {
