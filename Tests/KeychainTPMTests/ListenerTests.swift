@@ -17,6 +17,8 @@ final class Listener: Sendable {
     private let chipPath: String
     private let descriptor: Int32
     private let heard = Mutex<[UInt8]>([])
+    /// How many commands to pass on before one is lost, with its connection.
+    private let countdown = Mutex<Int?>(nil)
 
     init(to chip: SimulatedChip) throws {
         chipPath = chip.socketPath
@@ -37,12 +39,26 @@ final class Listener: Sendable {
     /// Everything so far, both ways.
     var bytes: Data { Data(heard.withLock { $0 }) }
 
+    /// Loses one command, after as many others.
+    func loseCommand(after count: Int) { countdown.withLock { $0 = count } }
+
+    /// Whether that has happened.
+    var hasLostCommand: Bool { countdown.withLock { $0 == nil } }
+
+    private func isLost() -> Bool {
+        countdown.withLock { countdown in
+            guard let count = countdown else { return false }
+            countdown = count > 0 ? count - 1 : nil
+            return count == 0
+        }
+    }
+
     /// One command after the other and its answer, as the library sends them.
     private func pass(_ client: Int32) {
         defer { close(client) }
         guard let chip = try? LocalSocket.connected(to: chipPath) else { return }
         defer { close(chip) }
-        while let command = message(from: client), LocalSocket.send(command, to: chip),
+        while let command = message(from: client), !isLost(), LocalSocket.send(command, to: chip),
             let answer = message(from: chip), LocalSocket.send(answer, to: client)
         {}
     }
@@ -94,6 +110,28 @@ final class Listener: Sendable {
         #expect(!isHeard(shared.plainBytes))
         #expect(!isHeard(secret.plainBytes))
         #expect(!isHeard(digest))
+    }
+
+    /// The steps are: asking for the storage key, deriving it, opening a session, loading.
+    ///
+    /// This chip has no resource manager, which would empty the slots of a way that broke: what an
+    /// operation has in them by then stays until the chip is restarted.
+    @Test(arguments: 0..<4)
+    func `a way that breaks is opened anew`(_ step: Int) throws {
+        let chip = try SimulatedChip()
+        let listener = try Listener(to: chip)
+        defer { listener.stop() }
+        let module = TrustedPlatformModule(configuration: "swtpm:path=\(listener.path)")
+        let authorization = SecretBytes.random(byteCount: 32)
+        let key = try module.makeKey(authorization: authorization)
+        let digest = Data(SHA256.hash(data: Data()))
+
+        listener.loseCommand(after: step)
+        _ = try module.sign(digest: digest, with: key.wrapped, authorization: authorization)
+        #expect(listener.hasLostCommand)
+        let connection = try chip.connection()
+        let objects = try connection.handles(from: 0x8000_0000, atMost: 10).count
+        #expect(objects == (step < 2 ? 0 : 1))
     }
 }
 
