@@ -202,6 +202,19 @@ let package = Package(
             dependencies: ["FormatVectors", "KeychainModel", "KeychainCrypto"],
             swiftSettings: settings),
         .testTarget(
+            name: "KeychainWireTests",
+            dependencies: [
+                "KeychainWire", "KeychainModel", "KeychainCrypto", "KeychainEngine", protobuf,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainClientTests",
+            dependencies: [
+                "KeychainClient", "KeychainWire", "KeychainModel", "KeychainCrypto",
+                "KeychainEngine",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "KeychainServicesTests",
             dependencies: [
                 "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainStore",

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["dev", ".ci/run"])
+    @Test(arguments: ["dev", ".ci/run", "Sources/KeychainWire/Protocol/generate"])
     func `a script can be executed`(_ path: String) {
         let file = Repository.root.appending(path: path).path(percentEncoded: false)
         #expect(FileManager.default.isExecutableFile(atPath: file))

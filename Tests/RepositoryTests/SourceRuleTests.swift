@@ -14,6 +14,7 @@ import Testing
         "Sources/KeychainServices/", "Sources/KeychainAuthentication/SystemCalls/",
         "Sources/KeychainTPM/ForeignCalls/",
         "Sources/KeychainDaemon/SystemCalls/",
+        "Sources/KeychainWire/Frames/", "Sources/KeychainClient/SystemCalls/",
     ]
 
     /// Single files outside these folders, each with its reason.
@@ -27,6 +28,8 @@ import Testing
         "Sources/KeychainStore/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
         "Sources/Keychain/Backends/SecItemBackend.swift":
             "passes a result pointer to SecItemCopyMatching",
+        "Sources/KeychainWire/Mapping/WirePasscode.swift":
+            "puts passcodes into memory that is erased",
     ]
 
     @Test func `there are sources`() throws {
@@ -118,12 +121,21 @@ import Testing
         #expect(file.codeLines.map(\.text) == ["let a = 1  ", " let b = \"", "", "", " c"])
     }
 
+    @Test func `what is generated says so and stands apart`() throws {
+        let generated = try Repository.files(in: "Sources", suffix: ".swift").filter(\.isGenerated)
+        #expect(generated.map(\.path) == ["Sources/KeychainWire/Generated/keychain.pb.swift"])
+        for file in generated {
+            #expect(file.lines.prefix(2) == ["// DO NOT EDIT.", "// swift-format-ignore-file"])
+        }
+    }
+
     // MARK: Reading
 
     private static func swiftFiles() throws -> [RepositoryFile] {
         try ["Sources", "Tests", "Examples", "Benchmarks"]
             .filter { Repository.exists($0) }
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
+            .filter { !$0.isGenerated }
     }
 
     /// The numbers of the lines whose function has a `// SAFETY:` line in it or right above it,

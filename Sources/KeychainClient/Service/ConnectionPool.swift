@@ -14,25 +14,29 @@ final class ConnectionPool: Sendable {
     }
 
     private let limit: Int
+    private let processID: @Sendable () -> pid_t
     private let state: Mutex<State>
 
-    /// - Parameter limit: The most connections to keep.
-    init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: The most connections to keep.
+    ///   - processID: Of the process that asks.
+    init(limit: Int, processID: @escaping @Sendable () -> pid_t = { getpid() }) {
         self.limit = limit
-        state = Mutex(State(processID: getpid()))
+        self.processID = processID
+        state = Mutex(State(processID: processID()))
     }
 
     /// One that was used before. nil: there is none.
     func take() -> ServiceConnection? {
         state.withLock { state in
-            Self.forgetParent(&state)
+            forgetParent(&state)
             return state.idle.popLast()
         }
     }
 
     func putBack(_ connection: ServiceConnection) {
         state.withLock { state in
-            Self.forgetParent(&state)
+            forgetParent(&state)
             if state.idle.count < limit { state.idle.append(connection) }
         }
     }
@@ -49,8 +53,8 @@ final class ConnectionPool: Sendable {
 
     var idleCount: Int { state.withLock { $0.idle.count } }
 
-    private static func forgetParent(_ state: inout State) {
-        let processID = getpid()
+    private func forgetParent(_ state: inout State) {
+        let processID = processID()
         guard state.processID != processID else { return }
         // Closing a descriptor of this process leaves the parent's open.
         state.idle = []

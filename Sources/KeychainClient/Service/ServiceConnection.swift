@@ -176,25 +176,29 @@ final class ServiceConnection: @unchecked Sendable {
 
 /// An answer that comes in several replies.
 private struct PartialAnswer {
-    private var items: [Item] = []
-    private var identities: [Identity] = []
+    private var items: [Item]?
+    private var identities: [Identity]?
 
-    /// - Returns: Whether it is a part of something.
+    init() {}
+
+    /// - Returns: Whether it is a part of the same answer.
     mutating func append(_ part: ServiceAnswer) -> Bool {
         switch part {
-        case .items(let more): items += more
-        case .identities(let more): identities += more
+        case .items(let more) where identities == nil:
+            items = items ?? []
+            items?.append(contentsOf: more)
+        case .identities(let more) where items == nil:
+            identities = identities ?? []
+            identities?.append(contentsOf: more)
         default: return false
         }
         return true
     }
 
     /// The whole answer; nil where this is no end of what came before.
-    func completed(by last: ServiceAnswer) -> ServiceAnswer? {
-        switch last {
-        case .items(let more): return identities.isEmpty ? .items(items + more) : nil
-        case .identities(let more): return items.isEmpty ? .identities(identities + more) : nil
-        default: return items.isEmpty && identities.isEmpty ? last : nil
-        }
+    mutating func completed(by last: ServiceAnswer) -> ServiceAnswer? {
+        if items == nil, identities == nil { return last }
+        guard append(last) else { return nil }
+        return items.map { .items($0) } ?? identities.map { .identities($0) }
     }
 }

@@ -1,0 +1,278 @@
+// BrokenServiceTests: services that are not there, not the right ones, or break.
+
+import Foundation
+import KeychainModel
+import KeychainWire
+import Testing
+
+@testable import KeychainClient
+
+@Suite struct `A service that fails` {
+    static let caller = AccessGroups(["one"])
+    static let query = ItemQuery(itemClass: .genericPassword)
+    static let item = `The client of the service`.item
+    static let newItem = `The client of the service`.newItem
+
+    /// The failure of a read.
+    private func failedRead(
+        _ service: FakeService, _ options: ServiceOptions = ServiceOptions()
+    ) -> KeychainFailure? {
+        #expect(throws: KeychainFailure.self) {
+            try ServiceClient(socketPath: service.path, options: options)
+                .find(Self.query, Retrieval(), as: Self.caller)
+        }
+    }
+
+    // MARK: Before the first request
+
+    @Test func `a socket that nobody listens on is a failure`() throws {
+        let service = try FakeService(takesConnections: false)
+        let failure = try #require(failedRead(service))
+        #expect(failure.status == .notAvailable && failure.cause == .contention)
+        #expect(failure.reason.contains(service.path))
+    }
+
+    @Test func `a socket that isn't there is a failure, until it is there`() throws {
+        let path = "/tmp/no-such-\(UUID().uuidString.prefix(8))/socket"
+        let missing = #expect(throws: KeychainFailure.self) {
+            try ServiceClient(socketPath: path).lock()
+        }
+        #expect(missing?.status == .notAvailable && missing?.cause == .contention)
+        let long = "/" + String(repeating: "a", count: 107)
+        let tooLong = #expect(throws: KeychainFailure.self) {
+            try ServiceClient(socketPath: long).lock()
+        }
+        #expect(tooLong?.status == .param)
+    }
+
+    @Test func `the service is tried again at the next call`() throws {
+        let isReady = Recorded<Bool>()
+        let service = try FakeService { peer, _ in
+            guard !isReady.values.isEmpty else { return peer.hangUp() }
+            peer.serve { _ in .answer(.done) }
+        }
+        let client = ServiceClient(socketPath: service.path)
+        #expect(throws: KeychainFailure.self) { try client.lock() }
+        isReady.append(true)
+        try client.lock()
+    }
+
+    @Test func `nothing is sent to a service of somebody else`() throws {
+        let received = Recorded<[UInt8]>()
+        let service = try FakeService { peer, _ in
+            peer.send(Handshake.random().bytes)
+            received.append(peer.receive(1))
+        }
+        let failure = try #require(failedRead(service, ServiceOptions(trusts: { _ in false })))
+        #expect(failure.status == .notAvailable && failure.cause == .permission)
+        #expect(received.waitForNext())
+        #expect(received.values == [[]])
+    }
+
+    @Test func `the owner of the socket is who listens on it`() throws {
+        let asked = Recorded<UInt32>()
+        let service = try FakeService { peer, _ in peer.serve { _ in .answer(.done) } }
+        let options = ServiceOptions(trusts: { userID in
+            asked.append(userID)
+            return true
+        })
+        try ServiceClient(socketPath: service.path, options: options).lock()
+        #expect(asked.values == [geteuid()])
+    }
+
+    /// What a service sends at first, and the status of the failure.
+    @Test(
+        arguments: [
+            ("closes", [], false, Status.notAvailable),
+            ("half a handshake", Array("keychain".utf8), false, .notAvailable),
+            (
+                "another program", Array("SSH-2.0-OpenSSH_9.6 and more\r\n".utf8), false,
+                .notAvailable
+            ),
+            ("garbage after it", [0, 0, 0, 3, 0xFF, 0xFF, 0xFF], true, .notAvailable),
+            ("a frame above the limit", [0x04, 0, 0, 1], true, .notAvailable),
+            ("an empty frame", [0, 0, 0, 0], true, .notAvailable),
+            ("half a frame", [0, 0, 0, 9, 8], true, .notAvailable),
+        ] as [(String, [UInt8], Bool, Status)])
+    func `what isn't the service isn't asked`(
+        _ name: String, _ bytes: [UInt8], _ isAfterHandshake: Bool, _ status: Status
+    ) throws {
+        let service = try FakeService { peer, _ in
+            if isAfterHandshake {
+                peer.send(Handshake.random().bytes)
+                _ = peer.receive(Handshake.byteCount)
+                _ = peer.request()
+            }
+            peer.send(bytes)
+            peer.hangUp()
+        }
+        #expect(failedRead(service)?.status == status, "\(name)")
+    }
+
+    @Test func `a service of another version is told apart`() throws {
+        var welcome = FakePeer.welcome
+        welcome.version = WireLimits.version + 1
+        let other = try FakeService { [welcome] peer, _ in _ = peer.greet(welcome) }
+        #expect(failedRead(other)?.status == .wrongVersion)
+        let refusal = KeychainFailure(.wrongVersion, "Version 7 is spoken here.")
+        let refusing = try FakeService { peer, _ in
+            peer.send(Handshake.random().bytes)
+            _ = peer.receive(Handshake.byteCount)
+            peer.reply(1, .failure(refusal))
+            peer.hangUp()
+        }
+        #expect(failedRead(refusing) == refusal)
+    }
+
+    @Test func `a service that says nothing is waited for so long and no longer`() throws {
+        let stays = Recorded<FakePeer>()
+        let service = try FakeService { peer, _ in stays.append(peer) }
+        let options = ServiceOptions(connectionTime: .milliseconds(100))
+        let failure = try #require(failedRead(service, options))
+        #expect(failure.status == .notAvailable && failure.cause == .contention)
+    }
+
+    // MARK: After it
+
+    /// A service that hangs up when it has a request, so many times; then it answers.
+    private func breaking(
+        _ count: Int, seen: Recorded<String>, after bytes: [UInt8] = []
+    ) throws -> FakeService {
+        try FakeService { peer, number in
+            guard peer.greet() else { return }
+            while let request = peer.request() {
+                seen.append(request.operation.name)
+                if number <= count {
+                    peer.send(bytes)
+                    return peer.hangUp()
+                }
+                peer.reply(
+                    request.id,
+                    .answer(`The client of the service`.answer(request.operation)))
+            }
+        }
+    }
+
+    /// The bytes that come of the answer before the connection breaks.
+    @Test(arguments: [[], [0, 0], [0, 0, 0, 20, 8, 2]] as [[UInt8]])
+    func `a read is tried a second time`(_ bytes: [UInt8]) throws {
+        let seen = Recorded<String>()
+        let service = try breaking(1, seen: seen, after: bytes)
+        let client = ServiceClient(socketPath: service.path)
+        #expect(try client.find(Self.query, Retrieval(), as: Self.caller).count == 2)
+        #expect(seen.values == ["find", "find"])
+    }
+
+    @Test func `a read isn't tried a third time`() throws {
+        let seen = Recorded<String>()
+        let service = try breaking(9, seen: seen)
+        let failure = try #require(failedRead(service))
+        #expect(failure.status == .notAvailable && failure.cause == .contention)
+        #expect(!failure.reason.contains("not known"))
+        #expect(seen.values == ["find", "find"])
+    }
+
+    @Test func `a write that may have been made isn't made again`() throws {
+        let seen = Recorded<String>()
+        let service = try breaking(1, seen: seen)
+        let client = ServiceClient(socketPath: service.path)
+        let failure = #expect(throws: KeychainFailure.self) {
+            try client.add(Self.newItem, as: Self.caller)
+        }
+        #expect(failure?.status == .notAvailable)
+        #expect(failure?.reason.contains("not known") == true)
+        #expect(seen.values == ["add"])
+        #expect(try client.add(Self.newItem, as: Self.caller) == Self.item)
+    }
+
+    @Test func `a write on a connection that is closed already is made on a new one`() throws {
+        let closed = Recorded<Int>()
+        let seen = Recorded<String>()
+        let service = try FakeService { peer, number in
+            guard peer.greet(), let request = peer.request() else { return }
+            seen.append("\(number) \(request.operation.name)")
+            peer.reply(request.id, .answer(`The client of the service`.answer(request.operation)))
+            peer.hangUp()
+            closed.append(number)
+        }
+        let client = ServiceClient(socketPath: service.path)
+        for _ in 0..<3 {
+            #expect(try client.add(Self.newItem, as: Self.caller) == Self.item)
+            #expect(closed.waitForNext())
+        }
+        #expect(seen.values == ["1 add", "2 add", "3 add"])
+    }
+
+    @Test func `an answer that doesn't come ends the call in time`() throws {
+        let stays = Recorded<FakePeer>()
+        let service = try FakeService { peer, _ in
+            guard peer.greet() else { return }
+            stays.append(peer)
+            _ = peer.request()
+            // Bytes that come one by one don't make it longer.
+            peer.send([0, 0, 0])
+            _ = peer.request()
+        }
+        let options = ServiceOptions(
+            requestTime: .milliseconds(200), derivationTime: .milliseconds(200))
+        let client = ServiceClient(socketPath: service.path, options: options)
+        let read = #expect(throws: KeychainFailure.self) { try client.status() }
+        #expect(read?.reason.contains("in time") == true)
+        #expect(read?.reason.contains("not known") == false)
+        let write = #expect(throws: KeychainFailure.self) { try client.lock() }
+        #expect(write?.reason.contains("not known") == true)
+        let derivation = #expect(throws: KeychainFailure.self) {
+            try client.authenticate(passcode: Data())
+        }
+        #expect(derivation?.cause == .contention)
+        #expect(client.idleConnectionCount == 0)
+    }
+
+    /// What answers a search, by the id of the request.
+    static let wrongAnswers: [(String, @Sendable (UInt64) -> ServiceReply)] = [
+        ("another id", { ServiceReply(id: $0 + 1, .answer(.items([]))) }),
+        ("another kind", { ServiceReply(id: $0, .answer(.flag(true))) }),
+        ("a notification", { ServiceReply(id: $0, .changed) }),
+        ("a part of another kind", { ServiceReply(id: $0, .part(.identities([]))) }),
+    ]
+
+    @Test(arguments: wrongAnswers)
+    func `an answer to something else is none`(
+        _ name: String, _ answer: @escaping @Sendable (UInt64) -> ServiceReply
+    ) throws {
+        let service = try FakeService { peer, _ in
+            guard peer.greet() else { return }
+            while let request = peer.request() {
+                let reply = answer(request.id)
+                peer.reply(reply.id, reply.content)
+                if case .part = reply.content { peer.reply(reply.id, .answer(.items([]))) }
+            }
+        }
+        #expect(failedRead(service)?.status == .notAvailable, "\(name)")
+    }
+
+    @Test func `an answer above the limit is not taken`() throws {
+        var large = Self.item
+        large.data = Data(count: 100_000)
+        let service = try FakeService { [large] peer, _ in
+            peer.serve { _ in .answer(.items([large])) }
+        }
+        let options = ServiceOptions(messageByteCount: 50_000)
+        #expect(failedRead(service, options)?.status == .notAvailable)
+        let client = ServiceClient(socketPath: service.path)
+        #expect(try client.find(Self.query, Retrieval(), as: Self.caller) == [large])
+    }
+
+    @Test func `a request above the limit is not sent`() throws {
+        let seen = Recorded<String>()
+        let service = try breaking(0, seen: seen)
+        let client = ServiceClient(
+            socketPath: service.path, options: ServiceOptions(messageByteCount: 1000))
+        var item = Self.newItem
+        item.data = Data(count: 1000)
+        let failure = #expect(throws: KeychainFailure.self) {
+            try client.add(item, as: Self.caller)
+        }
+        #expect(failure?.status == .param && seen.values.isEmpty)
+    }
+}

@@ -1,0 +1,252 @@
+// ServiceClientTests: every request through the client, and what it gives back.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainWire
+import Testing
+
+@testable import KeychainClient
+
+@Suite struct `The client of the service` {
+    static let caller = AccessGroups(["one"])
+    static let query = ItemQuery(itemClass: .genericPassword, accessGroup: "one")
+    static let newItem = NewItem(
+        itemClass: .genericPassword, attributes: [.account: .string("a")], data: Data([1, 2]))
+    static let item = Item(
+        itemClass: .genericPassword, reference: ItemReference(Bytes16(high: 1, low: 2)),
+        attributes: [.account: .string("a")], accessGroup: "one", protection: .always,
+        isSynchronizable: false, isTombstone: false, hasData: true, data: Data([1, 2]))
+    static let identity = Identity(certificate: item, key: item)
+    static let identityQuery = IdentityQuery(
+        certificate: ItemQuery(itemClass: .certificate), key: ItemQuery(itemClass: .key))
+    static let grant = AuthenticationGrant(token: Bytes16(high: 3, low: 4))
+    static let key = SecureEnclaveKey(blob: Data([5]), publicKey: Data([6]))
+    static let status = KeychainStatus(
+        directory: "/d", formatVersion: 1, generation: 2, itemCount: 3, setAsideCount: 4,
+        hasPasscode: true, lockState: .locked, isMemoryLocked: true, byteCount: 5,
+        deviceKeyPath: "/d/device.key")
+
+    static let report: CheckReport = {
+        var report = CheckReport()
+        report.itemCount = 7
+        return report
+    }()
+
+    /// The right answer to each request.
+    static func answer(_ operation: ServiceOperation) -> ServiceAnswer {
+        switch operation {
+        case .hello: .welcome(FakePeer.welcome)
+        case .add: .item(item)
+        case .find: .items([item, item])
+        case .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode: .count(3)
+        case .put, .subscribe, .unsubscribe, .unlock, .lock, .setPasscode, .changePasscode: .done
+        case .addIdentity: .identity(identity)
+        case .findIdentities: .identities([identity])
+        case .authenticate: .grant(grant)
+        case .knowsPasscode, .hasSecureEnclave: .flag(true)
+        case .makeSecureEnclaveKey: .secureEnclaveKey(key)
+        case .sign, .sharedSecret: .data(Data([8]))
+        case .status: .status(status)
+        case .check: .report(report)
+        }
+    }
+
+    @Test func `every method asks its question and gives its answer`() throws {
+        let seen = Recorded<ServiceRequest>()
+        let service = try FakeService { peer, _ in
+            peer.serve { request in
+                seen.append(request)
+                return .answer(Self.answer(request.operation))
+            }
+        }
+        let client = ServiceClient(socketPath: service.path)
+        let passcode = SecretBytes(copying: Array("1234".utf8))
+        #expect(try client.add(Self.newItem, as: Self.caller) == Self.item)
+        #expect(
+            try client.find(Self.query, Retrieval(), as: Self.caller) == [Self.item, Self.item])
+        #expect(try client.update(Self.query, ItemChanges(), as: Self.caller) == 3)
+        try client.put(Self.newItem, orChange: Self.query, ItemChanges(), as: Self.caller)
+        #expect(try client.delete(Self.query, tombstones: .always, as: Self.caller) == 3)
+        #expect(
+            try client.add(certificate: Self.newItem, key: Self.newItem, as: Self.caller)
+                == Self.identity)
+        #expect(
+            try client.findIdentities(Self.identityQuery, Retrieval(), as: Self.caller)
+                == [Self.identity])
+        let changes = IdentityChanges(certificate: ItemChanges(), key: ItemChanges())
+        #expect(try client.updateIdentities(Self.identityQuery, changes, as: Self.caller) == 3)
+        #expect(
+            try client.deleteIdentities(
+                Self.identityQuery, tombstones: .never, as: Self.caller) == 3)
+        #expect(try client.authenticate(passcode: Data([1])) == Self.grant)
+        #expect(try client.knowsPasscode())
+        #expect(try client.hasSecureEnclave())
+        #expect(
+            try client.makeSecureEnclaveKey(NewSecureEnclaveKey(), as: Self.caller) == Self.key)
+        let proof = Authorization(grant: Self.grant)
+        #expect(
+            try client.sign(
+                digest: Data(count: 32), with: Data([5]), authorization: proof, as: Self.caller)
+                == Data([8]))
+        #expect(
+            try client.sharedSecret(
+                of: Data([5]), with: Data([6]), authorization: proof, as: Self.caller)
+                == Data([8]))
+        try client.unlock(passcode: passcode)
+        try client.lock()
+        try client.setPasscode(passcode)
+        try client.changePasscode(from: passcode, to: passcode)
+        #expect(try client.removePasscode(passcode) == 3)
+        #expect(try client.status() == Self.status)
+        #expect(try client.check() == Self.report)
+
+        let requests = seen.values
+        #expect(
+            requests.map(\.operation.name) == [
+                "add", "find", "update", "put", "delete", "add identity", "find identities",
+                "update identities", "delete identities", "authenticate", "knows passcode",
+                "has Secure Enclave", "make Secure Enclave key", "sign", "shared secret", "unlock",
+                "lock", "set passcode", "change passcode", "remove passcode", "status", "check",
+            ])
+        #expect(Set(requests.map(\.id)).count == requests.count)
+        for request in requests {
+            let isAboutItems =
+                ![
+                    "authenticate", "knows passcode", "has Secure Enclave",
+                ].contains(request.operation.name) && !request.operation.isAdministration
+            #expect(request.claim == (isAboutItems ? Self.caller : AccessGroups([])))
+        }
+        #expect(client.idleConnectionCount == 1)
+    }
+
+    @Test func `a failure of the service is the failure of the call`() throws {
+        let failure = KeychainFailure(
+            .authenticationNeeded, "Why.", cause: .authentication(.userPresence),
+            item: ItemReference(Bytes16(high: 1, low: 2)))
+        let service = try FakeService { peer, _ in peer.serve { _ in .failure(failure) } }
+        let client = ServiceClient(socketPath: service.path)
+        for _ in 0..<2 {
+            let seen = #expect(throws: KeychainFailure.self) {
+                try client.find(Self.query, Retrieval(), as: Self.caller)
+            }
+            #expect(seen == failure)
+        }
+        #expect(client.idleConnectionCount == 1)
+    }
+
+    @Test func `the greeting says who the program is`() throws {
+        let service = try FakeService { peer, _ in peer.serve { _ in .answer(.done) } }
+        let client = ServiceClient(socketPath: service.path)
+        #expect(try client.welcome() == FakePeer.welcome)
+        try client.lock()
+        #expect(try client.welcome() == FakePeer.welcome)
+        #expect(client.idleConnectionCount == 1)
+    }
+
+    @Test func `the kernel names the process that answers the handshake`() throws {
+        let seen = Recorded<Bool>()
+        let service = try FakeService { peer, _ in
+            let handshake = Handshake.random()
+            peer.send(handshake.bytes)
+            // More is asked for than comes, so that it is one message and nothing else.
+            let (bytes, processID) = peer.receiveWithSender(Handshake.byteCount)
+            seen.append(bytes == handshake.bytes && processID == getpid())
+        }
+        let client = ServiceClient(socketPath: service.path)
+        #expect(throws: KeychainFailure.self) { try client.lock() }
+        #expect(seen.waitForNext() && seen.values.first == true)
+    }
+
+    @Test func `a long answer arrives whole`() throws {
+        let items = (0..<3000).map { number in
+            var item = Self.item
+            item.attributes[.account] = .string("account \(number)")
+            return item
+        }
+        var large = Self.item
+        large.data = Data(repeating: 7, count: 5_000_000)
+        let service = try FakeService { [large] peer, _ in
+            guard peer.greet() else { return }
+            while let request = peer.request() {
+                switch request.operation {
+                case .find:
+                    peer.reply(request.id, .answer(.items(items)), partByteCount: 5000)
+                default: peer.reply(request.id, .answer(.item(large)))
+                }
+            }
+        }
+        let client = ServiceClient(socketPath: service.path)
+        for _ in 0..<2 {
+            #expect(try client.find(Self.query, Retrieval(limit: nil), as: Self.caller) == items)
+            #expect(try client.add(large.asNew, as: Self.caller) == large)
+        }
+    }
+
+    @Test func `a check tells of its progress`() throws {
+        let service = try FakeService { peer, _ in
+            guard peer.greet(), let request = peer.request() else { return }
+            for done in [1000, 2000] { peer.reply(request.id, .progress(done: done, total: 2000)) }
+            peer.reply(request.id, .answer(.report(Self.report)))
+            _ = peer.request()
+        }
+        let client = ServiceClient(socketPath: service.path)
+        var seen: [Int] = []
+        let report = try client.check { done, _ in seen.append(done) }
+        #expect(report == Self.report && seen == [1000, 2000])
+    }
+
+    @Test func `threads at once have connections of their own`() async throws {
+        let connections = Recorded<Int>()
+        let service = try FakeService { peer, number in
+            connections.append(number)
+            peer.serve { request in
+                guard case .find(let query, _) = request.operation else { return .changed }
+                var item = Self.item
+                item.attributes = query.attributes
+                return .answer(.items([item]))
+            }
+        }
+        let client = ServiceClient(
+            socketPath: service.path, options: ServiceOptions(idleConnectionCount: 3))
+        let answers = Recorded<Bool>()
+        for thread in 0..<6 {
+            Thread {
+                let isRight = (0..<50).allSatisfy { number in
+                    var query = Self.query
+                    query.attributes[.account] = .string("\(thread)/\(number)")
+                    let found = try? client.find(query, Retrieval(), as: Self.caller)
+                    return found?.first?.attributes == query.attributes
+                }
+                answers.append(isRight)
+            }.start()
+        }
+        for _ in 0..<6 { #expect(answers.waitForNext()) }
+        #expect(answers.values == Array(repeating: true, count: 6))
+        #expect(connections.values.count >= 1)
+        #expect((1...3).contains(client.idleConnectionCount))
+    }
+
+    @Test func `a child process leaves its parent's connections alone`() throws {
+        let service = try FakeService { peer, _ in peer.serve { _ in .answer(.done) } }
+        let process = Recorded<Int32>()
+        process.append(1)
+        let pool = ConnectionPool(limit: 4) { process.values.last ?? 0 }
+        let connection = try ServiceConnection(to: service.path, ServiceOptions())
+        pool.putBack(connection)
+        #expect(pool.take() === connection)
+        pool.putBack(connection)
+        process.append(2)
+        #expect(pool.take() == nil && pool.idleCount == 0)
+    }
+}
+
+extension Item {
+    /// What adds such an item.
+    fileprivate var asNew: NewItem {
+        NewItem(
+            itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,
+            protection: protection, data: data)
+    }
+}

@@ -1,0 +1,289 @@
+// RandomValues: values of every type that goes over the wire, from a fixed seed.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainWire
+
+/// splitmix64: repeatable, and good enough to choose values.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+/// Makes values. Absent, empty, smallest and largest ones come often.
+struct RandomValues {
+    var generator: SeededGenerator
+
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    // MARK: Parts
+
+    mutating func flag() -> Bool { Bool.random(using: &generator) }
+
+    mutating func maybe<Value>(_ make: (inout RandomValues) -> Value) -> Value? {
+        flag() ? make(&self) : nil
+    }
+
+    mutating func pick<Value>(_ values: [Value], else fallback: Value) -> Value {
+        values.randomElement(using: &generator) ?? fallback
+    }
+
+    mutating func list<Value>(upTo count: Int, _ make: (inout RandomValues) -> Value) -> [Value] {
+        (0..<Int.random(in: 0...count, using: &generator)).map { _ in make(&self) }
+    }
+
+    mutating func text() -> String {
+        pick(
+            ["", "a", "group.one", "Grüße 🗝", "\u{0}\n", "*", String(repeating: "x", count: 300)],
+            else: "")
+    }
+
+    mutating func data() -> Data {
+        let count = pick([0, 1, 14, 15, 16, 300], else: 0)
+        return Data((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    mutating func bytes16() -> Bytes16 {
+        pick(
+            [
+                Bytes16(high: 0, low: 0), Bytes16(high: .max, low: .max),
+                Bytes16(high: generator.next(), low: generator.next()),
+            ], else: Bytes16(high: 0, low: 0))
+    }
+
+    mutating func number() -> Int64 {
+        pick([0, 1, -1, .min, .max, Int64(truncatingIfNeeded: generator.next())], else: 0)
+    }
+
+    mutating func count() -> Int { pick([0, 1, 1000, .max], else: 0) }
+
+    mutating func seconds() -> Double {
+        pick([0, -0.5, 1e300, -1e-300, Double(number())], else: 0)
+    }
+
+    mutating func reference() -> ItemReference { ItemReference(bytes16()) }
+
+    mutating func itemClass() -> ItemClass { pick(ItemClass.allCases, else: .key) }
+
+    mutating func protection() -> ProtectionClass { pick(ProtectionClass.allCases, else: .always) }
+
+    mutating func constraints() -> AccessConstraints {
+        AccessConstraints(rawValue: generator.next()).intersection(
+            flag() ? .known : .userPresence)
+    }
+
+    mutating func policy() -> TombstonePolicy { pick([.automatic, .always, .never], else: .never) }
+
+    mutating func groups() -> AccessGroups { AccessGroups(list(upTo: 4) { $0.text() }) }
+
+    // MARK: Attributes
+
+    mutating func value(of kind: Attribute.Kind) -> AttributeValue {
+        switch kind {
+        case .string: .string(text())
+        case .blob: pick([.string(text()), .data(data()), .number(number())], else: .number(0))
+        case .data: .data(data())
+        // Text that is no number stays text.
+        case .number: pick([.number(number()), .string("+5")], else: .number(0))
+        case .date: .date(seconds())
+        }
+    }
+
+    mutating func attributes() -> Attributes {
+        var attributes: Attributes = [:]
+        for attribute in list(upTo: 12, { $0.pick(Attribute.allCases, else: .label) }) {
+            attributes[attribute] = value(of: attribute.kind)
+        }
+        return attributes
+    }
+
+    // MARK: Requests
+
+    mutating func authorization() -> Authorization {
+        Authorization(
+            grant: maybe { AuthenticationGrant(token: $0.bytes16()) },
+            recognition: maybe { AuthenticationGrant(token: $0.bytes16()) },
+            applicationPassword: maybe { $0.data() }, enrollment: maybe { $0.data() })
+    }
+
+    mutating func newItem() -> NewItem {
+        NewItem(
+            itemClass: itemClass(), attributes: attributes(), accessGroup: maybe { $0.text() },
+            protection: protection(), constraints: constraints(), isSynchronizable: flag(),
+            isTombstone: flag(), data: maybe { $0.data() }, authorization: authorization())
+    }
+
+    mutating func query() -> ItemQuery {
+        ItemQuery(
+            itemClass: itemClass(), attributes: attributes(), accessGroup: maybe { $0.text() },
+            protection: maybe { $0.protection() }, isSynchronizable: maybe { $0.flag() },
+            isTombstone: flag(), reference: maybe { $0.reference() },
+            hostOrSubdomain: maybe { $0.text() }, authorization: authorization())
+    }
+
+    mutating func identityQuery() -> IdentityQuery {
+        IdentityQuery(certificate: query(), key: query())
+    }
+
+    mutating func retrieval() -> Retrieval {
+        Retrieval(limit: maybe { $0.count() }, includesData: flag(), skipsConstrained: flag())
+    }
+
+    mutating func changes() -> ItemChanges {
+        ItemChanges(
+            attributes: attributes(), accessGroup: maybe { $0.text() },
+            protection: maybe { $0.protection() }, constraints: maybe { $0.constraints() },
+            isSynchronizable: maybe { $0.flag() }, isTombstone: maybe { $0.flag() },
+            data: maybe { $0.data() })
+    }
+
+    mutating func identityChanges() -> IdentityChanges {
+        IdentityChanges(certificate: changes(), key: changes())
+    }
+
+    mutating func newKey() -> NewSecureEnclaveKey {
+        NewSecureEnclaveKey(
+            protection: protection(), constraints: constraints(), authorization: authorization())
+    }
+
+    mutating func passcode() -> SecretBytes { SecretBytes(copying: Array(data())) }
+
+    /// One request of each kind, by the name that the protocol gives it.
+    mutating func operations() -> [(name: String, operation: ServiceOperation)] {
+        [
+            ("hello", .hello(ClientHello(version: UInt32(truncatingIfNeeded: number())))),
+            ("add", .add(newItem())),
+            ("find", .find(query(), retrieval())),
+            ("update", .update(query(), changes())),
+            ("put", .put(newItem(), orChange: query(), changes())),
+            ("delete", .delete(query(), policy())),
+            ("add_identity", .addIdentity(certificate: newItem(), key: newItem())),
+            ("find_identities", .findIdentities(identityQuery(), retrieval())),
+            ("update_identities", .updateIdentities(identityQuery(), identityChanges())),
+            ("delete_identities", .deleteIdentities(identityQuery(), policy())),
+            ("authenticate", .authenticate(passcode: data())),
+            ("knows_passcode", .knowsPasscode),
+            ("subscribe", .subscribe),
+            ("unsubscribe", .unsubscribe(generator.next())),
+            ("has_secure_enclave", .hasSecureEnclave),
+            ("make_secure_enclave_key", .makeSecureEnclaveKey(newKey())),
+            ("sign", .sign(digest: data(), key: data(), authorization())),
+            ("shared_secret", .sharedSecret(key: data(), publicKey: data(), authorization())),
+            ("unlock", .unlock(passcode: passcode())),
+            ("lock", .lock),
+            ("set_passcode", .setPasscode(passcode())),
+            ("change_passcode", .changePasscode(from: passcode(), to: passcode())),
+            ("remove_passcode", .removePasscode(passcode())),
+            ("status", .status),
+            ("check", .check),
+        ]
+    }
+
+    // MARK: Answers
+
+    mutating func item() -> Item {
+        Item(
+            itemClass: itemClass(), reference: reference(), attributes: attributes(),
+            accessGroup: text(), protection: protection(),
+            constraints: AccessConstraints(rawValue: generator.next()), isSynchronizable: flag(),
+            isTombstone: flag(), hasData: flag(), data: maybe { $0.data() })
+    }
+
+    mutating func identity() -> Identity { Identity(certificate: item(), key: item()) }
+
+    mutating func failure() -> KeychainFailure {
+        KeychainFailure(
+            Status(rawValue: Int32(truncatingIfNeeded: number())), text(),
+            cause: pick(
+                [
+                    .other, .damage, .permission, .contention,
+                    .authentication(AccessConstraints(rawValue: generator.next())),
+                ], else: .other), item: maybe { $0.reference() })
+    }
+
+    mutating func propertyList(depth: Int = 4) -> PropertyListValue {
+        let leaf: [PropertyListValue] = [
+            .text(text()), .boolean(flag()), .integer(number()), .real(seconds()),
+            .date(
+                Date(
+                    timeIntervalSinceReferenceDate: Double(
+                        Int32.random(in: 0...9, using: &generator)))),
+            .data(data()),
+        ]
+        guard depth > 0, flag() else { return pick(leaf, else: .text("")) }
+        if flag() { return .array(list(upTo: 3) { $0.propertyList(depth: depth - 1) }) }
+        return .dictionary(dictionary(depth: depth - 1))
+    }
+
+    mutating func dictionary(depth: Int) -> [String: PropertyListValue] {
+        var values: [String: PropertyListValue] = [:]
+        for key in list(upTo: 3, { $0.text() }) { values[key] = propertyList(depth: depth) }
+        return values
+    }
+
+    mutating func welcome() -> Welcome {
+        Welcome(
+            version: UInt32(truncatingIfNeeded: number()),
+            entitlements: Entitlements(accessGroups: groups(), values: dictionary(depth: 3)),
+            kind: pick([.user, .system], else: .user), allowsAdministration: flag())
+    }
+
+    mutating func status() -> KeychainStatus {
+        KeychainStatus(
+            directory: text(), formatVersion: Int(UInt8.random(in: 0...9, using: &generator)),
+            generation: generator.next(), itemCount: generator.next(),
+            setAsideCount: generator.next(), hasPasscode: flag(),
+            lockState: pick([.beforeFirstUnlock, .locked, .unlocked], else: .locked),
+            isMemoryLocked: flag(), byteCount: count(), deviceKeyPath: text())
+    }
+
+    mutating func report() -> CheckReport {
+        var report = CheckReport()
+        report.itemCount = count()
+        report.lockedCount = count()
+        report.damagedItems = list(upTo: 3) {
+            CheckReport.DamagedItem(reference: $0.maybe { $0.reference() }, what: $0.text())
+        }
+        report.problems = list(upTo: 3) { $0.text() }
+        report.damagedPages = list(upTo: 3) { UInt32(truncatingIfNeeded: $0.number()) }
+        report.setAsideCount = count()
+        return report
+    }
+
+    mutating func enclaveKey() -> SecureEnclaveKey {
+        SecureEnclaveKey(blob: data(), publicKey: data())
+    }
+
+    /// One reply of each kind, by the name that the protocol gives it.
+    mutating func contents() -> [(name: String, content: ServiceReply.Content)] {
+        [
+            ("failure", .failure(failure())),
+            ("changed", .changed),
+            ("progress", .progress(done: count(), total: count())),
+            ("welcome", .answer(.welcome(welcome()))),
+            ("done", .answer(.done)),
+            ("item", .answer(.item(item()))),
+            ("items", .answer(.items(list(upTo: 3) { $0.item() }))),
+            ("identity", .answer(.identity(identity()))),
+            ("identities", .answer(.identities(list(upTo: 3) { $0.identity() }))),
+            ("count", .answer(.count(count()))),
+            ("flag", .answer(.flag(flag()))),
+            ("grant", .answer(.grant(AuthenticationGrant(token: bytes16())))),
+            ("secure_enclave_key", .answer(.secureEnclaveKey(enclaveKey()))),
+            ("data", .answer(.data(data()))),
+            ("status", .answer(.status(status()))),
+            ("report", .answer(.report(report()))),
+        ]
+    }
+}
