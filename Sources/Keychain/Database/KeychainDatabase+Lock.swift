@@ -1,6 +1,8 @@
 // Locking, unlocking and the passcode of a database.
 //   (1) A passcode is copied to memory that is locked and zeroed after use. What the caller
 //       holds is the caller's to erase; a `String` can't be erased.
+//   (2) What is locked and unlocked is the database in the process that has it open: this one, or
+//       the keychain service, for every program that it works for.
 
 #if !canImport(Darwin)
 
@@ -9,7 +11,8 @@ package import KeychainEngine
 package import KeychainModel
 
 extension KeychainDatabase {
-    /// Makes every item readable in this process until `lock()` or its end.
+    /// Makes every item readable until `lock()`, or until the process that has the database open
+    /// ends: this one, or the keychain service.
     ///
     /// This takes a good part of a second: a passcode is made expensive to guess.
     ///
@@ -23,7 +26,8 @@ extension KeychainDatabase {
         AvailabilitySignal.shared.send()
     }
 
-    /// Makes every item readable in this process until `lock()` or its end.
+    /// Makes every item readable until `lock()`, or until the process that has the database open
+    /// ends: this one, or the keychain service.
     ///
     /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
     /// - Throws: As `unlock(passcode:)`.
@@ -31,7 +35,8 @@ extension KeychainDatabase {
         try unlock(passcode: passcode.utf8)
     }
 
-    /// Forgets the keys of all items that are readable while unlocked only, in this process.
+    /// Forgets the keys of all items that are readable while unlocked only, in the process that has
+    /// the database open: this one, or the keychain service.
     ///
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set:
     ///   there is nothing to unlock it with.
@@ -39,7 +44,7 @@ extension KeychainDatabase {
         try administer { keychain throws(KeychainFailure) in try keychain.lock() }
     }
 
-    /// Sets the first passcode. The database stays unlocked in this process.
+    /// Sets the first passcode. The database stays unlocked.
     ///
     /// Nothing can read the items without the passcode from then on, and no one can recover it.
     ///
@@ -51,7 +56,7 @@ extension KeychainDatabase {
         try administer { keychain throws(KeychainFailure) in try keychain.setPasscode(passcode) }
     }
 
-    /// Sets the first passcode. The database stays unlocked in this process.
+    /// Sets the first passcode. The database stays unlocked.
     ///
     /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
     /// - Throws: As `setPasscode(_:)`.
@@ -140,7 +145,7 @@ extension KeychainError {
 // MARK: Asynchronous forms
 
 extension KeychainDatabase {
-    /// Makes every item readable in this process, without blocking the caller.
+    /// Makes every item readable, without blocking the caller.
     ///
     /// - Parameter passcode: The passcode, as bytes.
     /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
@@ -148,7 +153,7 @@ extension KeychainDatabase {
         try await BlockingPool.shared.run { try unlock(passcode: passcode) }
     }
 
-    /// Makes every item readable in this process, without blocking the caller.
+    /// Makes every item readable, without blocking the caller.
     ///
     /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
     /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
@@ -156,8 +161,8 @@ extension KeychainDatabase {
         try await BlockingPool.shared.run { try unlock(passcode: passcode) }
     }
 
-    /// Forgets the keys of all items that are readable while unlocked only, in this process,
-    /// without blocking the caller.
+    /// Forgets the keys of all items that are readable while unlocked only, without blocking the
+    /// caller.
     ///
     /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
     public func lock() async throws {

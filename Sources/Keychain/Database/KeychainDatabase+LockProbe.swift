@@ -13,16 +13,21 @@ import KeychainEngine
 import KeychainModel
 
 extension KeychainDatabase {
-    /// Whether items of an accessibility are locked in this process.
+    /// Whether items of an accessibility are locked. False where that can't be asked.
     func isLocked(for accessibility: Keychain.Accessibility) throws -> Bool {
         // A database without an administration tells it, as the system's, only of an item that exists.
         guard administration != nil else { return false }
-        let state = try administer { keychain throws(KeychainFailure) in
-            try keychain.status().lockState
+        let status: KeychainStatus
+        do {
+            status = try administer { keychain throws(KeychainFailure) in try keychain.status() }
+        } catch let error as KeychainError {
+            // So does a service that doesn't let this program look at the database as a whole.
+            guard error.code == .missingEntitlement else { throw error }
+            return false
         }
         return switch ProtectionClass(code: accessibility.rawValue)?.availability {
-        case .whileUnlocked: state != .unlocked
-        case .afterFirstUnlock: state == .beforeFirstUnlock
+        case .whileUnlocked: status.lockState != .unlocked
+        case .afterFirstUnlock: status.lockState == .beforeFirstUnlock
         case .always, nil: false
         }
     }

@@ -17,7 +17,8 @@ extension KeychainDatabase {
             self.rawValue = rawValue
         }
 
-        /// A passcode is set, and this process has not been given it.
+        /// A passcode is set, and the process that has the database open, this one or the
+        /// keychain service, has not been given it.
         public static let beforeFirstUnlock = LockState(rawValue: "before first unlock")
         /// Items that are readable after the first unlock are, others aren't.
         public static let locked = LockState(rawValue: "locked")
@@ -32,7 +33,8 @@ extension KeychainDatabase {
     public struct Status: Hashable, Sendable {
         /// The folder. `:memory:`, which is no folder, for one in memory.
         public let directory: URL
-        /// What can be read in this process.
+        /// What can be read in the process that has the database open: this one, or the keychain
+        /// service.
         public let lockState: LockState
         /// Whether a passcode is set.
         public let hasPasscode: Bool
@@ -42,7 +44,7 @@ extension KeychainDatabase {
         public let setAsideCount: Int
         /// The size of the files in bytes; 0 for a database in memory.
         public let byteCount: Int
-        /// Whether all keys of this process are kept out of swap space.
+        /// Whether all keys are kept out of swap space, in the process that has the database open.
         public let isMemoryLocked: Bool
     }
 
@@ -71,7 +73,8 @@ extension KeychainDatabase {
 
     /// The state of the database.
     ///
-    /// - Throws: ``KeychainError`` if it can't be opened.
+    /// - Throws: ``KeychainError`` if it can't be opened, or the keychain service doesn't let this
+    ///   program look at the database as a whole.
     public func status() throws -> Status {
         let status = try administer { keychain throws(KeychainFailure) in try keychain.status() }
         return Status(

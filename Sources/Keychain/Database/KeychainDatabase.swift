@@ -26,8 +26,9 @@ import KeychainServices
 /// the system, and the only one: the rest of this type is missing there, as the system itself
 /// locks and unlocks.
 ///
-/// A database without a passcode is always unlocked. One with a passcode is locked in every
-/// process that has not called `unlock(passcode:)`.
+/// A database without a passcode is always unlocked. One with a passcode is locked until
+/// `unlock(passcode:)`, in each process that opens it: a database that a keychain service has open
+/// is locked and unlocked for all programs that the service works for.
 public struct KeychainDatabase: Sendable {
     let backend: any Backend
     /// Opens the database if it is not open. nil: there is nothing to administer.
@@ -61,20 +62,30 @@ public struct KeychainDatabase: Sendable {
 
     /// The keychain of the user who runs this program.
     ///
-    /// The folder is the value of the environment variable `KEYCHAIN_DIRECTORY`, or `keychain` in
-    /// `XDG_DATA_HOME`, or `~/.local/share/keychain`, whichever is set first. The access groups
-    /// are those of the program's entitlements.
+    /// Where a keychain service is at work, that service is asked. It is the one whose socket the
+    /// environment variable `KEYCHAIN_SERVICE` or the configuration file names, or `keychain/socket`
+    /// in `XDG_RUNTIME_DIR`, or `/run/keychaind/socket`, whichever is there first. The access groups
+    /// are those to which the service says the program is entitled. A service that doesn't answer is
+    /// an error; the items are never looked for elsewhere.
+    ///
+    /// Without a service, or where `KEYCHAIN_SERVICE` or the configuration file say `embedded`, or
+    /// where `KEYCHAIN_DIRECTORY` names a folder, the program opens the keychain itself. Its folder
+    /// is the value of `KEYCHAIN_DIRECTORY`, or `keychain` in `XDG_DATA_HOME`, or
+    /// `~/.local/share/keychain`, whichever is set first. The access groups are those of the
+    /// program's entitlements.
+    ///
+    /// All this is decided at the first use and stays until the program ends.
     public static let `default` = KeychainDatabase(
         backend: TypedBackend { () throws(KeychainFailure) in
-            try EmbeddedKeychain.connection()
+            try ProcessKeychain.connection()
         },
         identity: .default,
         administration: { () throws(KeychainFailure) in
-            try EmbeddedKeychain.engine(in: EmbeddedKeychain.location().directory)
+            try ProcessKeychain.administration()
         })
 
     /// The keychain in a folder, for tests, tools and servers. Made at the first use if the
-    /// folder holds none.
+    /// folder holds none. This process opens it itself, whether there is a service or not.
     ///
     /// Nothing is opened or read before the first operation, and errors of opening are errors of
     /// the operation. Any number of processes may use a folder at the same time. Once opened,

@@ -37,7 +37,7 @@ public func SecTaskGetTypeID() -> CFTypeID { CoreFoundationType.task.rawValue }
 ///
 /// It corresponds to the function of the same name. At Apple the entitlements are part of the code
 /// signature; here they are the property list beside the executable, or the one that the variable
-/// `KEYCHAIN_ENTITLEMENTS` names.
+/// `KEYCHAIN_ENTITLEMENTS` names. Where a keychain service is at work, they are what it says.
 public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
     SecTask(Result { () throws(KeychainFailure) in try KeychainContext.entitlements() })
 }
@@ -48,7 +48,8 @@ public func SecTaskCreateFromSelf(_ allocator: CFAllocator?) -> SecTask? {
 ///   - task: The process.
 ///   - entitlement: The key in the property list, such as `keychain-access-groups`.
 ///   - error: Receives an error with ``errSecMissingEntitlement`` where there is a list that can't be
-///     read; the caller owns it. It is left alone otherwise.
+///     read, or ``errSecNotAvailable`` where the keychain service didn't say; the caller owns it. It
+///     is left alone otherwise.
 /// - Returns: The value, with `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` expanded. Nil if
 ///   the list doesn't have the key, if there is no list, or with an error.
 ///
