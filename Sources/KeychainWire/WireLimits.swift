@@ -7,6 +7,9 @@ package enum WireLimits {
     package static let messageByteCount = 64 << 20
     /// About how many bytes of items go into one message of a long answer.
     package static let partByteCount = 1 << 20
+    /// The most fields of a request, with those of the messages in it. Every attribute and every
+    /// access group has a few.
+    package static let fieldCount = 50_000
     /// How many messages may stand in one another. Entitlements are the deepest: lists in lists.
     package static let messageDepth = 200
 }

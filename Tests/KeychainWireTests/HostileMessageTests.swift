@@ -207,11 +207,76 @@ struct HostileMessage: CustomTestStringConvertible, Sendable {
         #expect(try ServiceReply(bytes: frame.message) == reply)
     }
 
+    /// Each kind of request about items, and how many lists of attributes it has.
+    private static func heavyRequests(_ attributes: Attributes) -> [(ServiceOperation, Int)] {
+        let item = NewItem(itemClass: .key, attributes: attributes)
+        let query = ItemQuery(itemClass: .key, attributes: attributes)
+        let changes = ItemChanges(attributes: attributes)
+        let pair = IdentityQuery(certificate: query, key: query)
+        let pairChanges = IdentityChanges(certificate: changes, key: changes)
+        return [
+            (.add(item), 1), (.find(query, Retrieval()), 1), (.update(query, changes), 2),
+            (.put(item, orChange: query, changes), 3), (.delete(query, .never), 1),
+            (.addIdentity(certificate: item, key: item), 2),
+            (.findIdentities(pair, Retrieval()), 2), (.updateIdentities(pair, pairChanges), 4),
+            (.deleteIdentities(pair, .never), 2),
+        ]
+    }
+
+    @Test func `the fields of every request are counted at every depth`() throws {
+        let some = Attribute.allCases.filter { $0.kind == .number }
+        let attributes = Attributes(uniqueKeysWithValues: some.map { ($0, .number(1)) })
+        #expect(attributes.count > 20)
+        var count = 0
+        for (operation, lists) in Self.heavyRequests(attributes) {
+            let bytes = try ServiceRequest(id: 1, operation).frame().message
+            // An attribute is a field with two in it: one fewer than all of them is too few.
+            let atLeast = lists * attributes.count * 3
+            #expect(throws: KeychainFailure.self, "\(operation)") {
+                try RequestWeight.check(bytes: bytes, limit: atLeast - 1)
+            }
+            // The few others are the class, the request and so on.
+            try RequestWeight.check(bytes: bytes, limit: atLeast + 20)
+            count += 1
+        }
+        #expect(count == 9)
+    }
+
+    @Test func `a request of empty attributes is refused before it is read`() throws {
+        let attributes = [UInt8]((0..<400_000).flatMap { _ in [0x12, 0x00] as [UInt8] })
+        func field(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+            var size = content.count
+            var bytes = [tag]
+            while size > 0x7F {
+                bytes.append(UInt8(size & 0x7F) | 0x80)
+                size >>= 7
+            }
+            return bytes + [UInt8(size)] + content
+        }
+        let request = [0x08, 0x01] + field(0x62, field(0x0A, attributes))
+        let failure = #expect(throws: KeychainFailure.self) {
+            _ = try ReceivedRequest(bytes: request)
+        }
+        #expect(failure?.reason.contains("fields") == true)
+        // As many bytes in one field are no burden.
+        let secret = NewItem(itemClass: .key, attributes: [:], data: Data(count: 800_000))
+        let message = try ServiceRequest(id: 1, .add(secret)).frame().message
+        #expect(
+            try ReceivedRequest(bytes: message).request.get().operation.isSame(as: .add(secret)))
+    }
+
     @Test func `fields of a later version are passed over`() throws {
         // A field with number 500 and three bytes after a request to lock.
         let bytes: [UInt8] = try ServiceRequest(id: 3, .lock).frame().message
         let later = bytes + [0xA2, 0x1F, 3, 1, 2, 3]
         let request = try ReceivedRequest(bytes: later).request.get()
         #expect(request.id == 3 && request.operation.isSame(as: .lock))
+    }
+}
+
+extension RequestWeight {
+    fileprivate static func check(bytes: [UInt8], limit: Int) throws(KeychainFailure) {
+        // SAFETY: the span lives for the duration of the call.
+        try check(unsafe bytes.span.bytes, limit: limit)
     }
 }

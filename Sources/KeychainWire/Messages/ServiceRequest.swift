@@ -40,6 +40,7 @@ package struct ReceivedRequest: Sendable {
     /// Reads the message of a frame. The bytes are the caller's to erase.
     /// - Throws: `param` for bytes that are no request at all: the connection is to be ended.
     package init(message: RawSpan) throws(KeychainFailure) {
+        try RequestWeight.check(message)
         let received = try WireRequest(message: message)
         guard received.id > 0 else { throw .param("A request to the keychain service has no id.") }
         id = received.id
