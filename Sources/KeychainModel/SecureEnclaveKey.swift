@@ -38,4 +38,22 @@ extension KeychainFailure {
     package static let secureEnclaveUnavailable = KeychainFailure(
         .unimplemented,
         "This keychain has no hardware for keys, such as a TPM 2.0. `keychainctl status` says why.")
+
+    /// No key in hardware, or one that this keychain or its hardware didn't make.
+    package static let foreignSecureEnclaveKey = KeychainFailure(
+        .decode,
+        "The key is damaged, or it was made by another keychain or other hardware. Make a new one.",
+        cause: .damage)
+}
+
+extension Attributes {
+    /// The tokens whose keys are made in this keychain's hardware: Apple's Secure Enclave, and the
+    /// key store's variant of it.
+    package static let secureEnclaveTokens = ["com.apple.setoken", "com.apple.setoken:aks"]
+
+    /// Whether these are attributes of a key in this keychain's hardware.
+    package var nameSecureEnclave: Bool {
+        guard let token = self[.tokenID] else { return false }
+        return Self.secureEnclaveTokens.contains { token.isEqual(to: .string($0)) }
+    }
 }

@@ -104,7 +104,41 @@ package struct AuthenticatingService: KeychainService {
         try service.deleteIdentities(query, tombstones: tombstones, as: caller)
     }
 
+    package func makeSecureEnclaveKey(
+        _ key: NewSecureEnclaveKey, as caller: AccessGroups
+    ) throws(KeychainFailure) -> SecureEnclaveKey {
+        try authenticated(.creation) { authorization throws(KeychainFailure) in
+            var key = key
+            key.authorization = authorization
+            return try service.makeSecureEnclaveKey(key, as: caller)
+        }
+    }
+
+    // An authorization that comes with such a request is replaced, as that of a query is.
+
+    package func sign(
+        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        try authenticated(.use) { authorization throws(KeychainFailure) in
+            try service.sign(digest: digest, with: key, authorization: authorization, as: caller)
+        }
+    }
+
+    package func sharedSecret(
+        of key: Data, with publicKey: Data, authorization: Authorization,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        try authenticated(.use) { authorization throws(KeychainFailure) in
+            try service.sharedSecret(
+                of: key, with: publicKey, authorization: authorization, as: caller)
+        }
+    }
+
     // MARK: What needs no authentication
+
+    package func hasSecureEnclave() throws(KeychainFailure) -> Bool {
+        try service.hasSecureEnclave()
+    }
 
     package func authenticate(
         passcode: Data

@@ -128,30 +128,51 @@ extension AsymmetricPrivateKey {
         case (.rsa(let key), .rsaOAEPWithAESGCM(let digest)):
             return try key.decryptHybrid(ciphertext, digest, authenticating: publicKey)
         case (.elliptic(let key), .ecies(let digest, let derivesVector)):
-            let curve = key.publicKey.curve
-            guard ciphertext.count >= curve.pointByteCount + SessionEncryption.tagByteCount else {
-                throw .parameter("The ciphertext is too short.")
-            }
-            let point = Data(ciphertext.prefix(curve.pointByteCount))
-            guard let secret = try? key.agree(with: point) else { throw Self.notDecrypted }
-            let (session, vector) = SessionEncryption.derived(
-                curve, secret: secret, ephemeralPoint: point, digest,
-                derivesVector: derivesVector)
-            do {
-                return try SessionEncryption.open(
-                    Data(ciphertext.dropFirst(curve.pointByteCount)), key: session,
-                    vector: vector, authenticating: Data())
-            } catch {
+            let sealed = try ECIESCiphertext(ciphertext, curve: key.publicKey.curve)
+            guard let secret = try? key.agree(with: sealed.ephemeralPoint) else {
                 throw Self.notDecrypted
             }
+            return try sealed.open(secret, digest, derivesVector: derivesVector)
         default:
             throw .parameter("The key is of another kind than the algorithm.")
         }
     }
 
     /// One answer to everything that a ciphertext can have wrong.
-    fileprivate static let notDecrypted = KeyOperationFailure.parameter(
+    static let notDecrypted = KeyOperationFailure.parameter(
         "The ciphertext was not made with the public key of this key, or was changed.")
+}
+
+/// A message under ECIES, in its parts.
+struct ECIESCiphertext {
+    private let curve: EllipticCurve
+    /// The sender's public key of one use.
+    let ephemeralPoint: Data
+    private let sealed: Data
+
+    init(_ ciphertext: Data, curve: EllipticCurve) throws(KeyOperationFailure) {
+        guard ciphertext.count >= curve.pointByteCount + SessionEncryption.tagByteCount else {
+            throw .parameter("The ciphertext is too short.")
+        }
+        self.curve = curve
+        ephemeralPoint = Data(ciphertext.prefix(curve.pointByteCount))
+        sealed = Data(ciphertext.dropFirst(curve.pointByteCount))
+    }
+
+    /// The message, by the x coordinate that the recipient shares with the ephemeral key.
+    func open(
+        _ secret: [UInt8], _ digest: DigestAlgorithm, derivesVector: Bool
+    ) throws(KeyOperationFailure) -> Data {
+        let (session, vector) = SessionEncryption.derived(
+            curve, secret: secret, ephemeralPoint: ephemeralPoint, digest,
+            derivesVector: derivesVector)
+        do {
+            return try SessionEncryption.open(
+                sealed, key: session, vector: vector, authenticating: Data())
+        } catch {
+            throw AsymmetricPrivateKey.notDecrypted
+        }
+    }
 }
 
 // MARK: - RSA

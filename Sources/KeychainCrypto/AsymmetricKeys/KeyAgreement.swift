@@ -15,17 +15,12 @@ package struct KeyExchangeParameters: Hashable, Sendable {
     }
 }
 
-extension AsymmetricPrivateKey {
-    /// The shared secret, or what is derived from it.
-    ///
-    /// - Throws: `parameter` for keys of different kinds or curves, or without a size where the
-    ///   algorithm derives.
-    package func exchange(
-        with peer: AsymmetricPublicKey, using algorithm: KeyExchangeAlgorithm,
-        _ parameters: KeyExchangeParameters
+extension KeyExchangeAlgorithm {
+    /// What both sides have in the end.
+    func derive(
+        from secret: [UInt8], _ parameters: KeyExchangeParameters
     ) throws(KeyOperationFailure) -> Data {
-        let secret = try sharedSecret(with: peer)
-        switch algorithm {
+        switch self {
         case .ecdh:
             return Data(secret)
         case .ecdhX963(let digest):
@@ -36,6 +31,20 @@ extension AsymmetricPrivateKey {
                 digest.deriveX963(
                     secret: secret, sharedInfo: parameters.sharedInfo, byteCount: count))
         }
+    }
+}
+
+extension AsymmetricPrivateKey {
+    /// The shared secret, or what is derived from it.
+    ///
+    /// - Throws: `parameter` for keys of different kinds or curves, or without a size where the
+    ///   algorithm derives.
+    package func exchange(
+        with peer: AsymmetricPublicKey, using algorithm: KeyExchangeAlgorithm,
+        _ parameters: KeyExchangeParameters
+    ) throws(KeyOperationFailure) -> Data {
+        let secret = try sharedSecret(with: peer)
+        return try algorithm.derive(from: secret, parameters)
     }
 
     private func sharedSecret(

@@ -72,7 +72,7 @@ extension AsymmetricPublicKey {
 
 extension DigestAlgorithm? {
     /// The digest to sign: computed, or checked for its size.
-    fileprivate func digest(
+    func digest(
         of input: Data, _ kind: SignatureInput
     ) throws(KeyOperationFailure) -> [UInt8] {
         switch (self, kind) {

@@ -42,6 +42,7 @@ extension KeychainEngine {
         record.attributes[.creationDate] = .date(now)
         record.attributes[.modificationDate] = .date(now)
         try checkAttributes(record)
+        try checkBlob(item.data, record, item.protection)
         try checkStorable(record)
         let labels = RowLabels(record, index: store.index)
         try makeRoom(for: record, labels, replacing: nil, in: &transaction)

@@ -20,6 +20,17 @@ struct Proof {
     let enrollment: Data?
 }
 
+/// Something that constraints guard: the secret of an item, or the use of a key in hardware.
+struct Guarded {
+    /// The biometric enrollment that it was made for.
+    let enrollment: Data?
+    /// What a password is bound to.
+    let binding: PasswordSealing.Binding
+
+    var constraints: AccessConstraints { binding.constraints }
+    var reference: ItemReference { binding.reference }
+}
+
 /// What came of opening a secret.
 enum SecretOpening {
     case opened(Data)
@@ -55,15 +66,20 @@ extension KeychainEngine {
 
     /// Opens the secret of a row that has one and was read with it.
     func openSecret(_ opened: OpenedRow, showing proof: Proof) -> SecretOpening {
+        if opened.record.isOfSecureEnclave { return openBlob(opened) }
         if let failure = refusal(of: opened, proof) { return .refused(failure) }
         guard let content = openContent(opened) else { return .damaged }
-        guard opened.record.constraints.requiresApplicationPassword, let password = proof.password
+        return openContent(content, guarded(opened), showing: proof)
+    }
+
+    /// Opens what constraints guard, once the keychain's keys have done their part: it is the secret
+    /// itself unless a password is required too.
+    func openContent(_ content: Data, _ guarded: Guarded, showing proof: Proof) -> SecretOpening {
+        guard guarded.constraints.requiresApplicationPassword, let password = proof.password
         else { return .opened(content) }
         do {
             return .opened(
-                try PasswordSealing.open(
-                    content, password: password,
-                    for: binding(opened.row.reference, opened.protection, opened.record)))
+                try PasswordSealing.open(content, password: password, for: guarded.binding))
         } catch {
             switch error.status {
             case .authFailed: return .refused(error)
@@ -73,23 +89,37 @@ extension KeychainEngine {
         }
     }
 
-    /// Why a secret isn't opened for a request; nil where it is, if the password is right.
+    /// Why a row's secret isn't opened for a request; nil where it is, if the password is right.
     func refusal(of opened: OpenedRow, _ proof: Proof) -> KeychainFailure? {
-        let constraints = opened.record.constraints
+        // Who has the blob of such a key can use it only as its own constraints allow.
+        if opened.record.isOfSecureEnclave { return nil }
+        return refusal(of: guarded(opened), proof)
+    }
+
+    /// Why what constraints guard isn't opened for a request; nil where it is, if the password is
+    /// right.
+    func refusal(of guarded: Guarded, _ proof: Proof) -> KeychainFailure? {
+        let constraints = guarded.constraints
         let isSatisfied = constraints.isSatisfied(
             byPresence: proof.isPresent, biometry: proof.isRecognized,
-            isEnrollmentSame: proof.enrollment.map { $0 == opened.record.enrollment } ?? false,
+            isEnrollmentSame: proof.enrollment.map { $0 == guarded.enrollment } ?? false,
             applicationPassword: proof.password != nil)
         guard !isSatisfied else { return nil }
         // Without hardware there is no enrollment, and nobody is recognized.
-        if let now = proof.enrollment, now != opened.record.enrollment {
+        if let now = proof.enrollment, now != guarded.enrollment {
             if let others = constraints.afterChangedEnrollment {
-                return .authenticationNeeded(others, opened.row.reference)
+                return .authenticationNeeded(others, guarded.reference)
             }
             // Nobody learns of it who wasn't recognized.
-            if proof.isRecognized { return .enrollmentChanged(opened.row.reference) }
+            if proof.isRecognized { return .enrollmentChanged(guarded.reference) }
         }
-        return .authenticationNeeded(constraints, opened.row.reference)
+        return .authenticationNeeded(constraints, guarded.reference)
+    }
+
+    private func guarded(_ opened: OpenedRow) -> Guarded {
+        Guarded(
+            enrollment: opened.record.enrollment,
+            binding: binding(opened.row.reference, opened.protection, opened.record))
     }
 
     /// The enrollment that a record keeps, where its constraints ask for one.
@@ -111,25 +141,38 @@ extension KeychainEngine {
         _ secret: Data, of record: ItemRecord, reference: ItemReference,
         protection: ProtectionClass, keys: ClassKeys, password: SecretBytes?, item: ItemReference?
     ) throws(KeychainFailure) -> RowSealing.SealedSecret {
-        var content = secret
-        if record.constraints.requiresApplicationPassword {
-            guard let password else { throw .authenticationNeeded(record.constraints, item) }
-            content = try PasswordSealing.seal(
-                secret, password: password, cost: options.applicationPasswordCost,
-                for: binding(reference, protection, record))
-        }
+        let content =
+            record.isOfSecureEnclave
+            ? secret
+            : try content(
+                sealing: secret, for: binding(reference, protection, record), password: password,
+                item: item)
         return RowSealing.seal(
             secret: content, reference: reference, protection: protection,
             itemClass: record.itemClass, keychainID: store.keychainID, keys: keys)
     }
 
+    /// What is put under the keychain's keys: the secret, under the password where one is required.
+    func content(
+        sealing secret: Data, for binding: PasswordSealing.Binding, password: SecretBytes?,
+        item: ItemReference?
+    ) throws(KeychainFailure) -> Data {
+        guard binding.constraints.requiresApplicationPassword else { return secret }
+        guard let password else { throw .authenticationNeeded(binding.constraints, item) }
+        return try PasswordSealing.seal(
+            secret, password: password, cost: options.applicationPasswordCost, for: binding)
+    }
+
     /// Refuses constraints that can't be kept.
     func checkStorable(_ record: ItemRecord) throws(KeychainFailure) {
-        let constraints = record.constraints
-        guard constraints.needsAuthentication else { return }
+        guard record.constraints.needsAuthentication else { return }
         guard !record.isSynchronizable else {
             throw .param("A synchronizable item has no access constraints.")
         }
+        try checkKeepable(record.constraints)
+    }
+
+    func checkKeepable(_ constraints: AccessConstraints) throws(KeychainFailure) {
         // What asks for hardware that isn't there is stored all the same, as at Apple: it may be
         // deleted, and the attributes read. The passcode can be set first, so it has to be.
         guard hasPasscode || !constraints.asksForPasscode else {

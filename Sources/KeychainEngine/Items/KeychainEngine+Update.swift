@@ -73,6 +73,7 @@ extension KeychainEngine {
             record.constraints = []
             record.enrollment = nil
         }
+        try checkChange(to: opened, changes, record)
         if let flag = changes.isSynchronizable { record.isSynchronizable = flag }
         if let flag = changes.isTombstone { record.isTombstone = flag }
 
@@ -127,7 +128,9 @@ extension KeychainEngine {
         _ changes: ItemChanges, _ opened: OpenedRow, _ record: ItemRecord,
         _ protection: ProtectionClass, _ proof: Proof
     ) throws(KeychainFailure) -> Data? {
-        guard opened.record.secretTag != nil else { return changes.data }
+        guard opened.record.secretTag != nil, !opened.record.isOfSecureEnclave else {
+            return changes.data
+        }
         if let failure = refusal(of: opened, proof) { throw failure }
         let hadPassword = opened.record.constraints.requiresApplicationPassword
         let isSealedAnew =

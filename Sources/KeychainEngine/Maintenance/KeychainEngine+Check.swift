@@ -104,6 +104,10 @@ extension KeychainEngine {
             return row.secret == nil ? nil : "it has a secret that its attributes don't know"
         }
         guard let content = openContent(opened) else { return "its secret can't be opened" }
+        if record.isOfSecureEnclave {
+            return SecureEnclaveBlob(decoding: content) == nil
+                ? "its secret isn't a key of the Secure Enclave" : nil
+        }
         guard
             !record.constraints.requiresApplicationPassword
                 || PasswordSealing.isWellFormed(content)

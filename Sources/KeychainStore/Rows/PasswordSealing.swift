@@ -87,6 +87,13 @@ package enum PasswordSealing {
     /// Whether bytes have the form of such a content, as far as can be told without the password.
     package static func isWellFormed(_ content: Data) -> Bool { Head(content) != nil }
 
+    /// The same, for a secret whose size is known.
+    package static func isWellFormed(_ content: Data, secretByteCount: Int) -> Bool {
+        isWellFormed(content)
+            && content.count
+                == headByteCount + AuthenticatedEncryption.overheadByteCount + secretByteCount
+    }
+
     private struct Head {
         let cost: PasscodeCost
         let salt: [UInt8]

@@ -1,0 +1,152 @@
+// KeychainEngine+SecureEnclave: keys that hardware makes and keeps.
+//   (1) Without hardware there are no such keys; none is made in software instead.
+//   (2) A key's authorization value is opened for one use of it, under the key of its protection
+//       class and with what its constraints ask for, exactly as the secret of an item.
+//   (3) No lock is held while the hardware works.
+
+package import FoundationEssentials
+import KeychainCrypto
+package import KeychainModel
+import KeychainStore
+
+extension KeychainEngine {
+    package func hasSecureEnclave() throws(KeychainFailure) -> Bool { options.hardware != nil }
+
+    package func makeSecureEnclaveKey(
+        _ key: NewSecureEnclaveKey, as caller: AccessGroups
+    ) throws(KeychainFailure) -> SecureEnclaveKey {
+        try logged("make key", Self.keyShape) { () throws(KeychainFailure) in
+            try authorizeWrite(caller, group: nil)
+            guard let hardware = options.hardware else { throw .secureEnclaveUnavailable }
+            guard key.constraints.isSubset(of: .known) else {
+                throw .param("The access control asks for what isn't known.")
+            }
+            // Another process may have changed the passcode, or taken the lock away with it.
+            _ = try adoptsOtherKeybag()
+            try checkKeepable(key.constraints)
+            let classKeys = try keys(for: key.protection)
+            return try make(key, hardware, classKeys)
+        }
+    }
+
+    private func make(
+        _ key: NewSecureEnclaveKey, _ hardware: any KeyHardware, _ classKeys: ClassKeys
+    ) throws(KeychainFailure) -> SecureEnclaveKey {
+        let enrollment = try enrollment(for: key.constraints, key.authorization.enrollment)
+        let authorization = SecretBytes.random(
+            byteCount: SecureEnclaveSealing.authorizationByteCount)
+        var value = authorization.data
+        defer { value.resetBytes(in: value.startIndex..<value.endIndex) }
+        var blob = SecureEnclaveBlob(
+            identifier: .random(), protection: key.protection, constraints: key.constraints,
+            publicKey: Data(), wrappedKey: Data())
+        // Before the hardware is asked: a missing password makes no key.
+        let content = try content(
+            sealing: value, for: binding(blob), password: proof(key.authorization).password,
+            item: nil)
+        let made = try hardware.makeKey(authorization: authorization)
+        guard made.publicKey.count == SecureEnclaveBlob.publicKeyByteCount,
+            SecureEnclaveBlob.wrappedKeySizes.contains(made.wrapped.count)
+        else {
+            throw KeychainFailure(.internalError, "The hardware gave a key of an unknown form.")
+        }
+        blob.publicKey = made.publicKey
+        blob.wrappedKey = made.wrapped
+        let sealed = SecureEnclaveSealing.seal(
+            SecureEnclaveSealing.Content(enrollment: enrollment, authorization: content),
+            in: blob, keychainID: store.keychainID, keys: classKeys)
+        return SecureEnclaveKey(blob: sealed.encoded, publicKey: made.publicKey)
+    }
+
+    package func sign(
+        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        try use(key, "sign", authorization, caller) {
+            hardware, wrapped, value throws(KeychainFailure) in
+            guard digest.count == 32 else { throw .param("A digest to sign has 32 bytes.") }
+            return try hardware.sign(digest: digest, with: wrapped, authorization: value)
+        }
+    }
+
+    package func sharedSecret(
+        of key: Data, with publicKey: Data, authorization: Authorization,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        try use(key, "agree", authorization, caller) {
+            hardware, wrapped, value throws(KeychainFailure) in
+            guard publicKey.count == SecureEnclaveBlob.publicKeyByteCount, publicKey.first == 4
+            else { throw .param("The other side's key is no point of P-256.") }
+            let secret = try hardware.sharedSecret(
+                of: wrapped, with: publicKey, authorization: value)
+            return secret.data
+        }
+    }
+
+    // MARK: Using
+
+    /// Opens a key's authorization value, and uses the key with it.
+    private func use(
+        _ key: Data, _ operation: StaticString, _ authorization: Authorization,
+        _ caller: AccessGroups,
+        _ body: (any KeyHardware, Data, SecretBytes) throws(KeychainFailure) -> Data
+    ) throws(KeychainFailure) -> Data {
+        try logged(operation, Self.keyShape) { () throws(KeychainFailure) in
+            try authorize(caller, group: nil)
+            guard let hardware = options.hardware else { throw .secureEnclaveUnavailable }
+            guard let blob = SecureEnclaveBlob(decoding: key) else {
+                throw .foreignSecureEnclaveKey
+            }
+            let value = try authorizationValue(of: blob, showing: authorization)
+            return try body(hardware, blob.wrappedKey, value)
+        }
+    }
+
+    private func authorizationValue(
+        of blob: SecureEnclaveBlob, showing authorization: Authorization
+    ) throws(KeychainFailure) -> SecretBytes {
+        let proof = try presentProof(authorization)
+        let classKeys = try presentKeys(for: blob.protection)
+        let content: SecureEnclaveSealing.Content
+        do {
+            content = try SecureEnclaveSealing.open(
+                blob, keychainID: store.keychainID, keys: classKeys)
+        } catch {
+            throw .foreignSecureEnclaveKey
+        }
+        guard blob.constraints.contains(.privateKeyUsage) else {
+            throw KeychainFailure(
+                .authFailed,
+                "The key's access control doesn't have privateKeyUsage, so nobody can use the key.")
+        }
+        let guarded = Guarded(enrollment: content.enrollment, binding: binding(blob))
+        if let failure = refusal(of: guarded, proof) { throw failure }
+        switch openContent(content.authorization, guarded, showing: proof) {
+        case .opened(var value):
+            defer { value.resetBytes(in: value.startIndex..<value.endIndex) }
+            return SecretBytes(copying: value)
+        case .damaged: throw .foreignSecureEnclaveKey
+        case .refused(let failure), .failed(let failure): throw failure
+        }
+    }
+
+    /// The keys of a class, after a look at whether another process took the lock away.
+    private func presentKeys(
+        for protection: ProtectionClass
+    ) throws(KeychainFailure) -> ClassKeys {
+        do {
+            return try keys(for: protection)
+        } catch {
+            guard error.status != .internalError, try adoptsOtherKeybag() else { throw error }
+        }
+        return try keys(for: protection)
+    }
+
+    private func binding(_ blob: SecureEnclaveBlob) -> PasswordSealing.Binding {
+        PasswordSealing.Binding(
+            keychainID: store.keychainID, reference: blob.identifier,
+            protection: blob.protection, itemClass: .key, constraints: blob.constraints)
+    }
+
+    /// What the log says that such a request is about.
+    private static let keyShape = ItemQuery(itemClass: .key)
+}
