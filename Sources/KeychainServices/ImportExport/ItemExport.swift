@@ -64,14 +64,12 @@ struct ItemExport {
         case (.formatX509Cert, .certificate(let certificate)):
             return data(of: Self.block(of: certificate))
         case (.formatOpenSSL, .key(let key)):
-            return data(of: Self.openBlock(of: key))
+            return data(of: try Self.openBlock(of: key))
         case (.formatWrappedPKCS8, .key(let key)):
             guard let passphrase else { throw Passphrase.required }
             return try data(of: Self.sealedBlock(of: key, passphrase))
         case (.formatRawKey, .key(let key)) where !isArmored:
-            guard let data = key.externalData else {
-                throw .notBuilt("exporting keys of a token")
-            }
+            guard let data = key.externalData else { throw .keyStaysInHardware }
             return data
         default:
             throw .param("The item can't be exported in this format.")
@@ -88,7 +86,7 @@ struct ItemExport {
             if let passphrase, key.isPrivate {
                 blocks.append(try Self.sealedBlock(of: key, passphrase))
             } else {
-                blocks.append(Self.openBlock(of: key))
+                blocks.append(try Self.openBlock(of: key))
             }
         }
         return blocks
@@ -99,7 +97,7 @@ struct ItemExport {
     }
 
     /// The key in the form that OpenSSL calls traditional, if it has one.
-    private static func openBlock(of key: SecKey) -> PEMBlock {
+    private static func openBlock(of key: SecKey) throws(KeychainFailure) -> PEMBlock {
         switch key.material {
         case .publicKey(let key):
             return PEMBlock(label: "PUBLIC KEY", bytes: Array(key.subjectPublicKeyInfo))
@@ -109,12 +107,14 @@ struct ItemExport {
                 return PEMBlock(label: "PRIVATE KEY", bytes: bytes)
             }
             return PEMBlock(label: form.label, bytes: form.bytes)
+        case .secureEnclave: throw .keyStaysInHardware
         }
     }
 
     private static func sealedBlock(
         of key: SecKey, _ passphrase: Passphrase
     ) throws(KeychainFailure) -> PEMBlock {
+        if key.secureEnclaveKey != nil { throw .keyStaysInHardware }
         guard case .privateKey(let key) = key.material else {
             throw .param("A public key can't be put under a passphrase.")
         }
@@ -144,6 +144,7 @@ struct ItemExport {
                         localKeyID: localKeyID))
             }
             guard let key = item.key else { continue }
+            if key.secureEnclaveKey != nil { throw .keyStaysInHardware }
             guard case .privateKey(let material) = key.material else {
                 throw .param("PKCS #12 holds private keys and certificates, and no public keys.")
             }

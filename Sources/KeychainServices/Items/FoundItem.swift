@@ -5,13 +5,14 @@
 internal import Foundation
 internal import KeychainModel
 
+/// An answer, with the keychain that it is from: keys in hardware are used there.
 enum FoundItem {
-    case item(Item)
-    case identity(Identity)
+    case item(Item, in: KeychainConnection)
+    case identity(Identity, in: KeychainConnection)
 
     var kind: ItemKind {
         switch self {
-        case .item(let item): .stored(item.itemClass)
+        case .item(let item, _): .stored(item.itemClass)
         case .identity: .identity
         }
     }
@@ -19,17 +20,21 @@ enum FoundItem {
     /// The item that stands for the whole: of an identity, its certificate.
     var leading: Item {
         switch self {
-        case .item(let item): item
-        case .identity(let identity): identity.certificate
+        case .item(let item, _): item
+        case .identity(let identity, _): identity.certificate
         }
     }
 
-    /// What `kSecValueData` holds: of an identity, the private key.
+    /// What `kSecValueData` holds: of an identity, the private key. A key in hardware has no data
+    /// for anybody.
     var data: Data? {
-        switch self {
-        case .item(let item): item.data
-        case .identity(let identity): identity.key.data
-        }
+        let item =
+            switch self {
+            case .item(let item, _): item
+            case .identity(let identity, _): identity.key
+            }
+        let isInHardware = item.itemClass == .key && item.attributes.nameSecureEnclave
+        return isInHardware ? nil : item.data
     }
 
     /// The object for `kSecReturnRef`.
@@ -38,15 +43,15 @@ enum FoundItem {
     ///   hold any bytes.
     var object: NSObject? {
         switch self {
-        case .item(let item):
+        case .item(let item, let keychain):
             switch item.itemClass {
             case .certificate: Self.certificate(item)
-            case .key: try? SecKey(item)
+            case .key: try? SecKey(item, in: keychain)
             case .genericPassword, .internetPassword: nil
             }
-        case .identity(let identity):
+        case .identity(let identity, let keychain):
             if let certificate = Self.certificate(identity.certificate),
-                let key = try? SecKey(identity.key)
+                let key = try? SecKey(identity.key, in: keychain)
             {
                 SecIdentity(certificate: certificate, privateKey: key)
             } else {

@@ -44,8 +44,8 @@ struct ItemResult {
         var entries = Entries()
         if !returns.isDisjoint(with: [.attributes, .ref]) {
             switch found {
-            case .item(let item): addAttributes(of: item, to: &entries)
-            case .identity(let identity):
+            case .item(let item, _): addAttributes(of: item, to: &entries)
+            case .identity(let identity, _):
                 // What both halves have is the certificate's.
                 for (attribute, value) in identity.key.attributes
                 where !ItemClass.certificate.has(attribute) {

@@ -10,12 +10,13 @@ extension RequestDictionary {
     /// The item of a class that an add describes.
     func newItem(of itemClass: ItemClass) throws(KeychainFailure) -> NewItem {
         try checkAdd()
-        if itemClass == .key, data == nil, valueReference == nil,
-            attributes[.tokenID]?.isEqual(to: .string("com.apple.setoken")) == true
-        {
-            throw .notBuilt("keys in a Secure Enclave")
+        var item = try newItem(of: itemClass, attributes: attributes)
+        if makesKey(of: itemClass) {
+            // An access control that says nothing of the use of a key allows none, as at Apple.
+            if accessControl == nil { item.constraints = .privateKeyUsage }
+            try Self.checkIsOfHardware(item)
         }
-        return try newItem(of: itemClass, attributes: attributes)
+        return item
     }
 
     /// The certificate and the key of the identity that an add describes.
@@ -55,7 +56,7 @@ extension RequestDictionary {
         if let valueReference {
             attributes.merge(valueReference.attributes(of: itemClass)) { given, _ in given }
         }
-        return NewItem(
+        var item = NewItem(
             itemClass: itemClass, attributes: attributes, accessGroup: accessGroup,
             protection: protection, constraints: constraints ?? [],
             // "Any" names no value here. It is dropped, because existing code shares one
@@ -63,6 +64,13 @@ extension RequestDictionary {
             isSynchronizable: synchronizable == .only(true),
             isTombstone: isTombstone ?? false,
             data: data ?? valueReference?.data(of: itemClass))
+        if itemClass == .key, let key = valueReference?.key?.secureEnclaveKey {
+            // What the key was made with, unless something else is said, which the keychain refuses.
+            item.protection = self.protection ?? key.blob.protection
+            item.constraints = constraints ?? key.blob.constraints
+            item.attributes.merge(key.attributes) { _, fixed in fixed }
+        }
+        return item
     }
 
     // MARK: - Naming

@@ -13,13 +13,15 @@ extension RequestDictionary {
         case .stored(let itemClass):
             let item = try newItem(of: itemClass)
             let keychain = try keychain()
-            return .item(try keychain.service.add(item, as: keychain.caller))
+            let complete = makesKey(of: itemClass) ? try makeKey(item, in: keychain) : item
+            return .item(
+                try keychain.service.add(complete, as: keychain.caller), in: keychain)
         case .identity:
             let (certificate, key) = try newIdentity()
             let keychain = try keychain()
             return .identity(
                 try keychain.service.add(
-                    certificate: certificate, key: key, as: keychain.caller))
+                    certificate: certificate, key: key, as: keychain.caller), in: keychain)
         }
     }
 
@@ -34,7 +36,7 @@ extension RequestDictionary {
             let keychain = try keychain()
             try keychain.resolve(self, in: &query)
             let found = try keychain.service.find(query, retrieval, as: keychain.caller)
-                .map { FoundItem.item($0) }
+                .map { FoundItem.item($0, in: keychain) }
             return filters ? try keychain.filtered(found, self) : found
         case .identity:
             var query = try identityQuery(for: .copyMatching)
@@ -42,7 +44,7 @@ extension RequestDictionary {
             try keychain.resolve(self, in: &query.certificate)
             let found = try keychain.service
                 .findIdentities(query, retrieval, as: keychain.caller)
-                .map { FoundItem.identity($0) }
+                .map { FoundItem.identity($0, in: keychain) }
             return filters ? try keychain.filtered(found, self) : found
         }
     }

@@ -24,7 +24,9 @@ internal import KeychainModel
 ///     they are left out, of a certificate `kSecAttrAccessibleAlways`. Creation and modification
 ///     date are set by the keychain. A ``SecKey``, ``SecCertificate`` or ``SecIdentity`` as
 ///     `kSecValueRef` stands for class, data and the attributes that are not given. An identity is
-///     added as a certificate, which may be there already, and a key.
+///     added as a certificate, which may be there already, and a key. With `kSecAttrTokenID` as
+///     `kSecAttrTokenIDSecureEnclave`, class key, type and neither data nor reference, the key is made
+///     in the hardware of the keychain, as by ``SecKeyCreateRandomKey(_:_:)``.
 ///   - result: Receives what the `kSecReturn…` keys ask for, in the shape that
 ///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing.
 ///     Untouched when the call fails. May be nil.
@@ -37,7 +39,7 @@ internal import KeychainModel
 ///   - `errSecUserCanceled`: the person declined to enter an application password;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
-///   - `errSecUnimplemented`: it asks for a key on a token, of which there is none;
+///   - `errSecUnimplemented`: it asks for a key in hardware, and there is none;
 ///   - `errSecNotAvailable`, `errSecIO`, `errSecDiskFull`: the keychain can't be used.
 ///
 /// The corresponding function of Apple's Security framework has the same name.

@@ -69,7 +69,7 @@ enum ValueReference {
     func data(of itemClass: ItemClass) -> Data? {
         switch itemClass {
         case .certificate: certificate?.der
-        case .key: key?.externalData
+        case .key: key?.itemData
         case .genericPassword, .internetPassword: nil
         }
     }

@@ -87,6 +87,17 @@ extension KeychainFailure {
     }
 }
 
+/// Carries out an operation of the crypto module, with its failure in the terms of this one.
+func withKeychainFailure<Result>(
+    _ operation: () throws(KeyOperationFailure) -> Result
+) throws(KeychainFailure) -> Result {
+    do {
+        return try operation()
+    } catch {
+        throw KeychainFailure(error)
+    }
+}
+
 /// The entries of a dictionary under their names. What has no text for a name is left out.
 struct KeyParameters {
     /// The entries as they were given.

@@ -13,6 +13,7 @@ extension SecKey {
     /// The attributes of an item with this key: what its numbers say, with what was given for it.
     package var itemAttributes: Attributes {
         numberAttributes.merging(givenAttributes) { _, given in given }
+            .merging(secureEnclaveKey?.attributes ?? [:]) { _, fixed in fixed }
     }
 
     /// What follows from class and numbers.
@@ -50,10 +51,21 @@ extension SecKey {
 
     /// The key in an item of the class for keys, with its data.
     ///
+    /// - Parameters:
+    ///   - item: The item.
+    ///   - keychain: The keychain it is in, which uses the keys of its hardware.
     /// - Throws: `param` where the data are no key of the item's type and class; `unimplemented`
-    ///   for symmetric keys and algorithms that are not built.
-    package convenience init(_ item: Item) throws(KeychainFailure) {
+    ///   for symmetric keys and algorithms that are not built; `decode` where the item is of
+    ///   hardware and the data aren't.
+    package convenience init(
+        _ item: Item, in keychain: KeychainConnection
+    ) throws(KeychainFailure) {
         guard let data = item.data else { throw .param("The item has no key data.") }
+        if item.attributes.nameSecureEnclave {
+            let key = try SecureEnclavePrivateKey(blob: data, in: keychain)
+            self.init(.secureEnclave(key), attributes: item.attributes)
+            return
+        }
         let parsed = try KeyType(item.attributes[.type])
         let keyClass = try KeyClass(item.attributes[.keyClass])
         let material = try Material(data, type: parsed, class: keyClass)
@@ -79,7 +91,8 @@ extension KeyKind {
 /// - Returns: A dictionary of `kSecAttr…` keys. Class and type are the strings of the
 ///   `kSecAttrKeyClass…` and `kSecAttrKeyType…` constants, sizes are numbers, uses are booleans, and
 ///   `kSecAttrApplicationLabel` is the SHA-1 of the public key unless the caller chose another. A
-///   key that was created with attributes, or found in the keychain, has those too. Never nil.
+///   key that was created with attributes, or found in the keychain, has those too, and a key in
+///   hardware its `kSecAttrAccessControl`. Never nil.
 ///
 /// It corresponds to the function of the same name. Apple's dictionary also holds the key's bytes:
 /// for those of a private key call ``SecKeyCopyExternalRepresentation(_:_:)``.
@@ -94,6 +107,9 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
         default:
             entries[attribute.name] = value.object
         }
+    }
+    if let control = key.secureEnclaveKey?.accessControl {
+        entries[kSecAttrAccessControl as String] = control
     }
     if !key.isPrivate { entries[kSecValueData as String] = key.externalData }
     return entries as NSDictionary

@@ -17,10 +17,12 @@ package import KeychainModel
 /// from the keychain with `kSecReturnRef`. It may be used from many threads at once. It corresponds
 /// to `SecKeyRef`; equality is by content.
 public final class SecKey: NSObject, Sendable {
-    /// The numbers.
+    /// The numbers, or where they are.
     package enum Material: Sendable {
         case privateKey(AsymmetricPrivateKey)
         case publicKey(AsymmetricPublicKey)
+        /// A private key that never leaves its hardware.
+        case secureEnclave(SecureEnclavePrivateKey)
     }
 
     package let material: Material
@@ -36,9 +38,14 @@ public final class SecKey: NSObject, Sendable {
 
     package var isPrivate: Bool {
         switch material {
-        case .privateKey: true
+        case .privateKey, .secureEnclave: true
         case .publicKey: false
         }
+    }
+
+    /// The key in hardware, if it is one.
+    package var secureEnclaveKey: SecureEnclavePrivateKey? {
+        if case .secureEnclave(let key) = material { key } else { nil }
     }
 
     /// The public half, or the key itself.
@@ -46,6 +53,7 @@ public final class SecKey: NSObject, Sendable {
         switch material {
         case .privateKey(let key): key.publicKey
         case .publicKey(let key): key
+        case .secureEnclave(let key): key.publicKey
         }
     }
 
@@ -54,14 +62,18 @@ public final class SecKey: NSObject, Sendable {
     /// SHA-1 of the public key's external representation, 20 bytes. The same for both halves.
     package var publicKeyHash: Data { publicKey.sha1 }
 
-    /// The external representation, which is what an item holds as its data. Every key of this
-    /// process has one.
+    /// The external representation; nil for a key in hardware.
     package var externalData: Data? {
         switch material {
         case .privateKey(let key): key.externalRepresentation
         case .publicKey(let key): key.externalRepresentation
+        case .secureEnclave: nil
         }
     }
+
+    /// What an item holds as its data: the external representation, or what the keychain uses a key
+    /// in hardware by.
+    package var itemData: Data? { externalData ?? secureEnclaveKey?.blob.encoded }
 
     /// Equality by content. A private key has one public key, so that is compared.
     public override func isEqual(_ object: Any?) -> Bool {
@@ -86,7 +98,8 @@ public final class SecKey: NSObject, Sendable {
             case .ed25519: "Ed25519"
             case .x25519: "X25519"
             }
-        return "<SecKey: \(isPrivate ? "private" : "public") key, \(name)>"
+        let place = secureEnclaveKey == nil ? "" : ", in hardware"
+        return "<SecKey: \(isPrivate ? "private" : "public") key, \(name)\(place)>"
     }
 }
 

@@ -16,6 +16,11 @@ internal import KeychainModel
 /// the dictionary `kSecPublicKeyAttrs` says so itself. They are durable when this returns; when it
 /// returns nil, the keychain is as it was.
 ///
+/// With `kSecAttrTokenID` as `kSecAttrTokenIDSecureEnclave` the private key is made in the hardware of
+/// the keychain, a TPM 2.0, and never leaves it. It is stored unless `kSecAttrIsPermanent` is false. It
+/// can be used as its `kSecAttrAccessControl` says, which needs
+/// ``SecAccessControlCreateFlags/privateKeyUsage``; without one, as `kSecAttrAccessible` says.
+///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, and `kSecAttrKeySizeInBits`: 256, 384 or 521 for elliptic
 ///     curves (256 where it is missing), 1024 to 8192, a multiple of 128, for RSA (2048). Attributes
@@ -23,9 +28,11 @@ internal import KeychainModel
 ///     in the dictionaries `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs`, which win.
 ///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
 ///     otherwise. Codes are
-///   - `errSecParam`: the type is missing or unknown, or there is no such size;
+///   - `errSecParam`: the type is missing or unknown, or there is no such size, or not in hardware,
+///     which has keys on P-256 alone;
 ///   - `errSecUnimplemented`: the type is not built, or the key is to live in hardware, with
-///     `kSecAttrTokenID`: make one without, which is a key in software;
+///     `kSecAttrTokenID`, and there is none: make one without, which is a key in software;
+///   - for a key in hardware, any of ``SecItemCopyMatching(_:_:)``;
 ///   - any of ``SecItemAdd(_:_:)``, where a key could not be stored.
 /// - Returns: The private key. ``SecKeyCopyPublicKey(_:)`` gives the other.
 ///
@@ -103,13 +110,27 @@ public func SecKeyCreateWithData(
 }
 
 extension KeyParameters {
-    /// Keys of hardware can't be made or imported: there is none behind this keychain.
+    /// Whether the key is to be made in the keychain's hardware.
+    fileprivate var nameSecureEnclave: Bool { attributes.nameSecureEnclave }
+
+    /// Keys of tokens can't be imported, nor made by any other than the keychain's hardware.
     fileprivate func refuseToken() throws(KeychainFailure) {
         guard self[kSecAttrTokenID] != nil else { return }
         throw KeychainFailure(
             .unimplemented,
-            "There is no hardware for keys of a token, such as the Secure Enclave. Without "
-                + "kSecAttrTokenID the key is made in software.")
+            "Keys of a token, such as the Secure Enclave, can't be imported, and there is no other "
+                + "token. Without kSecAttrTokenID the key is one in software.")
+    }
+
+    /// The parameters as those of an item: without what the results are to be.
+    fileprivate var forItem: KeyParameters {
+        var item = self
+        for name in [
+            kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef, kSecClass,
+        ] {
+            item.set(name, nil)
+        }
+        return item
     }
 
     /// The attributes that a caller decides; what the key itself says stays its own.
@@ -134,10 +155,21 @@ private struct NewKeyPair {
     private let storesPublicKey: Bool
 
     init(_ parameters: KeyParameters, storesPublicKey: Bool) throws(KeychainFailure) {
-        privateParameters = parameters.merged(with: kSecPrivateKeyAttrs)
-        publicParameters = parameters.merged(with: kSecPublicKeyAttrs)
+        let privateParameters = parameters.merged(with: kSecPrivateKeyAttrs)
+        var publicParameters = parameters.merged(with: kSecPublicKeyAttrs)
+        // The public half is in no token.
+        publicParameters.set(kSecAttrTokenID, nil)
+        self.privateParameters = privateParameters
+        self.publicParameters = publicParameters
         self.storesPublicKey = storesPublicKey
         let shape = try Self.shape(parameters)
+        if privateParameters.nameSecureEnclave {
+            guard shape == .elliptic(.p256) else { throw .notOfSecureEnclave }
+            privateKey = try Self.keyInHardware(privateParameters)
+            publicKey = SecKey(
+                .publicKey(privateKey.publicKey), attributes: publicParameters.givenAttributes)
+            return
+        }
         try privateParameters.refuseToken()
         let pair: AsymmetricPrivateKey
         do {
@@ -148,6 +180,23 @@ private struct NewKeyPair {
         privateKey = SecKey(.privateKey(pair), attributes: privateParameters.givenAttributes)
         publicKey = SecKey(
             .publicKey(pair.publicKey), attributes: publicParameters.givenAttributes)
+    }
+
+    /// A new key in the keychain's hardware. It is not stored yet.
+    private static func keyInHardware(
+        _ parameters: KeyParameters
+    ) throws(KeychainFailure) -> SecKey {
+        var request = parameters.forItem
+        request.set(kSecClass, kSecClassKey)
+        request.set(kSecAttrKeyType, kSecAttrKeyTypeECSECPrimeRandom)
+        let dictionary = try RequestDictionary(request.entries as NSDictionary)
+        let item = try dictionary.newItem(of: .key)
+        let key = try SecureEnclavePrivateKey(
+            protection: item.protection, constraints: item.constraints,
+            in: try dictionary.keychain())
+        var attributes = parameters.givenAttributes
+        attributes[.tokenID] = item.attributes[.tokenID]
+        return SecKey(.secureEnclave(key), attributes: attributes)
     }
 
     private static func shape(_ parameters: KeyParameters) throws(KeychainFailure) -> KeyShape {
@@ -178,7 +227,9 @@ private struct NewKeyPair {
         if storesPublicKey {
             publicReference = try Self.store(publicKey, publicParameters)
         }
-        guard privateParameters.flag(kSecAttrIsPermanent) ?? false else { return self }
+        // A key in hardware that nobody stores is lost, so it is stored unless that is forbidden.
+        let isInHardware = privateKey.secureEnclaveKey != nil
+        guard privateParameters.flag(kSecAttrIsPermanent) ?? isInHardware else { return self }
         do {
             _ = try Self.store(privateKey, privateParameters)
         } catch {
@@ -192,10 +243,7 @@ private struct NewKeyPair {
     private static func store(
         _ key: SecKey, _ parameters: KeyParameters
     ) throws(KeychainFailure) -> NSData? {
-        var item = parameters
-        for name in [kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecClass] {
-            item.set(name, nil)
-        }
+        var item = parameters.forItem
         item.set(kSecValueRef, key)
         item.set(kSecReturnPersistentRef, true)
         var result: CFTypeRef?

@@ -24,7 +24,7 @@ public func SecKeyCopyExternalRepresentation(
 ) -> CFData? {
     // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
     unsafe result(error) { () throws(KeychainFailure) in
-        guard let data = key.externalData else { throw .notBuilt("exporting keys of a token") }
+        guard let data = key.externalData else { throw .keyStaysInHardware }
         return NSData(data: data)
     }
 }

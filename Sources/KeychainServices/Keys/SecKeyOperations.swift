@@ -19,7 +19,10 @@ internal import KeychainModel
 ///   - dataToSign: The message; or the digest, of the size that the algorithm says.
 ///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
 ///     otherwise. `errSecParam`: the key is public or has no such algorithm, or a size is wrong;
-///     `errSecUnimplemented`: the algorithm is not built.
+///     `errSecUnimplemented`: the algorithm is not built. Of a key in hardware, what
+///     ``SecItemCopyMatching(_:_:)`` gives for data under the same access control, and
+///     `errSecAuthFailed` where that lacks ``SecAccessControlCreateFlags/privateKeyUsage``, or
+///     `errSecDecode` where the hardware is another one.
 /// - Returns: The signature.
 ///
 /// It corresponds to the function of the same name.
@@ -89,7 +92,8 @@ public func SecKeyCreateEncryptedData(
 ///   - ciphertext: What ``SecKeyCreateEncryptedData(_:_:_:_:)`` or another implementation made.
 ///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
 ///     otherwise. `errSecParam`: the key is public or has no such algorithm, or the ciphertext
-///     was not made for it or was changed; `errSecUnimplemented`: the algorithm is not built.
+///     was not made for it or was changed; `errSecUnimplemented`: the algorithm is not built. Of a
+///     key in hardware as for ``SecKeyCreateSignature(_:_:_:_:)``.
 /// - Returns: The message; with ``SecKeyAlgorithm/rsaEncryptionRaw`` the whole block.
 ///
 /// It corresponds to the function of the same name.
@@ -113,7 +117,8 @@ public func SecKeyCreateDecryptedData(
 ///     ``SecKeyKeyExchangeParameter/sharedInfo`` where both sides want one. Others take nothing.
 ///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
 ///     otherwise. `errSecParam`: a key has no such algorithm, the two don't fit, or the requested
-///     size is missing; `errSecUnimplemented`: the algorithm is not built.
+///     size is missing; `errSecUnimplemented`: the algorithm is not built. Of a
+///     key in hardware as for ``SecKeyCreateSignature(_:_:_:_:)``.
 /// - Returns: The derived bytes; without derivation the x coordinate of the shared point.
 ///
 /// It corresponds to the function of the same name.
@@ -199,24 +204,19 @@ extension SecKey {
         return meaning
     }
 
-    private func privateKey() throws(KeychainFailure) -> AsymmetricPrivateKey {
-        guard case .privateKey(let key) = material else {
-            throw .param("This takes a private key.")
-        }
-        return key
-    }
-
     fileprivate func sign(
         _ data: Data, _ algorithm: SecKeyAlgorithm
     ) throws(KeychainFailure) -> Data {
         guard case .signature(let signature) = try meaning(of: algorithm) else {
             throw .param("The algorithm doesn't sign.")
         }
-        let key = try privateKey()
-        do {
-            return try key.sign(data, using: signature)
-        } catch {
-            throw KeychainFailure(error)
+        switch material {
+        case .privateKey(let key):
+            return try withKeychainFailure { () throws(KeyOperationFailure) in
+                try key.sign(data, using: signature)
+            }
+        case .secureEnclave(let key): return try key.sign(data, using: signature)
+        case .publicKey: throw .notPrivate
         }
     }
 
@@ -258,19 +258,17 @@ extension SecKey {
         guard case .encryption(let encryption) = try meaning(of: algorithm) else {
             throw .param("The algorithm doesn't encrypt.")
         }
-        do {
-            switch (material, encryption) {
-            case (.privateKey(let key), _):
-                return try key.decrypt(ciphertext, using: encryption)
-            case (.publicKey(let key), .rsaRaw):
-                return try key.encrypt(ciphertext, using: .rsaRaw)
-            case (.publicKey, _):
-                throw KeyOperationFailure.parameter("This takes a private key.")
+        return switch (material, encryption) {
+        case (.privateKey(let key), _):
+            try withKeychainFailure { () throws(KeyOperationFailure) in
+                try key.decrypt(ciphertext, using: encryption)
             }
-        } catch let error as KeyOperationFailure {
-            throw KeychainFailure(error)
-        } catch {
-            throw .param("The ciphertext can't be decrypted.")
+        case (.secureEnclave(let key), _): try key.decrypt(ciphertext, using: encryption)
+        case (.publicKey(let key), .rsaRaw):
+            try withKeychainFailure { () throws(KeyOperationFailure) in
+                try key.encrypt(ciphertext, using: .rsaRaw)
+            }
+        case (.publicKey, _): throw .notPrivate
         }
     }
 
@@ -280,17 +278,24 @@ extension SecKey {
         guard case .keyExchange(let exchange) = try meaning(of: algorithm) else {
             throw .param("The algorithm doesn't agree on secrets.")
         }
-        let key = try privateKey()
         guard case .publicKey(let publicKey) = peer.material else {
             throw .param("The other side's key has to be public.")
         }
         let settings = try parameters.keyExchange()
-        do {
+        switch material {
+        case .privateKey(let key):
+            return try withKeychainFailure { () throws(KeyOperationFailure) in
+                try key.exchange(with: publicKey, using: exchange, settings)
+            }
+        case .secureEnclave(let key):
             return try key.exchange(with: publicKey, using: exchange, settings)
-        } catch {
-            throw KeychainFailure(error)
+        case .publicKey: throw .notPrivate
         }
     }
+}
+
+extension KeychainFailure {
+    fileprivate static let notPrivate = KeychainFailure.param("This takes a private key.")
 }
 
 extension KeyParameters {

@@ -1,0 +1,114 @@
+// SecureEnclavePrivateKey: a private key that the keychain's hardware keeps.
+//   (1) It holds what the keychain made of the key, and nothing of the key itself.
+//   (2) Every use is a request to the keychain that it comes from, with the person of the call that
+//       made or found it in front.
+
+#if !canImport(Darwin)
+
+package import FoundationEssentials
+package import KeychainCrypto
+package import KeychainModel
+
+package struct SecureEnclavePrivateKey: Sendable {
+    /// What the keychain uses the key by.
+    package let blob: SecureEnclaveBlob
+    package let publicKey: AsymmetricPublicKey
+    private let keychain: KeychainConnection
+
+    /// - Parameters:
+    ///   - blob: The blob as the keychain gave it.
+    ///   - keychain: The keychain, with the person in front of it.
+    /// - Throws: `decode` for other bytes.
+    package init(blob: Data, in keychain: KeychainConnection) throws(KeychainFailure) {
+        guard let parsed = SecureEnclaveBlob(decoding: blob),
+            let publicKey = try? AsymmetricPublicKey(
+                externalRepresentation: parsed.publicKey, kind: .elliptic)
+        else { throw .foreignSecureEnclaveKey }
+        self.blob = parsed
+        self.publicKey = publicKey
+        self.keychain = keychain
+    }
+
+    /// A new key. It is not stored.
+    ///
+    /// - Throws: `unimplemented` where the keychain has no hardware; or why no key was made.
+    package init(
+        protection: ProtectionClass, constraints: AccessConstraints,
+        in keychain: KeychainConnection
+    ) throws(KeychainFailure) {
+        let key = try keychain.service.makeSecureEnclaveKey(
+            NewSecureEnclaveKey(protection: protection, constraints: constraints),
+            as: keychain.caller)
+        try self.init(blob: key.blob, in: keychain)
+    }
+
+    func sign(
+        _ input: Data, using algorithm: SignatureAlgorithm
+    ) throws(KeychainFailure) -> Data {
+        let (digest, form) = try withKeychainFailure { () throws(KeyOperationFailure) in
+            try algorithm.forHardware(input)
+        }
+        let signature = try keychain.service.sign(
+            digest: digest, with: blob.encoded, authorization: Authorization(),
+            as: keychain.caller)
+        return try withKeychainFailure { () throws(KeyOperationFailure) in
+            try form.encoded(signature)
+        }
+    }
+
+    func exchange(
+        with peer: AsymmetricPublicKey, using algorithm: KeyExchangeAlgorithm,
+        _ parameters: KeyExchangeParameters
+    ) throws(KeychainFailure) -> Data {
+        guard peer.shape == publicKey.shape else {
+            throw .param("The two keys are on different curves.")
+        }
+        let secret = try agree(with: peer.externalRepresentation)
+        return try withKeychainFailure { () throws(KeyOperationFailure) in
+            try algorithm.derive(fromHardware: secret, parameters)
+        }
+    }
+
+    func decrypt(
+        _ ciphertext: Data, using algorithm: EncryptionAlgorithm
+    ) throws(KeychainFailure) -> Data {
+        let sealed = try withKeychainFailure { () throws(KeyOperationFailure) in
+            try HardwareCiphertext(ciphertext, algorithm)
+        }
+        let secret = try agree(with: sealed.ephemeralPoint)
+        return try withKeychainFailure { () throws(KeyOperationFailure) in try sealed.open(secret) }
+    }
+
+    /// - Throws: `param` for what is no point of the curve.
+    private func agree(with point: Data) throws(KeychainFailure) -> Data {
+        try keychain.service.sharedSecret(
+            of: blob.encoded, with: point, authorization: Authorization(), as: keychain.caller)
+    }
+}
+
+extension SecureEnclavePrivateKey {
+    /// What is so of every key in hardware, whatever was asked for.
+    package var attributes: Attributes {
+        let yes = AttributeValue.number(1)
+        let no = AttributeValue.number(0)
+        return [
+            .isSensitive: yes, .wasAlwaysSensitive: yes,
+            .isExtractable: no, .wasNeverExtractable: yes,
+        ]
+    }
+
+    /// The access control that the key was made with.
+    var accessControl: SecAccessControl? {
+        let flags = SecAccessControlCreateFlags(
+            rawValue: CFOptionFlags(blob.constraints.rawValue))
+        return try? SecAccessControl(protection: blob.protection.code, flags: flags)
+    }
+}
+
+extension KeychainFailure {
+    /// The answer to whoever wants the bytes of a key in hardware.
+    static let keyStaysInHardware = KeychainFailure(
+        .unimplemented, "A key of the Secure Enclave never leaves it.")
+}
+
+#endif
