@@ -240,7 +240,8 @@ let package = Package(
         .testTarget(
             name: "KeychainEngineTests",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine", logging,
+                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "KeychainTesting", logging,
             ],
             swiftSettings: settings),
         // One of many processes that race for one identifier.

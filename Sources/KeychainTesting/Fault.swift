@@ -25,7 +25,7 @@ extension TestKeychain {
         /// is for a device that is locked in the middle of something.
         public static let locked = Fault(
             .interactionNotAllowed, "The test has the keychain locked.",
-            operations: [.add, .search, .update])
+            operations: [.add, .search, .update, .secureEnclave])
 
         /// The operation fails with `authFailed` and does nothing: access was denied.
         public static let denied = Fault(.authFailed, "The test denies access.")
@@ -126,10 +126,12 @@ extension TestKeychain {
         public static let update = Operations(rawValue: 4)
         /// Deleting items (`SecItemDelete`).
         public static let delete = Operations(rawValue: 8)
+        /// Making a key in the Secure Enclave, or using one (`SecKeyCreateSignature`).
+        public static let secureEnclave = Operations(rawValue: 16)
         /// Everything that changes the keychain.
         public static let writes: Operations = [.add, .update, .delete]
         /// Every operation.
-        public static let all: Operations = [.search, .writes]
+        public static let all: Operations = [.search, .writes, .secureEnclave]
     }
 }
 

@@ -67,6 +67,47 @@ struct FaultyService: AuthenticationHost {
         }
     }
 
+    // MARK: Keys in hardware
+
+    func hasSecureEnclave() throws(KeychainFailure) -> Bool { keychain.hasSecureEnclave }
+
+    func makeSecureEnclaveKey(
+        _ key: NewSecureEnclaveKey, as caller: AccessGroups
+    ) throws(KeychainFailure) -> SecureEnclaveKey {
+        try inSecureEnclave { () throws(KeychainFailure) in
+            try keychain.engine.makeSecureEnclaveKey(key, as: caller)
+        }
+    }
+
+    func sign(
+        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        try inSecureEnclave { () throws(KeychainFailure) in
+            try keychain.engine.sign(
+                digest: digest, with: key, authorization: authorization, as: caller)
+        }
+    }
+
+    func sharedSecret(
+        of key: Data, with publicKey: Data, authorization: Authorization,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        try inSecureEnclave { () throws(KeychainFailure) in
+            try keychain.engine.sharedSecret(
+                of: key, with: publicKey, authorization: authorization, as: caller)
+        }
+    }
+
+    private func inSecureEnclave<Answer>(
+        _ body: () throws(KeychainFailure) -> Answer
+    ) throws(KeychainFailure) -> Answer {
+        if let failure = failure(of: .secureEnclave, where: { $0 == .entry }) { throw failure }
+        guard keychain.hasSecureEnclave else { throw .secureEnclaveUnavailable }
+        return try body()
+    }
+
+    // MARK: The person
+
     func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
         try keychain.engine.authenticate(passcode: passcode)
     }

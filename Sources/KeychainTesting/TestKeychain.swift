@@ -32,6 +32,7 @@ public final class TestKeychain: Sendable {
         /// The engine since the last restart, or why there is none.
         var engine: Result<KeychainEngine, KeychainFailure>
         var accessGroups = ["default"]
+        var hasSecureEnclave = false
         /// The passcode that `unlock()` gives.
         var passcode: String?
         /// What hears of the engine's commits.
@@ -49,6 +50,7 @@ public final class TestKeychain: Sendable {
     private let identity = DatabaseIdentity.unique()
     private let memory: Result<MemoryPlace, KeychainFailure>
     private let clock = Clock()
+    private let secureEnclave: SimulatedSecureEnclave
 
     /// Makes an empty keychain, unlocked and without a passcode.
     ///
@@ -56,7 +58,9 @@ public final class TestKeychain: Sendable {
     public init() {
         let memory = Result { () throws(KeychainFailure) in try MemoryPlace() }
         self.memory = memory
-        let engine = Self.open(memory, clock)
+        let secureEnclave = SimulatedSecureEnclave()
+        self.secureEnclave = secureEnclave
+        let engine = Self.open(memory, clock, secureEnclave)
         state = Mutex(State(engine: engine))
         if case .success(let engine) = engine { follow(engine) }
     }
@@ -118,6 +122,18 @@ public final class TestKeychain: Sendable {
         }
     }
 
+    /// Whether there is a Secure Enclave. At first there is none, as on machines without a TPM 2.0:
+    /// making a key in it fails with `secureEnclaveUnavailable` (`errSecUnimplemented`, -4).
+    ///
+    /// It is a **simulation in software**: its keys are in the memory of the test, and it protects them
+    /// from nobody. What a program sees of it is what it sees of hardware: keys on P-256 whose private
+    /// half can't be had, that outlive ``restart()`` and are of no use to another keychain. Set to
+    /// false again, it is as if the hardware had been taken out: its keys stay and can't be used.
+    public var hasSecureEnclave: Bool {
+        get { state.withLock { $0.hasSecureEnclave } }
+        set { state.withLock { $0.hasSecureEnclave = newValue } }
+    }
+
     // MARK: Looking inside
 
     /// How many secrets were opened since the keychain was made.
@@ -164,7 +180,7 @@ public final class TestKeychain: Sendable {
     public func restart() throws {
         try database.administer { _ throws(KeychainFailure) in
             let earlier = try self.engine
-            let engine = try Self.open(memory, clock).get()
+            let engine = try Self.open(memory, clock, secureEnclave).get()
             state.withLock { state in
                 state.earlierSecretCount += earlier.openedSecretCount
                 state.engine = .success(engine)
@@ -180,9 +196,11 @@ public final class TestKeychain: Sendable {
     }
 
     private static func open(
-        _ memory: Result<MemoryPlace, KeychainFailure>, _ clock: Clock
+        _ memory: Result<MemoryPlace, KeychainFailure>, _ clock: Clock,
+        _ secureEnclave: SimulatedSecureEnclave
     ) -> Result<KeychainEngine, KeychainFailure> {
         var options = EngineOptions.testing
+        options.hardware = secureEnclave
         let systemNow = EngineOptions().now
         options.now = { clock.set.withLock { $0 }?.timeIntervalSinceReferenceDate ?? systemNow() }
         return Result { [options] () throws(KeychainFailure) in

@@ -29,6 +29,19 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { "\(self)" }
 
+    /// The kinds that can have hardware for keys.
+    static let withSecureEnclave: [Backend] = [.embeddedEngine, .testKeychain]
+
+    /// An empty, unlocked keychain with a passcode and, of the kinds that can have it, hardware for
+    /// keys.
+    func openWithSecureEnclave() throws -> any KeychainUnderTest {
+        switch self {
+        case .model: ModelUnderTest()
+        case .embeddedEngine: try EngineUnderTest(hardware: SimulatedSecureEnclave())
+        case .testKeychain: try TestKeychainUnderTest(hasSecureEnclave: true)
+        }
+    }
+
     /// An empty, unlocked keychain with a passcode.
     func open() throws -> any KeychainUnderTest {
         switch self {
@@ -56,7 +69,10 @@ private final class ModelUnderTest: KeychainUnderTest {
 private final class TestKeychainUnderTest: KeychainUnderTest {
     private let keychain = TestKeychain()
 
-    init() throws { try setPasscode() }
+    init(hasSecureEnclave: Bool = false) throws {
+        keychain.hasSecureEnclave = hasSecureEnclave
+        try setPasscode()
+    }
 
     var service: any KeychainService { keychain.connection.service }
 
@@ -71,14 +87,18 @@ private final class TestKeychainUnderTest: KeychainUnderTest {
 final class EngineUnderTest: KeychainUnderTest {
     let directory: String
     private var engine: KeychainEngine
+    private let options: EngineOptions
     private var isOpen = true
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
     var service: any KeychainService { engine }
 
-    init() throws {
+    init(hardware: (any KeyHardware)? = nil) throws {
         directory = NSTemporaryDirectory() + "keychain-cases-" + UUID().uuidString
-        engine = try KeychainEngine.open(directory: directory, options: .testing)
+        var options = EngineOptions.testing
+        options.hardware = hardware
+        self.options = options
+        engine = try KeychainEngine.open(directory: directory, options: options)
         try engine.setPasscode(passcode)
     }
 
@@ -97,7 +117,7 @@ final class EngineUnderTest: KeychainUnderTest {
 
     func restart() throws {
         close()
-        engine = try KeychainEngine.open(directory: directory, options: .testing)
+        engine = try KeychainEngine.open(directory: directory, options: options)
         isOpen = true
     }
 

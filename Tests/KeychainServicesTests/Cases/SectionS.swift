@@ -272,26 +272,6 @@ let sectionS: [Row] = [
         #expect(SecIdentityCreate(nil, certificate, try KnownKey.rsa2048.privateKey()) == nil)
         #expect(SecIdentityCreate(nil, certificate, try mine.publicHalf()) == nil)
     },
-    // Without the token of Apple's row: there is none.
-    Row(445, "a pair is made for one who wants one half only") { k in
-        let parameters = elliptic([
-            "labl": "L", "private": ["perm": true], "public": ["perm": false],
-        ])
-        for wanted in [KeyHalf.privateKey, .publicKey] {
-            let pair = k.generatePair(parameters, wanted: [wanted])
-            #expect(pair.status == 0)
-            #expect((pair.privateKey != nil) == (wanted == .privateKey))
-            #expect((pair.publicKey != nil) == (wanted == .publicKey))
-            let found = k.copy(labelled("L", ["R.ref": true]))
-            let stored = try #require(found.result as? SecKey)
-            let half = try stored.publicHalf()
-            let made = try pair.publicKey ?? pair.privateKey?.publicHalf()
-            #expect(half == made)
-            #expect(stored != half)
-            k.delete(labelled("L")).gives(0)
-            k.copy(keys()).gives(-25300)
-        }
-    },
 ]
 
 /// Keys with an algorithm of theirs.
@@ -305,11 +285,11 @@ private let signing: [(KnownKey, String)] = [
     @Test(arguments: Backend.allCases, sectionS)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    @Test func `24 rows ran`() { #expect(sectionS.count == 24) }
+    @Test func `23 rows ran`() { #expect(sectionS.count == 23) }
 }
 
 extension Client {
-    fileprivate func generatePair(
+    func generatePair(
         _ entries: Entries, wanted: Set<KeyHalf> = [.publicKey, .privateKey]
     ) -> GeneratedPair {
         withKeychain { olderKeyFunctions.generate(entries as CFDictionary, wanted: wanted) }

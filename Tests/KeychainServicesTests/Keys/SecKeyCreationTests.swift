@@ -173,7 +173,8 @@ import Testing
                         itemClass: .key,
                         attributes: [.applicationTag: .data(Data(type.utf8))]),
                     Retrieval(includesData: true), as: keychain.connection.caller)
-                let found = try SecKey(try #require(items.first))
+                let found = try SecKey(
+                    try #require(items.first), in: keychain.connection)
                 #expect(found == key)
                 #expect(SecKeyCalls.external(found).value == SecKeyCalls.external(key).value)
                 let attributes = SecKeyCalls.attributes(found)
@@ -239,9 +240,15 @@ import Testing
             ([.keyClass: .number(2), .type: .number(2_147_483_649)], Data([1]), -50),
             ([.keyClass: .number(2), .type: .number(73)], Data([1]), -4),
             ([.keyClass: .string("x"), .type: .number(73)], Data([1]), -50),
+            (
+                [
+                    .keyClass: .number(1), .type: .number(73),
+                    .tokenID: .string("com.apple.setoken"),
+                ], Data([1]), -26275
+            ),
         ] as [(Attributes, Data?, Int32)] {
             let failure = #expect(throws: KeychainFailure.self) {
-                try SecKey(item(attributes, data))
+                try SecKey(item(attributes, data), in: TestKeychain().connection)
             }
             #expect(failure?.status.rawValue == status)
         }

@@ -1,0 +1,89 @@
+// SimulatedSecureEnclave: what stands in for a chip in a test keychain. It is software.
+//   (1) Its keys are in this process's memory, under a key of its own: it protects nothing from
+//       whoever can read that memory, and no program but a test gets one.
+//   (2) What it wrapped is of no use to another one, and to itself only with the authorization it was
+//       wrapped with, as of a chip.
+
+#if !canImport(Darwin)
+
+package import FoundationEssentials
+package import KeychainCrypto
+package import KeychainModel
+
+/// Hardware for keys, imitated in software.
+package struct SimulatedSecureEnclave: KeyHardware {
+    private let storageKey = SecretBytes.random(byteCount: AuthenticatedEncryption.keyByteCount)
+
+    package init() {}
+
+    package var name: String { "a simulation in software, for tests" }
+
+    package func makeKey(
+        authorization: SecretBytes
+    ) throws(KeychainFailure) -> HardwareKey {
+        let key: AsymmetricPrivateKey
+        do {
+            key = try AsymmetricPrivateKey(random: .elliptic(.p256))
+        } catch {
+            throw KeychainFailure(.internalError, "No key could be made.")
+        }
+        return HardwareKey(
+            wrapped: AuthenticatedEncryption.seal(
+                key.externalRepresentation, using: storageKey,
+                authenticating: authorization.sha256),
+            publicKey: key.publicKey.externalRepresentation)
+    }
+
+    package func sign(
+        digest: Data, with wrapped: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> Data {
+        let key = try unwrap(wrapped, authorization)
+        do {
+            return try key.sign(digest, using: .ecdsa(nil, .digest, .rfc4754))
+        } catch {
+            throw .param("The digest can't be signed.")
+        }
+    }
+
+    package func sharedSecret(
+        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes {
+        let key = try unwrap(wrapped, authorization)
+        do {
+            let peer = try AsymmetricPublicKey(
+                externalRepresentation: publicKey, kind: .elliptic)
+            return SecretBytes(
+                copying: try key.exchange(with: peer, using: .ecdh, KeyExchangeParameters()))
+        } catch {
+            throw .param("The other side's key is no point of P-256.")
+        }
+    }
+
+    package func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
+        AuthenticatedEncryption.seal(secret.data, using: storageKey, authenticating: [])
+    }
+
+    package func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
+        do {
+            return SecretBytes(
+                copying: try AuthenticatedEncryption.open(
+                    sealed, using: storageKey, authenticating: []))
+        } catch {
+            throw .foreignSecureEnclaveKey
+        }
+    }
+
+    private func unwrap(
+        _ wrapped: Data, _ authorization: SecretBytes
+    ) throws(KeychainFailure) -> AsymmetricPrivateKey {
+        do {
+            let bytes = try AuthenticatedEncryption.open(
+                wrapped, using: storageKey, authenticating: authorization.sha256)
+            return try AsymmetricPrivateKey(externalRepresentation: bytes, kind: .elliptic)
+        } catch {
+            throw .foreignSecureEnclaveKey
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,401 @@
+// Keys in hardware: what the engine asks of whoever uses one, and what makes a blob useless.
+//   The hardware is the simulation of KeychainTesting. Tests/KeychainTPMTests use a TPM.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import KeychainTesting
+import Testing
+
+@Suite struct SecureEnclaveTests {
+    private static let digest = Data((0..<32).map { UInt8($0) })
+
+    private static func options(
+        _ hardware: SimulatedSecureEnclave = SimulatedSecureEnclave()
+    ) -> EngineOptions {
+        var options = EngineOptions.testing
+        options.hardware = hardware
+        return options
+    }
+
+    private func keychain(
+        _ hardware: SimulatedSecureEnclave = SimulatedSecureEnclave(), hasPasscode: Bool = true
+    ) throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain(options: Self.options(hardware))
+        if hasPasscode { try keychain.engine.setPasscode(passcode("1234")) }
+        return keychain
+    }
+
+    private func make(
+        _ keychain: TemporaryKeychain, _ constraints: AccessConstraints = .privateKeyUsage,
+        protection: ProtectionClass = .whenUnlocked,
+        authorization: Authorization = Authorization()
+    ) throws -> SecureEnclaveKey {
+        try keychain.engine.makeSecureEnclaveKey(
+            NewSecureEnclaveKey(
+                protection: protection, constraints: constraints, authorization: authorization),
+            as: keychain.caller)
+    }
+
+    private func sign(
+        _ keychain: TemporaryKeychain, _ key: Data, _ authorization: Authorization = Authorization()
+    ) throws -> Data {
+        try keychain.engine.sign(
+            digest: Self.digest, with: key, authorization: authorization, as: keychain.caller)
+    }
+
+    private func isValid(_ signature: Data, _ key: SecureEnclaveKey) throws -> Bool {
+        let publicKey = try AsymmetricPublicKey(
+            externalRepresentation: key.publicKey, kind: .elliptic)
+        do {
+            try publicKey.verify(
+                signature, of: Self.digest, using: .ecdsa(.sha256, .digest, .rfc4754))
+            return true
+        } catch { return false }
+    }
+
+    // MARK: Making and using
+
+    @Test func `a key signs and agrees, also after the keychain was opened again`() throws {
+        let keychain = try keychain(hasPasscode: false)
+        #expect(try keychain.engine.hasSecureEnclave())
+        let key = try make(keychain)
+        #expect(key.publicKey.count == 65)
+        #expect(SecureEnclaveBlob(decoding: key.blob)?.publicKey == key.publicKey)
+        #expect(try isValid(try sign(keychain, key.blob), key))
+        try keychain.reopen()
+        #expect(try isValid(try sign(keychain, key.blob), key))
+
+        let peer = try AsymmetricPrivateKey(random: .elliptic(.p256))
+        let secret = try keychain.engine.sharedSecret(
+            of: key.blob, with: peer.publicKey.externalRepresentation,
+            authorization: Authorization(), as: keychain.caller)
+        let own = try AsymmetricPublicKey(externalRepresentation: key.publicKey, kind: .elliptic)
+        #expect(try peer.exchange(with: own, using: .ecdh, KeyExchangeParameters()) == secret)
+    }
+
+    @Test func `without hardware no key is made, and none is used`() throws {
+        let made = try make(keychain(hasPasscode: false))
+        let keychain = try TemporaryKeychain()
+        #expect(try !keychain.engine.hasSecureEnclave())
+        let failure = #expect(throws: KeychainFailure.self) { try make(keychain) }
+        #expect(failure == .secureEnclaveUnavailable)
+        #expect(status { _ = try sign(keychain, made.blob) } == .unimplemented)
+    }
+
+    @Test func `two keys are never the same`() throws {
+        let keychain = try keychain()
+        let first = try make(keychain)
+        let second = try make(keychain)
+        #expect(first.publicKey != second.publicKey)
+        #expect(first.blob != second.blob)
+    }
+
+    @Test func `a digest has 32 bytes, and a point is on the curve`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain).blob
+        for count in [0, 31, 33] {
+            #expect(
+                status {
+                    _ = try keychain.engine.sign(
+                        digest: Data(count: count), with: key, authorization: Authorization(),
+                        as: keychain.caller)
+                } == .param)
+        }
+        let off = Data([4]) + Data(repeating: 1, count: 64)
+        for point in [Data(), Data(count: 65), off, Data([2]) + Data(count: 32)] {
+            #expect(
+                status {
+                    _ = try keychain.engine.sharedSecret(
+                        of: key, with: point, authorization: Authorization(),
+                        as: keychain.caller)
+                } == .param)
+        }
+    }
+
+    // MARK: The lock
+
+    @Test(arguments: [
+        (ProtectionClass.whenUnlocked, true, true),
+        (.whenUnlockedThisDeviceOnly, true, true),
+        (.whenPasscodeSetThisDeviceOnly, true, true),
+        (.afterFirstUnlock, false, true),
+        (.afterFirstUnlockThisDeviceOnly, false, true),
+        (.always, false, false),
+    ])
+    func `a key can be used while its protection class can`(
+        _ protection: ProtectionClass, stopsWhenLocked: Bool, stopsBeforeUnlock: Bool
+    ) throws {
+        let keychain = try keychain()
+        let key = try make(keychain, protection: protection)
+        try keychain.engine.lock()
+        let locked = status { _ = try sign(keychain, key.blob) }
+        #expect(locked == (stopsWhenLocked ? .interactionNotAllowed : nil))
+        #expect(
+            status { _ = try make(keychain, protection: protection) }
+                == (stopsWhenLocked ? .interactionNotAllowed : nil))
+        try keychain.reopen()
+        let atStart = status { _ = try sign(keychain, key.blob) }
+        #expect(atStart == (stopsBeforeUnlock ? .interactionNotAllowed : nil))
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(try isValid(try sign(keychain, key.blob), key))
+    }
+
+    @Test func `a key that needs a passcode to be set ends with the passcode`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain, protection: .whenPasscodeSetThisDeviceOnly)
+        try keychain.engine.removePasscode(passcode("1234"))
+        #expect(status { _ = try sign(keychain, key.blob) } == .authFailed)
+        #expect(
+            status { _ = try make(keychain, protection: .whenPasscodeSetThisDeviceOnly) }
+                == .authFailed)
+        try keychain.engine.setPasscode(passcode("1234"))
+        #expect(status { _ = try sign(keychain, key.blob) } == .decode)
+    }
+
+    @Test func `another process may remove the passcode, and the lock with it`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain)
+        try keychain.engine.lock()
+        let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        try other.removePasscode(passcode("1234"))
+        other.close()
+        #expect(try isValid(try sign(keychain, key.blob), key))
+    }
+
+    // MARK: Constraints
+
+    @Test func `without privateKeyUsage a key is made and nobody uses it`() throws {
+        let keychain = try keychain()
+        #expect(
+            status { _ = try sign(keychain, try make(keychain, []).blob) } == .authFailed)
+        let presence = try make(keychain, .userPresence)
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        #expect(
+            status { _ = try sign(keychain, presence.blob, Authorization(grant: grant)) }
+                == .authFailed)
+    }
+
+    @Test(arguments: [AccessConstraints.userPresence, .devicePasscode])
+    func `presence is asked for at every use, and not to make the key`(
+        condition: AccessConstraints
+    ) throws {
+        let keychain = try keychain()
+        let constraints: AccessConstraints = [condition, .privateKeyUsage]
+        let key = try make(keychain, constraints)
+        let failure = #expect(throws: KeychainFailure.self) { try sign(keychain, key.blob) }
+        #expect(failure?.cause == .authentication(constraints))
+        #expect(failure?.item == SecureEnclaveBlob(decoding: key.blob)?.identifier)
+        let forged = AuthenticationGrant(token: .random())
+        #expect(
+            status { _ = try sign(keychain, key.blob, Authorization(grant: forged)) }
+                == .authenticationNeeded)
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        #expect(try isValid(try sign(keychain, key.blob, Authorization(grant: grant)), key))
+        try keychain.engine.lock()
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(
+            status { _ = try sign(keychain, key.blob, Authorization(grant: grant)) }
+                == .authenticationNeeded)
+    }
+
+    @Test func `a key that asks for the passcode needs one`() throws {
+        let keychain = try keychain(hasPasscode: false)
+        #expect(
+            status { _ = try make(keychain, [.userPresence, .privateKeyUsage]) } == .authFailed)
+    }
+
+    @Test func `an application password takes part in the encryption`() throws {
+        let keychain = try keychain()
+        let constraints: AccessConstraints = [.applicationPassword, .privateKeyUsage]
+        let failure = #expect(throws: KeychainFailure.self) { try make(keychain, constraints) }
+        #expect(failure?.cause == .authentication(constraints))
+        #expect(failure?.item == nil)
+        let password = Authorization(applicationPassword: Data("pass".utf8))
+        let key = try make(keychain, constraints, authorization: password)
+        #expect(status { _ = try sign(keychain, key.blob) } == .authenticationNeeded)
+        let wrong = Authorization(applicationPassword: Data("word".utf8))
+        #expect(status { _ = try sign(keychain, key.blob, wrong) } == .authFailed)
+        #expect(try isValid(try sign(keychain, key.blob, password), key))
+    }
+
+    @Test func `a key for one biometric enrollment works under that one alone`() throws {
+        let keychain = try keychain()
+        let constraints: AccessConstraints = [.biometryCurrentSet, .privateKeyUsage]
+        let key = try make(
+            keychain, constraints, authorization: Authorization(enrollment: Data("one".utf8)))
+        let recognized = keychain.engine.grantForRecognition()
+        func status(_ enrollment: String) -> Status? {
+            KeychainEngineTests.status {
+                _ = try sign(
+                    keychain, key.blob,
+                    Authorization(
+                        recognition: recognized, enrollment: Data(enrollment.utf8)))
+            }
+        }
+        #expect(status("one") == nil)
+        #expect(status("two") == .dataNotAvailable)
+    }
+
+    @Test func `a caller without groups neither makes nor uses a key`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain)
+        let nobody = AccessGroups([])
+        #expect(
+            status {
+                _ = try keychain.engine.makeSecureEnclaveKey(NewSecureEnclaveKey(), as: nobody)
+            } == .missingEntitlement)
+        #expect(
+            status {
+                _ = try keychain.engine.sign(
+                    digest: Self.digest, with: key.blob, authorization: Authorization(),
+                    as: nobody)
+            } == .missingEntitlement)
+    }
+
+    // MARK: Blobs that aren't right
+
+    @Test func `any flipped bit of a blob makes it useless`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain).blob
+        var count = 0
+        for index in key.indices {
+            for bit in 0..<8 where (index + bit) % 3 == 0 {
+                var changed = key
+                changed[index] ^= 1 << bit
+                let answer = status { _ = try sign(keychain, changed) }
+                #expect(answer == .decode, "byte \(index), bit \(bit)")
+                count += 1
+            }
+        }
+        #expect(count > 700)
+    }
+
+    @Test func `a blob that is cut or longer is useless`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain).blob
+        for count in 0..<key.count {
+            #expect(status { _ = try sign(keychain, key.prefix(count)) } == .decode)
+        }
+        #expect(status { _ = try sign(keychain, key + Data([0])) } == .decode)
+    }
+
+    @Test func `a blob is of no use to another keychain, nor with other hardware`() throws {
+        let hardware = SimulatedSecureEnclave()
+        let keychain = try keychain(hardware)
+        let key = try make(keychain).blob
+        let other = try self.keychain(hardware)
+        #expect(status { _ = try sign(other, key) } == .decode)
+        let engine = try KeychainEngine.open(
+            directory: keychain.directory, options: Self.options())
+        defer { engine.close() }
+        try engine.unlock(passcode: passcode("1234"))
+        #expect(
+            status {
+                _ = try engine.sign(
+                    digest: Self.digest, with: key, authorization: Authorization(),
+                    as: keychain.caller)
+            } == .decode)
+    }
+
+    /// The parts of two keys, put together anew.
+    @Test func `parts of blobs can't be swapped`() throws {
+        let keychain = try keychain()
+        let first = try #require(SecureEnclaveBlob(decoding: make(keychain).blob))
+        let second = try #require(SecureEnclaveBlob(decoding: make(keychain).blob))
+        for change: (inout SecureEnclaveBlob) -> Void in [
+            { $0.identifier = second.identifier },
+            { $0.protection = .always },
+            { $0.constraints = [.privateKeyUsage, .userPresence] },
+            { $0.publicKey = second.publicKey },
+            { $0.wrappedKey = second.wrappedKey },
+            { $0.sealedAuthorization = second.sealedAuthorization },
+        ] {
+            var changed = first
+            change(&changed)
+            #expect(status { _ = try sign(keychain, changed.encoded) } == .decode)
+        }
+        #expect(status { _ = try sign(keychain, first.encoded) } == nil)
+    }
+
+    // MARK: Rows
+
+    private func row(
+        _ key: SecureEnclaveKey, _ constraints: AccessConstraints,
+        protection: ProtectionClass = .whenUnlocked
+    ) -> NewItem {
+        NewItem(
+            itemClass: .key,
+            attributes: [
+                .tokenID: .string("com.apple.setoken"), .applicationLabel: .data(Data([1])),
+            ],
+            protection: protection, constraints: constraints, data: key.blob)
+    }
+
+    @Test func `a row gives its blob without authentication, which the key asks for itself`()
+        throws
+    {
+        let keychain = try keychain()
+        let password = Authorization(applicationPassword: Data("pass".utf8))
+        for constraints: AccessConstraints in [
+            [.userPresence, .privateKeyUsage], [.applicationPassword, .privateKeyUsage],
+        ] {
+            let key = try make(keychain, constraints, authorization: password)
+            _ = try keychain.engine.add(row(key, constraints), as: keychain.caller)
+            let query = ItemQuery(itemClass: .key)
+            let found = try keychain.engine.find(
+                query, Retrieval(includesData: true), as: keychain.caller)
+            #expect(found.map(\.data) == [key.blob])
+            #expect(found.map(\.constraints) == [constraints])
+            let label = ItemChanges(attributes: [.label: .string("L")])
+            #expect(try keychain.engine.update(query, label, as: keychain.caller) == 1)
+            #expect(try keychain.engine.check().isSound)
+            #expect(status { _ = try sign(keychain, key.blob) } == .authenticationNeeded)
+            try keychain.engine.delete(query, tombstones: .automatic, as: keychain.caller)
+        }
+    }
+
+    @Test func `what says it is a key of the hardware is one, made as its row says`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain)
+        var secret = row(key, [.userPresence])
+        secret.data = Data("secret".utf8)
+        var synchronizable = row(key, .privateKeyUsage)
+        synchronizable.isSynchronizable = true
+        for item in [
+            secret, row(key, []), row(key, [.privateKeyUsage, .userPresence]),
+            row(key, .privateKeyUsage, protection: .always), synchronizable,
+        ] {
+            #expect(
+                status { _ = try keychain.engine.add(item, as: keychain.caller) } == .param)
+        }
+        _ = try keychain.engine.add(row(key, .privateKeyUsage), as: keychain.caller)
+        let query = ItemQuery(itemClass: .key)
+        for changes in [
+            ItemChanges(data: Data("secret".utf8)), ItemChanges(data: key.blob),
+            ItemChanges(protection: .always), ItemChanges(constraints: []),
+            ItemChanges(isSynchronizable: true),
+            ItemChanges(attributes: [.tokenID: .string("other")]),
+        ] {
+            #expect(
+                status { try keychain.engine.update(query, changes, as: keychain.caller) }
+                    == .param)
+        }
+    }
+
+    @Test func `an item under constraints doesn't become a key of the hardware`() throws {
+        let keychain = try keychain()
+        let key = try make(keychain)
+        var item = row(key, [.userPresence])
+        item.attributes[.tokenID] = nil
+        item.data = Data("secret".utf8)
+        _ = try keychain.engine.add(item, as: keychain.caller)
+        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let query = ItemQuery(itemClass: .key, authorization: Authorization(grant: grant))
+        let changes = ItemChanges(attributes: [.tokenID: .string("com.apple.setoken")])
+        #expect(
+            status { try keychain.engine.update(query, changes, as: keychain.caller) } == .param)
+    }
+}
