@@ -279,6 +279,22 @@ let package = Package(
             swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),
+        // A peer of the service: it connects, becomes another program, or works until it is killed.
+        .executableTarget(
+            name: "service-peer",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainClient",
+                "KeychainWire",
+            ],
+            path: "Tests/ServicePeer", swiftSettings: settings),
+        .testTarget(
+            name: "KeychainDaemonTests",
+            dependencies: [
+                "KeychainDaemon", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+                "KeychainWire", "KeychainClient", "TestPrograms", "keychaind", "service-peer",
+                logging, argumentParser,
+            ],
+            swiftSettings: settings),
         // Programs that run beside a test.
         .target(name: "TestPrograms", path: "Tests/TestPrograms", swiftSettings: settings),
         // Kills, crowds, floods and falsifies.

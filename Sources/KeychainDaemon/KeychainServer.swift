@@ -81,18 +81,19 @@ package final class KeychainServer: Sendable {
         watch()
     }
 
-    /// Ends the service, see (2). It is called once.
-    package func stop() async {
+    /// Ends the service, see (2), and waits for that. It is called once, and on no event loop.
+    package func stop() {
         let doorkeeper = doorkeeper.withLock { doorkeeper in
             defer { doorkeeper = nil }
             return doorkeeper
         }
         doorkeeper?.stop()
         listener.close()
-        await connections.end(within: configuration.limits.endTime)
-        await workers.stop()
+        connections.end(within: configuration.limits.endTime)
+        workers.stop()
         keychains.close()
-        try? await group.shutdownGracefully()
+        folderLock.end()
+        try? group.syncShutdownGracefully()
     }
 
     /// Locks every keychain that is unlocked and has a passcode.

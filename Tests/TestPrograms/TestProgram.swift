@@ -71,9 +71,13 @@ package final class TestProgram {
         return all
     }
 
-    package func kill() {
-        Glibc.kill(process.processIdentifier, SIGKILL)
+    package func kill() { send(SIGKILL) }
+
+    package func send(_ signal: Int32) {
+        Glibc.kill(process.processIdentifier, signal)
     }
+
+    package var processIdentifier: Int32 { process.processIdentifier }
 
     /// Whether the program ended by itself and without an error. Waits for the end.
     package var endedWell: Bool {

@@ -3,6 +3,7 @@
 //   (2) Nothing is sent before it is known whose service it is.
 //   (3) After any outcome but an answer it is of no more use.
 
+import KeychainCrypto
 import KeychainModel
 import KeychainWire
 
@@ -33,12 +34,22 @@ final class ServiceConnection: @unchecked Sendable {
     /// - Throws: `notAvailable` where there is no service that answers, with the cause
     ///   `permission` where it is somebody else's; `wrongVersion` for one of another version.
     init(to path: String, _ options: ServiceOptions) throws(KeychainFailure) {
-        let deadline = Deadline(options.connectionTime)
+        let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path
-        socket = try Self.connected(to: path, options, until: deadline)
-        buffer = MessageBuffer(limit: options.messageByteCount)
-        try Self.shakeHands(socket, buffer, path, until: deadline)
-        welcome = try Self.greeted(socket, buffer, path, until: deadline)
+        self.buffer = buffer
+        // Until the greeting the service looks at what this process runs.
+        (socket, welcome) = try ProcessProtection.whileIdentifiable {
+            () throws(KeychainFailure) in try Self.begun(path, buffer, options)
+        }
+    }
+
+    private static func begun(
+        _ path: String, _ buffer: MessageBuffer, _ options: ServiceOptions
+    ) throws(KeychainFailure) -> (UnixSocket, Welcome) {
+        let deadline = Deadline(options.connectionTime)
+        let socket = try connected(to: path, options, until: deadline)
+        try shakeHands(socket, buffer, path, until: deadline)
+        return (socket, try greeted(socket, buffer, path, until: deadline))
     }
 
     private static func connected(

@@ -1,5 +1,6 @@
 // DaemonService: the service in the hands of who ends services.
 
+import Foundation
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -38,7 +39,17 @@ struct DaemonService: Service {
         try? await gracefulShutdown()
         locking.cancel()
         manager.tellStopping()
-        await server.stop()
+        await stop()
         log.notice("ended")
+    }
+
+    /// On a thread of its own: ending waits.
+    private func stop() async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                server.stop()
+                continuation.resume()
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 // ConnectionTable: the connections that are open, and how many each user has.
 
+import Dispatch
 import Glibc
 import NIOCore
 import Synchronization
@@ -9,13 +10,13 @@ final class ConnectionTable: Sendable {
         var counts: [uid_t: Int] = [:]
         var channels: [ObjectIdentifier: any Channel] = [:]
         var isEnding = false
-        /// Somebody waits for the last connection to end.
-        var waiter: CheckedContinuation<Void, Never>?
 
         var total: Int { counts.values.reduce(0, +) }
     }
 
     private let state = Mutex(State())
+    /// Signalled when the last connection of a service that ends is gone.
+    private let lastEnded = DispatchSemaphore(value: 0)
 
     var count: Int { state.withLock { $0.total } }
 
@@ -31,14 +32,12 @@ final class ConnectionTable: Sendable {
 
     /// A connection is gone.
     func release(for user: uid_t) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let isLast = state.withLock { state in
             state.counts[user, default: 1] -= 1
             if state.counts[user] == 0 { state.counts[user] = nil }
-            guard state.counts.isEmpty else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
+            return state.isEnding && state.counts.isEmpty
         }
-        waiter?.resume()
+        if isLast { lastEnded.signal() }
     }
 
     func add(_ channel: any Channel) {
@@ -54,28 +53,20 @@ final class ConnectionTable: Sendable {
 
     /// Has every connection answer what was asked and close, and waits for it. Whoever doesn't
     /// take its answers within the time is cut off.
-    func end(within limit: Duration) async {
-        let channels = state.withLock { state in
+    func end(within limit: Duration) {
+        let (channels, isEmpty) = state.withLock { state in
             state.isEnding = true
-            return Array(state.channels.values)
+            return (Array(state.channels.values), state.counts.isEmpty)
         }
         for channel in channels {
             channel.pipeline.fireUserInboundEventTriggered(EndOfService())
         }
-        let cut = Task { [self] in
-            try await Task.sleep(for: limit)
+        if isEmpty { return }
+        if lastEnded.wait(timeout: .now() + limit / .seconds(1)) == .timedOut {
             for channel in state.withLock({ Array($0.channels.values) }) {
                 channel.close(promise: nil)
             }
+            lastEnded.wait()
         }
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.counts.isEmpty { return true }
-                state.waiter = continuation
-                return false
-            }
-            if isOver { continuation.resume() }
-        }
-        cut.cancel()
     }
 }

@@ -63,6 +63,7 @@ final class ListeningSocket: Sendable {
     func close() {
         if let made { Files.remove(made.path) }
         descriptor.close()
+        made?.lock.end()
     }
 
     /// Makes the folder where it is missing, with those above it.

@@ -1,5 +1,6 @@
 // ServiceLock: no two services for one socket or one keychain folder.
-//   (1) The lock ends with the process that holds it, however that ends; the file stays.
+//   (1) The lock ends when it is given back, or with the process that holds it, however that ends;
+//       the file stays.
 
 import Glibc
 import KeychainCrypto
@@ -26,4 +27,7 @@ struct ServiceLock: Sendable {
         }
         self.descriptor = descriptor
     }
+
+    /// Gives the lock back.
+    func end() { descriptor.close() }
 }

@@ -68,8 +68,8 @@ final class Workers: Sendable {
         KeychainFailure(.notAvailable, "The keychain service is ending.", cause: .contention))
 
     /// Waits for what is under way, and ends the threads.
-    func stop() async {
-        try? await pool.shutdownGracefully()
-        try? await derivations.shutdownGracefully()
+    func stop() {
+        try? pool.syncShutdownGracefully()
+        try? derivations.syncShutdownGracefully()
     }
 }

@@ -29,6 +29,12 @@ struct FileStatus: Hashable, Sendable {
     var isFolder: Bool { mode & S_IFMT == S_IFDIR }
     var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
 
+    init(identity: FileIdentity, owner: uid_t, mode: mode_t) {
+        self.identity = identity
+        self.owner = owner
+        self.mode = mode
+    }
+
     fileprivate init(_ status: stat) {
         func nanoseconds(_ time: timespec) -> Int64 {
             Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

@@ -1,0 +1,164 @@
+import Foundation
+import Glibc
+import KeychainModel
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+/// A socket that nobody but the test accepts from.
+private final class Door {
+    let folder: TemporaryFolder
+    let socket: ListeningSocket
+    var path: String { folder.path + "/run/socket" }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        socket = try ListeningSocket(at: folder.path + "/run/socket", isForEverybody: false)
+    }
+
+    deinit { socket.close() }
+
+    func accept() throws -> OwnedDescriptor {
+        var accepted: OwnedDescriptor?
+        try eventually("somebody connects") {
+            accepted = Sockets.accept(socket.descriptor.number)
+            return accepted != nil
+        }
+        return try #require(accepted)
+    }
+
+    /// The handshake to its end.
+    func peer(of handshake: inout PeerHandshake) throws -> Peer {
+        var peer: Peer?
+        try eventually("the handshake ends") {
+            peer = try handshake.proceed()
+            return peer != nil
+        }
+        return try #require(peer)
+    }
+}
+
+private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/\(pid)/exe") }
+
+@Suite struct IdentityTests {
+    @Test func `a peer is the process that connected and the program that it runs`() throws {
+        let door = try Door()
+        let input = Pipe()
+        let process = try peer("stay", door.path, input: input)
+        var handshake = try PeerHandshake(door.accept(), accepting: { $0 == geteuid() })
+        let found = try door.peer(of: &handshake)
+        #expect(found.pid == process.processIdentifier)
+        #expect(found.uid == geteuid())
+        #expect(
+            found.executable.path
+                == URL(filePath: try #require(TestProgram.path(of: "service-peer")))
+                .resolvingSymlinksInPath().path)
+        #expect(found.executable.digest()?.count == 32)
+        try input.fileHandleForWriting.close()
+        #expect(process.endedWell)
+    }
+
+    @Test func `a program can't leave its connection to a child and become another program`()
+        throws
+    {
+        let door = try Door()
+        let other = try PeerCopy()
+        let input = Pipe()
+        let process = try peer("leave", door.path, other.path, input: input)
+        let pid = process.processIdentifier
+        try eventually("the process becomes another program") { executable(of: pid) == other.path }
+        // To the kernel it is the other program that connected, and the child has the socket.
+        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        #expect(handshake.process.pid == pid)
+        do {
+            _ = try door.peer(of: &handshake)
+            Issue.record("accepted")
+        } catch PeerRefusal.otherSender(let owner, let sender) {
+            #expect(owner == pid)
+            #expect(sender != pid && sender > 0)
+        }
+        process.kill()
+        try input.fileHandleForWriting.close()
+    }
+
+    @Test func `a program can't answer and become another one before it is looked at again`()
+        throws
+    {
+        let door = try Door()
+        let other = try PeerCopy()
+        let input = Pipe()
+        let process = try peer("become", door.path, other.path, input: input)
+        let pid = process.processIdentifier
+        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        try eventually("the process becomes another program") { executable(of: pid) == other.path }
+        #expect(
+            throws: PeerRefusal.changedExecutable(
+                pid: pid,
+                first: try #require(TestProgram.path(of: "service-peer")), second: other.path)
+        ) {
+            _ = try handshake.proceed()
+        }
+        process.kill()
+        try input.fileHandleForWriting.close()
+    }
+
+    @Test func `a process that ended is nobody`() throws {
+        let door = try Door()
+        let process = try peer("vanish", door.path)
+        #expect(process.endedWell)
+        let socket = try door.accept()
+        #expect(throws: PeerRefusal.self) {
+            _ = try PeerHandshake(socket, accepting: { _ in true })
+        }
+    }
+
+    @Test func `a process whose file was deleted or replaced is refused`() throws {
+        let door = try Door()
+        let copy = try PeerCopy()
+        let input = Pipe()
+        let process = try peer("become", door.path, "/bin/true", as: copy.path, input: input)
+        let socket = try door.accept()
+        try FileManager.default.removeItem(atPath: copy.path)
+        do {
+            _ = try PeerHandshake(socket, accepting: { _ in true })
+            Issue.record("accepted")
+        } catch .replacedExecutable(let pid, _) {
+            #expect(pid == process.processIdentifier)
+        }
+        process.kill()
+    }
+
+    @Test func `another user's process is refused before anything is sent to it`() throws {
+        let door = try Door()
+        let process = try peer("become", door.path, "/bin/true")
+        let socket = try door.accept()
+        #expect(throws: PeerRefusal.otherUser(uid: geteuid())) {
+            _ = try PeerHandshake(socket, accepting: { _ in false })
+        }
+        process.kill()
+        #expect(process.lines() == ["connected"])
+    }
+
+    @Test func `a wrong answer is refused`() throws {
+        let door = try Door()
+        let client = try #require(Sockets.make())
+        try #require(Sockets.connectForTests(client, door.path))
+        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        try #require(Sockets.send([UInt8](repeating: 7, count: 24), to: client))
+        #expect(throws: PeerRefusal.wrongNonce(pid: getpid())) { try door.peer(of: &handshake) }
+    }
+
+    @Test func `a process is pinned also where the kernel can't name the one that connected`()
+        throws
+    {
+        let input = Pipe()
+        let process = try peer("wait", input: input)
+        let pin = try #require(Processes.pin(process.processIdentifier))
+        #expect(Processes.isRunning(pin))
+        try input.fileHandleForWriting.close()
+        #expect(process.endedWell)
+        #expect(!Processes.isRunning(pin))
+        #expect(Processes.pin(process.processIdentifier) == nil)
+    }
+}

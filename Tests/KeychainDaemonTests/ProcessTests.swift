@@ -1,0 +1,147 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+private let own = AccessGroups(["default"])
+
+/// Eight programs that write until the service ends, and what was acknowledged to them.
+private func acknowledgedWrites(
+    _ service: ServiceProcess, atLeast wanted: Int, signal: Int32
+) throws -> [String] {
+    let writers = try (0..<8).map { try peer("write", service.socket, "\($0)") }
+    var acknowledged: [String] = []
+    // The moment is where each has written so much; then whatever they are at.
+    for writer in writers {
+        for _ in 0..<wanted { acknowledged.append(try #require(writer.line())) }
+    }
+    service.kill(signal)
+    for writer in writers {
+        acknowledged += writer.lines().filter { !$0.hasPrefix("ended") }
+        #expect(writer.endedWell)
+    }
+    service.waitForEnd()
+    return acknowledged
+}
+
+private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws {
+    let engine = try KeychainEngine.open(directory: folder.path + "/keychain", options: .testing)
+    defer { engine.close() }
+    var missing = 0
+    for account in accounts {
+        let query = ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [.service: .string("fault"), .account: .string(account)])
+        let found = try? engine.find(query, Retrieval(includesData: true), as: own)
+        if found?.first?.data != Data(account.utf8) { missing += 1 }
+    }
+    #expect(missing == 0, "of \(accounts.count)")
+    #expect(try engine.check().isSound)
+}
+
+@Suite(.serialized) struct ProcessTests {
+    @Test func `what was acknowledged survives the service's sudden end`() throws {
+        let folder = try TemporaryFolder()
+        var acknowledged: [String] = []
+        for _ in 0..<3 {
+            let service = try ServiceProcess(in: folder)
+            let more = try acknowledgedWrites(service, atLeast: 5, signal: SIGKILL)
+            acknowledged += more
+            // The next one writes the same accounts again, which are there now.
+            try expectAll(acknowledged, in: folder)
+            try Self.empty(folder)
+            acknowledged = []
+        }
+    }
+
+    /// Deletes every item, so that the writers begin anew.
+    private static func empty(_ folder: TemporaryFolder) throws {
+        let engine = try KeychainEngine.open(
+            directory: folder.path + "/keychain", options: .testing)
+        _ = try engine.delete(
+            ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("fault")]),
+            tombstones: .never, as: own)
+        engine.close()
+    }
+
+    @Test func `a service that is told to end loses nothing and leaves nothing`() throws {
+        let folder = try TemporaryFolder()
+        let service = try ServiceProcess(in: folder)
+        let acknowledged = try acknowledgedWrites(service, atLeast: 5, signal: SIGTERM)
+        #expect(service.endedWell)
+        #expect(acknowledged.count >= 40)
+        #expect(Files.status(ofLink: service.socket) == nil)
+        try expectAll(acknowledged, in: folder)
+    }
+
+    @Test func `a second service for a socket ends with an error`() throws {
+        let folder = try TemporaryFolder()
+        let service = try ServiceProcess(in: folder)
+        let path = try #require(TestProgram.path(of: "keychaind"))
+        let second = try TestProgram(
+            path: path,
+            ["--directory", folder.path + "/other", "--socket", service.socket], environment: [:])
+        #expect(!second.endedWell)
+        #expect(try ServiceClient(socketPath: service.socket).knowsPasscode() == false)
+        service.kill(SIGTERM)
+        #expect(service.endedWell)
+    }
+
+    @Test func `a signal locks`() throws {
+        let folder = try TemporaryFolder()
+        let service = try ServiceProcess(in: folder)
+        let client = ServiceClient(socketPath: service.socket)
+        let passcode = SecretBytes(copying: Array("passcode".utf8))
+        try client.setPasscode(passcode)
+        #expect(try client.status().lockState == .unlocked)
+        service.kill(SIGUSR1)
+        try eventually("the keychain is locked") { try client.status().lockState == .locked }
+        service.kill(SIGINT)
+        #expect(service.endedWell)
+    }
+
+    @Test func `a service is started for its socket, and says when it is ready`() throws {
+        let folder = try TemporaryFolder()
+        let socket = folder.path + "/socket"
+        let notices = folder.path + "/notices"
+        let manager = try DatagramSocket(notices)
+        let program = try TestProgram(
+            path: try #require(TestProgram.path(of: "service-peer")),
+            [
+                "activate", socket, try #require(TestProgram.path(of: "keychaind")), "--directory",
+                folder.path + "/keychain", "--socket", folder.path + "/unused", "--registry",
+                folder.path + "/programs", "--log-level", "warning",
+            ], environment: ["NOTIFY_SOCKET": notices])
+        #expect(try manager.text() == "READY=1")
+        #expect(try ServiceClient(socketPath: socket).knowsPasscode() == false)
+        #expect(Files.status(ofLink: folder.path + "/unused") == nil)
+        program.send(SIGTERM)
+        #expect(try manager.text() == "STOPPING=1")
+        #expect(program.endedWell)
+        #expect(Files.status(ofLink: socket)?.isSocket == true)
+    }
+}
+
+/// Takes what services say to a service manager.
+private final class DatagramSocket {
+    private let descriptor: OwnedDescriptor
+
+    init(_ path: String) throws {
+        descriptor = OwnedDescriptor(socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0))
+        try #require(Sockets.bind(descriptor, to: path))
+    }
+
+    func text() throws -> String {
+        var poll = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+        // SAFETY: one structure, used within the call.
+        try #require(unsafe Glibc.poll(&poll, 1, 60_000) == 1)
+        let bytes = try [UInt8](readingFrom: descriptor.number, atMost: 4096)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import Glibc
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@testable import KeychainDaemon
+
+/// A registry folder and a program that it may be about.
+private final class Place {
+    let folder: TemporaryFolder
+    let program: String
+    let registry: ProgramRegistry
+
+    init() throws {
+        folder = try TemporaryFolder()
+        program = try folder.put("the program", "program", mode: 0o700)
+        registry = ProgramRegistry(folder: try folder.makeFolder("programs"))
+        _ = try folder.put(entitlements("<string>a</string>"), "programs/list.entitlements")
+    }
+
+    func entry(_ text: String, _ name: String = "entry.json", mode: Int = 0o600) throws {
+        _ = try folder.put(
+            text.replacing("PROGRAM", with: program), "programs/" + name, mode: mode)
+    }
+
+    func answer(about path: String? = nil) throws -> ProgramRegistry.Answer {
+        registry.answer(about: try #require(Executable(at: path ?? program)))
+    }
+}
+
+private let granted = ["a"]
+
+extension ProgramRegistry.Answer {
+    fileprivate var groups: [String]? {
+        guard case .entitled(let entitlements) = self else { return nil }
+        return entitlements.accessGroups.names
+    }
+
+    fileprivate var refusal: String? {
+        guard case .refused(let reason) = self else { return nil }
+        return reason
+    }
+}
+
+private let plainEntry = #"{"executable": "PROGRAM", "entitlements": "list.entitlements"}"#
+
+/// A registry that is wrong somewhere, and what of its reason must be said.
+struct WrongRegistry: Sendable, CustomTestStringConvertible {
+    let title: String
+    let entry: String
+    let reason: String
+
+    init(_ title: String, _ entry: String, _ reason: String) {
+        self.title = title
+        self.entry = entry
+        self.reason = reason
+    }
+
+    var testDescription: String { title }
+}
+
+@Suite struct RegistryTests {
+    @Test func `an entry gives a program its entitlements`() throws {
+        let place = try Place()
+        try place.entry(plainEntry)
+        #expect(try place.answer().groups == granted)
+        let other = try place.folder.put("another program", "other", mode: 0o700)
+        #expect(try place.answer(about: other) == .unnamed)
+    }
+
+    @Test func `without a folder nobody is named`() throws {
+        let place = try Place()
+        try FileManager.default.removeItem(atPath: place.registry.folder)
+        #expect(try place.answer() == .unnamed)
+        #expect(place.registry.problems().isEmpty)
+    }
+
+    @Test func `an entry with a hash is about that file alone`() throws {
+        let place = try Place()
+        let digest = try #require(Executable(at: place.program)?.digest())
+        let hex = digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        try place.entry(
+            plainEntry.replacing("{", with: #"{"sha256": "\#(hex.uppercased())", "#))
+        #expect(try place.answer().groups == granted)
+
+        // The program is replaced: the same path, another file.
+        _ = try place.folder.put("the PROGRAM", "program", mode: 0o700)
+        #expect(try place.answer().refusal?.contains("SHA-256") == true)
+    }
+
+    @Test func `two entries about one program are about none`() throws {
+        let place = try Place()
+        try place.entry(plainEntry)
+        try place.entry(plainEntry, "second.json")
+        #expect(try place.answer().refusal?.contains("are both about it") == true)
+    }
+
+    @Test func `a change counts from the next connection on`() throws {
+        let place = try Place()
+        #expect(try place.answer() == .unnamed)
+        try place.entry(plainEntry)
+        #expect(try place.answer().groups == ["a"])
+        _ = try place.folder.put(
+            entitlements("<string>b</string><string>c</string>"), "programs/list.entitlements")
+        #expect(try place.answer().groups == ["b", "c"])
+        try FileManager.default.removeItem(atPath: place.registry.folder + "/entry.json")
+        #expect(try place.answer() == .unnamed)
+    }
+
+    // Of the rule: a wrong file never widens what a program gets.
+    @Test(arguments: [
+        WrongRegistry("no JSON", "executable", "is no JSON object of texts"),
+        WrongRegistry("a list", "[]", "is no JSON object of texts"),
+        WrongRegistry(
+            "a number", #"{"executable": 1, "entitlements": "list.entitlements"}"#,
+            "is no JSON object of texts"),
+        WrongRegistry(
+            "an unknown key",
+            #"{"executable": "PROGRAM", "entitlements": "list.entitlements", "groups": "b"}"#,
+            "unknown key, \"groups\""),
+        WrongRegistry(
+            "no executable", #"{"entitlements": "list.entitlements"}"#, "names no executable"),
+        WrongRegistry(
+            "a relative path",
+            #"{"executable": "program", "entitlements": "list.entitlements"}"#,
+            "names no executable by its absolute path"),
+        WrongRegistry(
+            "a path with a step back",
+            #"{"executable": "/tmp/../program", "entitlements": "list.entitlements"}"#,
+            "names no executable by its absolute path"),
+        WrongRegistry("no entitlements", #"{"executable": "PROGRAM"}"#, "names no entitlements"),
+        WrongRegistry(
+            "a short hash",
+            #"{"executable": "PROGRAM", "sha256": "00", "entitlements": "list.entitlements"}"#,
+            "64 hexadecimal digits"),
+    ])
+    func `while a file is wrong, programs that no other names get nothing`(
+        _ row: WrongRegistry
+    ) throws {
+        let place = try Place()
+        try place.entry(row.entry)
+        let refusal = try #require(try place.answer().refusal)
+        #expect(refusal.contains(row.reason), "\(refusal)")
+        #expect(place.registry.problems().count == 1)
+        try place.entry(plainEntry, "right.json")
+        #expect(try place.answer().groups == granted)
+    }
+
+    // Of the rule: whoever else could write it could give itself any right.
+    @Test(arguments: [0o666, 0o620, 0o602, 0o777])
+    func `an entry that others may write isn't believed`(_ mode: Int) throws {
+        let place = try Place()
+        try place.entry(plainEntry)
+        try #require(Files.setMode(place.registry.folder + "/entry.json", mode_t(mode)))
+        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+        try #require(Files.setMode(place.registry.folder + "/entry.json", 0o644))
+        #expect(try place.answer().groups == granted)
+    }
+
+    @Test func `a folder that others may write isn't believed`() throws {
+        let place = try Place()
+        try place.entry(plainEntry)
+        try #require(Files.setMode(place.registry.folder, 0o770))
+        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+        try #require(Files.setMode(place.registry.folder, 0o755))
+        #expect(try place.answer().groups == granted)
+    }
+
+    @Test
+    func `entitlements that others may write aren't believed, also when they were read before`()
+        throws
+    {
+        let place = try Place()
+        try place.entry(plainEntry)
+        let list = place.registry.folder + "/list.entitlements"
+        #expect(try place.answer().groups == granted)
+        try #require(Files.setMode(list, 0o666))
+        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+        // As a list beside a program it is read, and the registry still doesn't believe it.
+        #expect(try place.registry.entitlements(at: list).accessGroups.names == granted)
+        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+    }
+
+    @Test(arguments: [(geteuid(), true), (0, true), (geteuid() &+ 4711, false)])
+    func `a file of another user isn't believed`(_ owner: uid_t, _ isBelieved: Bool) throws {
+        let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
+        let status = FileStatus(identity: identity, owner: owner, mode: S_IFREG | 0o600)
+        if isBelieved {
+            try TrustedFile.check("file", status)
+        } else {
+            let error = #expect(throws: DistrustedFile.self) {
+                try TrustedFile.check("file", status)
+            }
+            #expect(error?.reason.contains("belongs to another user") == true)
+        }
+    }
+
+    @Test func `links, pipes and files that are too large aren't read`() throws {
+        let place = try Place()
+        let entry = place.registry.folder + "/entry.json"
+        try place.entry(plainEntry, "target")
+        try FileManager.default.createSymbolicLink(
+            atPath: entry, withDestinationPath: place.registry.folder + "/target")
+        #expect(try place.answer().refusal?.contains("can't be read") == true)
+        try FileManager.default.removeItem(atPath: entry)
+        // SAFETY: the path is a terminated copy for the duration of the call.
+        try #require(unsafe mkfifo(entry, 0o600) == 0)
+        #expect(try place.answer().refusal?.contains("is no plain file") == true)
+        try place.entry(plainEntry + String(repeating: " ", count: 1 << 16))
+        #expect(try place.answer().refusal?.contains("is larger than") == true)
+    }
+
+    @Test func `entitlements that aren't there give nothing`() throws {
+        let place = try Place()
+        try place.entry(plainEntry.replacing("list.", with: "absent."))
+        #expect(try place.answer().refusal?.contains("are not there") == true)
+    }
+}
+
+@Suite struct EntitlementRuleTests {
+    private func rules(
+        _ place: TemporaryFolder, isRegistryOnly: Bool = false, keychainctl: String? = nil
+    ) -> EntitlementRules {
+        EntitlementRules(
+            registry: ProgramRegistry(folder: place.path + "/programs"),
+            isRegistryOnly: isRegistryOnly, keychainctl: keychainctl)
+    }
+
+    private func groups(_ rules: EntitlementRules, _ program: String) throws -> AccessGroups {
+        try rules.entitlements(of: #require(Executable(at: program))).accessGroups
+    }
+
+    @Test func `a program without a list has the default group, as in embedded mode`() throws {
+        let folder = try TemporaryFolder()
+        let program = try folder.put("p", "program")
+        #expect(try groups(rules(folder), program) == AccessGroups(["default"]))
+    }
+
+    @Test func `a program with a list beside it has the groups of the list`() throws {
+        let folder = try TemporaryFolder()
+        let program = try folder.put("p", "program")
+        _ = try folder.put(
+            entitlements("<string>a</string><string>b</string>"), "program.entitlements")
+        #expect(try groups(rules(folder), program) == AccessGroups(["a", "b"]))
+    }
+
+    @Test func `a list that can't be read gives nothing`() throws {
+        let folder = try TemporaryFolder()
+        let program = try folder.put("p", "program")
+        _ = try folder.put("no list", "program.entitlements")
+        #expect(status { _ = try groups(rules(folder), program) } == .missingEntitlement)
+    }
+
+    @Test func `where the registry alone counts, others get nothing`() throws {
+        let folder = try TemporaryFolder()
+        let program = try folder.put("p", "program")
+        _ = try folder.put(entitlements("<string>a</string>"), "program.entitlements")
+        let rules = rules(folder, isRegistryOnly: true, keychainctl: program)
+        #expect(status { _ = try groups(rules, program) } == .missingEntitlement)
+    }
+
+    @Test func `the tool beside the service sees every group, and a copy of it doesn't`() throws {
+        let folder = try TemporaryFolder()
+        let tool = try folder.put("tool", "keychainctl")
+        let copy = try folder.put("tool", "copy")
+        let rules = rules(folder, keychainctl: tool)
+        #expect(try groups(rules, tool) == AccessGroups(["default", "*"]))
+        #expect(try groups(rules, copy) == AccessGroups(["default"]))
+    }
+}

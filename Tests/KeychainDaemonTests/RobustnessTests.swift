@@ -1,0 +1,341 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import KeychainWire
+import Logging
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+private let own = AccessGroups(["default"])
+
+/// Bytes that are no request, and how the service must end the connection.
+struct WrongBytes: Sendable, CustomTestStringConvertible {
+    let title: String
+    let bytes: [UInt8]
+
+    init(_ title: String, _ bytes: [UInt8]) {
+        self.title = title
+        self.bytes = bytes
+    }
+
+    var testDescription: String { title }
+}
+
+@Suite struct RobustnessTests {
+    private func goesOn(_ service: TestService) throws {
+        let account = UUID().uuidString
+        let client = service.client()
+        _ = try client.add(password(account), as: own)
+        #expect(try client.load(account, as: own) == account)
+    }
+
+    // Of the format of frames.
+    @Test(arguments: [
+        WrongBytes("a size of 4 GiB", [0xFF, 0xFF, 0xFF, 0xFF]),
+        WrongBytes("a size above the limit", [0x04, 0x00, 0x00, 0x01]),
+        WrongBytes("a size of nothing", [0, 0, 0, 0]),
+        WrongBytes("no message", [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]),
+        WrongBytes("a message without an id", [0, 0, 0, 3, 0xAA, 1, 0]),
+        WrongBytes("text", Array("GET / HTTP/1.1\r\n\r\n".utf8)),
+    ])
+    func `nonsense ends its connection with an answer, and nothing else`(
+        _ row: WrongBytes
+    ) throws {
+        let service = try TestService()
+        let client = try RawClient(service.configuration.socket)
+        try client.greet()
+        try client.send(row.bytes)
+        let reply = try client.reply()
+        #expect(reply.id == 0)
+        guard case .failure(let failure) = reply.content else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(failure.status == .param)
+        #expect(try client.isClosed())
+        try goesOn(service)
+    }
+
+    @Test func `random bytes end their connection, and nothing else`() throws {
+        let service = try TestService()
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<100 {
+            let client = try RawClient(service.configuration.socket)
+            var bytes = (0..<64).map { _ in UInt8.random(in: 0...255, using: &random) }
+            // A size that is allowed, so that something is read as a message.
+            bytes.replaceSubrange(0..<4, with: [0, 0, 0, 60])
+            _ = client.sendWithoutWaiting(bytes)
+            #expect(try client.isClosed())
+        }
+        try goesOn(service)
+    }
+
+    @Test func `half a frame does nothing, however it goes on`() throws {
+        let service = try TestService()
+        do {
+            let half = try RawClient(service.configuration.socket)
+            try half.greet()
+            try half.send(Array(try half.request(2, .add(password("half"))).dropLast()))
+        }
+        let slow = try RawClient(service.configuration.socket)
+        try slow.greet()
+        // Byte by byte.
+        for byte in try slow.request(2, .add(password("slow")), as: ["default"]) {
+            try slow.send([byte])
+        }
+        guard case .answer(.item) = try slow.reply().content else {
+            Issue.record("the slow request failed")
+            return
+        }
+        try goesOn(service)
+        #expect(try service.client().load("half", as: own) == nil)
+        #expect(try service.client().load("slow", as: own) == "slow")
+    }
+
+    @Test func `nothing comes before hello, and hello comes once`() throws {
+        let service = try TestService()
+        let early = try RawClient(service.configuration.socket)
+        #expect(try early.ask(1, .knowsPasscode).id == 0)
+        #expect(try early.isClosed())
+        let twice = try RawClient(service.configuration.socket)
+        try twice.greet()
+        #expect(try twice.ask(2, .hello(ClientHello())).id == 0)
+        #expect(try twice.isClosed())
+        let other = try RawClient(service.configuration.socket)
+        let reply = try other.ask(1, .hello(ClientHello(version: 99)))
+        guard case .failure(let failure) = reply.content else {
+            Issue.record("version 99 is welcome")
+            return
+        }
+        #expect(failure.status == .wrongVersion)
+    }
+
+    @Test func `requests of one connection overlap, and each has its answer`() throws {
+        let service = try TestService()
+        let client = try RawClient(service.configuration.socket)
+        try client.greet()
+        var ids: Set<UInt64> = []
+        for id in UInt64(2)..<102 {
+            try client.send(try client.request(id, .add(password("\(id)")), as: ["default"]))
+            ids.insert(id)
+        }
+        for _ in 2..<102 {
+            let reply = try client.reply()
+            guard case .answer(.item) = reply.content else {
+                Issue.record("\(reply.id) failed")
+                continue
+            }
+            #expect(ids.remove(reply.id) != nil)
+        }
+        #expect(ids.isEmpty)
+    }
+
+    @Test func `a client that never reads is not read from, and nobody waits for it`() throws {
+        let service = try TestService()
+        var large = password("large")
+        large.data = Data(repeating: 1, count: 1 << 20)
+        _ = try service.client().add(large, as: own)
+        let greedy = try RawClient(service.configuration.socket)
+        try greedy.greet()
+        guard case .answer = try greedy.ask(2, .subscribe).content else {
+            Issue.record("no subscription")
+            return
+        }
+        // Each answer has a megabyte, so few of them fill the way back.
+        let load = ServiceOperation.find(
+            passwordQuery("large"), Retrieval(limit: 1, includesData: true))
+        var sent = 0
+        for id in UInt64(3)..<100_000 {
+            guard greedy.sendWithoutWaiting(try greedy.request(id, load, as: ["default"])) else {
+                break
+            }
+            sent += 1
+        }
+        #expect(sent < 99_000, "the service takes everything")
+        // It is told of every change as well, and doesn't read that either.
+        for _ in 0..<50 { try goesOn(service) }
+        #expect(service.server.connectionCount >= 1)
+    }
+
+    @Test func `whoever doesn't say who it is is refused in time, and delays nobody`() throws {
+        let service = try TestService { $0.limits.handshakeTime = .milliseconds(300) }
+        let silent = try RawClient(service.configuration.socket, isAnswering: false)
+        try goesOn(service)
+        _ = try silent.receive(Handshake.byteCount)
+        #expect(try silent.isClosed())
+        #expect(service.log.all.contains { $0.contains("didn't answer in time") })
+        let liar = try RawClient(service.configuration.socket, isAnswering: false)
+        _ = try liar.receive(Handshake.byteCount)
+        try liar.send([UInt8](repeating: 0, count: Handshake.byteCount))
+        #expect(try liar.isClosed())
+    }
+
+    @Test func `a thousand connections are served`() throws {
+        #expect(Processes.raiseDescriptorLimit() > 2100)
+        let service = try TestService()
+        let clients = try (0..<1000).map { _ in try RawClient(service.configuration.socket) }
+        do {
+            for client in clients { try client.greet() }
+        } catch {
+            Issue.record("\(service.log.all.suffix(4))")
+            throw error
+        }
+        #expect(service.log.all.filter { $0.hasPrefix("warning") } == [])
+        #expect(service.server.connectionCount == 1000)
+        for client in clients { try client.send(try client.request(2, .knowsPasscode)) }
+        var answers = 0
+        for client in clients {
+            if case .answer(.flag(false)) = try client.reply().content { answers += 1 }
+        }
+        #expect(answers == 1000)
+    }
+
+    @Test func `a user has so many connections and no more`() throws {
+        let service = try TestService { $0.limits.connectionsPerUser = 3 }
+        var clients = try (0..<3).map { _ in try RawClient(service.configuration.socket) }
+        for client in clients { try client.greet() }
+        let fourth = try RawClient(service.configuration.socket)
+        #expect(try fourth.isClosed())
+        clients.removeLast()
+        try eventually("a connection ends") { service.server.connectionCount == 2 }
+        try RawClient(service.configuration.socket).greet()
+    }
+
+    @Test func `no line of the log holds a value`() throws {
+        let service = try TestService(format: .json)
+        let client = service.client()
+        var item = password("ACCOUNT-7", "SECRET-7")
+        item.attributes[.label] = .string("LABEL-7")
+        _ = try client.add(item, as: own)
+        _ = try client.find(passwordQuery("ACCOUNT-7"), Retrieval(includesData: true), as: own)
+        #expect(status { _ = try client.add(item, as: own) } == .duplicateItem)
+        service.stop()
+        let lines = service.log.all
+        #expect(!lines.joined().contains("-7"))
+        let requests = try lines.map {
+            try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
+        }
+        let adds = requests.filter { $0["message"] == "add" }
+        #expect(adds.map { $0["status"] } == ["0", "-25299"])
+        #expect(adds.map { $0["query"] } == ["genp acct labl svce", "genp acct labl svce"])
+        let find = try #require(requests.first { $0["message"] == "find" })
+        #expect(
+            find.keys.sorted() == [
+                "executable", "level", "message", "microseconds", "pid", "query", "status", "time",
+                "uid",
+            ])
+        #expect(find["pid"] == "\(getpid())")
+        #expect(find["uid"] == "\(geteuid())")
+        #expect(find["executable"] == (try thisExecutable()))
+    }
+
+    @Test func `a line of the log is one line, whatever is in it`() {
+        let log = LogLines()
+        log.logger().info("one\ntwo", metadata: ["executable": "/a b\n\"c\""])
+        #expect(log.all == ["info one\\u{a}two executable=\"/a b\\u{a}\\\"c\\\"\"\n"])
+    }
+}
+
+/// What the environment of process 7 says, and the descriptor that it means.
+struct GivenSockets: Sendable {
+    let pid: String?
+    let count: String?
+    let socket: Int32?
+
+    init(_ pid: String?, _ count: String?, _ socket: Int32?) {
+        self.pid = pid
+        self.count = count
+        self.socket = socket
+    }
+}
+
+@Suite struct ListenerTests {
+    @Test func `two services don't share a socket or a folder`() throws {
+        let service = try TestService()
+        for change: (inout DaemonConfiguration) -> Void in [
+            { $0.directory += "-other" }, { $0.socket += "-other" },
+        ] {
+            let error = #expect(throws: ServiceFailure.self) {
+                _ = try TestService(folder: service.folder, isStarted: false, change)
+            }
+            #expect(error?.reason.contains("Another keychaind already serves") == true)
+        }
+        #expect(try service.client().knowsPasscode() == false)
+    }
+
+    @Test func `a socket that somebody else listens at stays`() throws {
+        let folder = try TemporaryFolder()
+        let run = try folder.makeFolder("run")
+        let other = try #require(Sockets.make())
+        try #require(Sockets.bind(other, to: run + "/socket") && Sockets.listen(other))
+        let error = #expect(throws: ServiceFailure.self) { _ = try TestService(folder: folder) }
+        #expect(error?.reason.contains("Another program already listens") == true)
+        other.close()
+        // The file is there still, and nobody answers.
+        let service = try TestService(folder: folder)
+        #expect(try service.client().knowsPasscode() == false)
+    }
+
+    @Test func `a file that is no socket stays`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.makeFolder("run")
+        let file = try folder.put("precious", "run/socket")
+        #expect(throws: ServiceFailure.self) { _ = try TestService(folder: folder) }
+        #expect(FileManager.default.contents(atPath: file) == Data("precious".utf8))
+    }
+
+    @Test func `a folder of the socket that others may enter is refused`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.makeFolder("run", mode: 0o755)
+        let error = #expect(throws: ServiceFailure.self) { _ = try TestService(folder: folder) }
+        #expect(error?.reason.contains("chmod 700") == true)
+    }
+
+    @Test func `the socket goes with the service`() throws {
+        let service = try TestService()
+        #expect(Files.status(ofLink: service.configuration.socket)?.mode == S_IFSOCK | 0o600)
+        service.stop()
+        #expect(Files.status(ofLink: service.configuration.socket) == nil)
+    }
+
+    @Test func `a socket that the service is given is used and stays`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.makeFolder("given") + "/socket"
+        let given = try #require(Sockets.make())
+        try #require(Sockets.bind(given, to: path) && Sockets.listen(given))
+        let service = try TestService(folder: folder, socket: given.handOn())
+        #expect(try ServiceClient(socketPath: path).knowsPasscode() == false)
+        service.stop()
+        #expect(Files.status(ofLink: path)?.isSocket == true)
+    }
+
+    @Test func `what isn't a listening socket isn't taken for one`() throws {
+        let folder = try TemporaryFolder()
+        let socket = try #require(Sockets.make())
+        #expect(throws: ServiceFailure.self) {
+            _ = try TestService(folder: folder, socket: socket.number)
+        }
+    }
+
+    // As sd_listen_fds(3) says it.
+    @Test(arguments: [
+        GivenSockets("7", "1", 3), GivenSockets("8", "1", nil), GivenSockets(nil, "1", nil),
+        GivenSockets("7", nil, nil), GivenSockets("7", "0", nil), GivenSockets("x", "1", nil),
+        GivenSockets("7", "x", nil), GivenSockets("7", "-1", nil),
+    ])
+    func `a socket is taken that is meant for this process`(_ row: GivenSockets) throws {
+        let manager = try ServiceManager(
+            listenPID: row.pid, listenDescriptorCount: row.count, notificationSocket: nil, pid: 7)
+        #expect(manager.socket == row.socket)
+    }
+
+    @Test func `several sockets are too many`() {
+        #expect(throws: ServiceFailure.self) {
+            _ = try ServiceManager(
+                listenPID: "7", listenDescriptorCount: "2", notificationSocket: nil, pid: 7)
+        }
+    }
+}

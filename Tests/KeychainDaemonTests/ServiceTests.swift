@@ -1,0 +1,217 @@
+import Foundation
+import KeychainClient
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainWire
+import Synchronization
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+private let passcode = SecretBytes(copying: Array("passcode".utf8))
+private let own = AccessGroups(["default"])
+
+@Suite struct ServiceTests {
+    @Test func `items are kept for programs and after the service`() throws {
+        let service = try TestService()
+        let client = service.client()
+        #expect(try client.welcome().kind == .user)
+        #expect(try client.welcome().entitlements.accessGroups == own)
+        let added = try client.add(password("a", "one"), as: own)
+        #expect(added.data == Data("one".utf8))
+        #expect(try client.load("a", as: own) == "one")
+        #expect(try client.update(passwordQuery("a"), ItemChanges(data: Data([0])), as: own) == 1)
+        service.stop()
+
+        let again = try TestService(folder: service.folder)
+        #expect(try again.client().load("a", as: own) == "\0")
+        #expect(
+            try again.client().delete(passwordQuery("a"), tombstones: .automatic, as: own) == 1)
+        #expect(try again.client().load("a", as: own) == nil)
+    }
+
+    @Test func `programs have what their executables are entitled to`() throws {
+        let service = try TestService()
+        let app = try PeerCopy()
+        try app.entitle("app", "shared")
+        let widget = try PeerCopy()
+        try widget.entitle("widget", "shared")
+        let stranger = try PeerCopy()
+        let socket = service.configuration.socket
+        #expect(
+            try peer("ask", socket, "app", "shared", "widget", as: app.path).lines() == [
+                "groups app shared", "add app 0", "add shared 0", "add widget -34018",
+                "sees app shared",
+            ])
+        #expect(
+            try peer("ask", socket, "app", "widget", as: widget.path).lines() == [
+                "groups widget shared", "add app -34018", "add widget 0", "sees shared widget",
+            ])
+        #expect(
+            try peer("ask", socket, "shared", as: stranger.path).lines() == [
+                "groups default", "add shared -34018", "sees -25300",
+            ])
+    }
+
+    @Test func `a program that the registry refuses is told why`() throws {
+        let service = try TestService { $0.isRegistryOnly = true }
+        let lines = try peer("ask", service.configuration.socket).lines()
+        #expect(lines.count == 1)
+        #expect(lines.first?.hasPrefix("welcome -34018 ") == true)
+        #expect(lines.first?.contains("doesn't name it") == true)
+        #expect(service.log.all.contains { $0.hasPrefix("warning no access: ") })
+    }
+
+    @Test func `a program that hides its memory can be identified`() throws {
+        let service = try TestService()
+        #expect(
+            try peer("hide", service.configuration.socket).lines() == [
+                "groups default", "sees -25300",
+            ])
+    }
+
+    @Test func `changes are told of to other clients`() throws {
+        let service = try TestService()
+        let writer = service.client()
+        let follower = service.client()
+        let count = Mutex(0)
+        let subscription = try follower.subscribe { count.withLock { $0 += 1 } }
+        _ = try writer.add(password("a"), as: own)
+        try eventually("the follower is told") { count.withLock { $0 } > 0 }
+        subscription.end()
+    }
+
+    @Test func `a lock holds for everybody, and is told of`() throws {
+        let service = try TestService()
+        let one = service.client()
+        let other = service.client()
+        try one.setPasscode(passcode)
+        var item = password("a")
+        item.protection = .whenUnlocked
+        _ = try one.add(item, as: own)
+        let count = Mutex(0)
+        let subscription = try other.subscribe { count.withLock { $0 += 1 } }
+        try one.lock()
+        try eventually("the lock is told of") { count.withLock { $0 } > 0 }
+        #expect(status { _ = try other.load("a", as: own) } == .interactionNotAllowed)
+        #expect(
+            status { try other.unlock(passcode: SecretBytes(copying: [1])) } == .authFailed)
+        try other.unlock(passcode: passcode)
+        #expect(try one.load("a", as: own) == "a")
+        subscription.end()
+        service.stop()
+
+        // Whoever starts the service doesn't unlock what is in it.
+        let again = try TestService(folder: service.folder)
+        #expect(try again.client().status().lockState == .beforeFirstUnlock)
+        #expect(status { _ = try again.client().load("a", as: own) } == .interactionNotAllowed)
+    }
+
+    @Test func `a keychain that nobody reads is locked`() throws {
+        let service = try TestService { $0.lockAfter = .milliseconds(200) }
+        let client = service.client()
+        try client.setPasscode(passcode)
+        try eventually("the keychain is locked") { try client.status().lockState == .locked }
+        try client.unlock(passcode: passcode)
+        try eventually("the keychain is locked again") { try client.status().lockState == .locked }
+        #expect(service.log.all.contains { $0.hasPrefix("notice locked for want of use") })
+    }
+
+    @Test func `a keychain that is read stays unlocked`() throws {
+        let keychain = ServedKeychain(
+            directory: try TemporaryFolder().path + "/keychain", options: .testing)
+        try keychain.engine().setPasscode(passcode)
+        keychain.noteUse()
+        #expect(!keychain.lock(ifUnusedFor: .seconds(3600)))
+        #expect(try keychain.engine().lockState == .unlocked)
+        #expect(keychain.lock(ifUnusedFor: .zero))
+        #expect(try keychain.engine().lockState == .locked)
+        #expect(!keychain.lock(ifUnusedFor: nil))
+        keychain.close()
+    }
+
+    @Test func `a check and the state of the keychain come through the service`() throws {
+        let service = try TestService()
+        let client = service.client()
+        _ = try client.add(password("a"), as: own)
+        #expect(try client.status().itemCount == 1)
+        #expect(try client.check().isSound)
+        #expect(try client.hasSecureEnclave() == false)
+        #expect(try client.knowsPasscode() == false)
+    }
+
+    @Test func `a long answer comes whole`() throws {
+        let service = try TestService()
+        let client = service.client()
+        for number in 0..<40 {
+            var item = password("\(number)")
+            item.data = Data(repeating: UInt8(number), count: 100_000)
+            _ = try client.add(item, as: own)
+        }
+        let found = try client.find(
+            ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil, includesData: true),
+            as: own)
+        #expect(found.count == 40)
+        #expect(
+            found.enumerated().allSatisfy {
+                $1.data == Data(repeating: UInt8($0), count: 100_000)
+            })
+    }
+}
+
+@Suite struct SystemServiceTests {
+    @Test func `every user has a keychain of their own, and the registry alone counts`() throws {
+        let folder = try TemporaryFolder()
+        try TestService.entitle("a", in: folder)
+        let service = try TestService(folder: folder) {
+            $0.kind = .system
+            $0.isRegistryOnly = true
+            // The folder of the socket is for everybody.
+            $0.socket = folder.path + "/everybody/socket"
+        }
+        let client = service.client()
+        let caller = AccessGroups(["a"])
+        #expect(try client.welcome().kind == .system)
+        _ = try client.add(password("x"), as: caller)
+        let keychain = service.configuration.directory + "/\(geteuid())"
+        #expect(FileManager.default.fileExists(atPath: keychain + "/keychain.db"))
+        let mode = Files.status(of: service.configuration.socket)?.mode
+        #expect(mode.map { $0 & 0o777 } == 0o666)
+
+        // What takes every group is refused to a program with one.
+        #expect(try client.welcome().allowsAdministration == false)
+        #expect(status { try client.setPasscode(passcode) } == .missingEntitlement)
+        #expect(status { _ = try client.status() } == .missingEntitlement)
+        #expect(
+            try peer("ask", service.configuration.socket).lines().first?.hasPrefix(
+                "welcome -34018") == true)
+    }
+
+    @Test func `a keychain without connections is closed, and opened again`() throws {
+        let folder = try TemporaryFolder()
+        try TestService.entitle("a", "*", in: folder)
+        let service = try TestService(folder: folder) {
+            $0.kind = .system
+            $0.socket = folder.path + "/everybody/socket"
+            $0.limits.idleTime = .milliseconds(50)
+        }
+        let lease = service.configuration.directory + "/\(geteuid())/in-use"
+        let caller = AccessGroups(["a"])
+        do {
+            let raw = try RawClient(service.configuration.socket)
+            try raw.greet()
+            _ = try raw.ask(2, .add(password("x")), as: ["a"])
+            #expect(!Self.isFree(lease))
+        }
+        try eventually("the keychain is closed") { Self.isFree(lease) }
+        #expect(try service.client().load("x", as: caller) == "x")
+    }
+
+    /// Whether no process has the keychain open.
+    private static func isFree(_ path: String) -> Bool {
+        guard let descriptor = Files.open(path, O_RDWR) else { return false }
+        return Files.lock(descriptor)
+    }
+}

@@ -1,0 +1,252 @@
+// TestService: a service in this process or beside it, and those who ask it.
+
+import Foundation
+import KeychainClient
+import KeychainCrypto
+import Glibc
+import KeychainEngine
+import KeychainModel
+import Logging
+import Synchronization
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+/// A folder that goes with the test.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        // Short: the path of a socket has 107 bytes at the most.
+        path = NSTemporaryDirectory() + "kd-" + UUID().uuidString.prefix(8)
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a file.
+    func put(_ content: String, _ name: String, mode: Int = 0o600) throws -> String {
+        let file = path + "/" + name
+        try? FileManager.default.removeItem(atPath: file)
+        try #require(
+            FileManager.default.createFile(
+                atPath: file, contents: Data(content.utf8), attributes: [.posixPermissions: mode]))
+        return file
+    }
+
+    func makeFolder(_ name: String, mode: Int = 0o700) throws -> String {
+        let folder = path + "/" + name
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: mode])
+        return folder
+    }
+}
+
+/// Lines that were logged.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func logger(_ format: LogFormat = .text) -> Logger {
+        Logger(label: "test") { [self] _ in
+            DaemonLogHandler(format: format, level: .trace) { line in
+                self.lines.withLock { $0.append(line) }
+            }
+        }
+    }
+}
+
+/// Waits until something holds, with a deadline that no honest run reaches.
+func eventually(_ what: String, _ condition: () throws -> Bool) throws {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    while try !condition() {
+        try #require(ContinuousClock.now < deadline, "in vain: \(what)")
+        usleep(2000)
+    }
+}
+
+/// A service in this process.
+final class TestService: Sendable {
+    let folder: TemporaryFolder
+    let log = LogLines()
+    let server: KeychainServer
+    let configuration: DaemonConfiguration
+    private let isStopped = Mutex(false)
+
+    init(
+        folder: TemporaryFolder? = nil, socket: Int32? = nil, isStarted: Bool = true,
+        format: LogFormat = .text, _ change: (inout DaemonConfiguration) -> Void = { _ in }
+    ) throws {
+        let folder = try folder ?? TemporaryFolder()
+        var configuration = DaemonConfiguration(
+            directory: folder.path + "/keychain", socket: folder.path + "/run/socket",
+            registry: folder.path + "/programs", engine: .testing)
+        change(&configuration)
+        self.folder = folder
+        self.configuration = configuration
+        server = try KeychainServer(configuration, socket: socket, log: log.logger(format))
+        if isStarted { try server.start() }
+    }
+
+    func client() -> ServiceClient {
+        ServiceClient(socketPath: configuration.socket)
+    }
+
+    deinit { stop() }
+
+    func stop() {
+        let isFirst = isStopped.withLock { isStopped in
+            defer { isStopped = true }
+            return !isStopped
+        }
+        if isFirst { server.stop() }
+    }
+
+    /// Gives this test program some groups.
+    static func entitle(_ groups: String..., in folder: TemporaryFolder) throws {
+        _ = try folder.makeFolder("programs")
+        let texts = groups.map { "<string>\($0)</string>" }.joined()
+        _ = try folder.put(entitlements(texts), "programs/tests.entitlements")
+        _ = try folder.put(
+            """
+            {"executable": "\(try thisExecutable())", "entitlements": "tests.entitlements"}
+            """, "programs/tests.json")
+    }
+}
+
+func thisExecutable() throws -> String {
+    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+}
+
+func entitlements(_ texts: String) -> String {
+    """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <plist version="1.0"><dict>
+    <key>keychain-access-groups</key><array>\(texts)</array>
+    </dict></plist>
+    """
+}
+
+/// A service in a process of its own.
+final class ServiceProcess {
+    let folder: TemporaryFolder
+    let socket: String
+    private let program: TestProgram
+
+    init(in folder: TemporaryFolder, _ more: String...) throws {
+        self.folder = folder
+        socket = folder.path + "/run/socket"
+        let path = try #require(TestProgram.path(of: "keychaind"))
+        program = try TestProgram(
+            path: path,
+            [
+                "--directory", folder.path + "/keychain", "--socket", socket, "--registry",
+                folder.path + "/programs", "--log-level", "warning",
+            ] + more, environment: [:])
+        try eventually("the service listens") { Sockets.isAnsweredForTests(socket) }
+    }
+
+    func kill(_ signal: Int32 = SIGKILL) { program.send(signal) }
+
+    var endedWell: Bool { program.endedWell }
+
+    func waitForEnd() { _ = program.lines() }
+}
+
+extension Sockets {
+    /// Whether a socket is there and somebody listens at it.
+    static func isAnsweredForTests(_ path: String) -> Bool {
+        Files.status(ofLink: path)?.isSocket == true && isAnswered(path)
+    }
+}
+
+/// A peer in a process of its own.
+func peer(_ arguments: String..., as path: String? = nil, input: Pipe? = nil) throws -> TestProgram
+{
+    let program = try path ?? #require(TestProgram.path(of: "service-peer"))
+    return try TestProgram(path: program, arguments, environment: [:], input: input)
+}
+
+/// The peer under another name, beside the tests: another program to the service.
+final class PeerCopy {
+    let path: String
+
+    init() throws {
+        let original = try #require(TestProgram.path(of: "service-peer"))
+        path = original + "-" + UUID().uuidString.prefix(8)
+        try FileManager.default.linkItem(atPath: original, toPath: path)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+        try? FileManager.default.removeItem(atPath: path + ".entitlements")
+    }
+
+    /// Puts a list beside it.
+    func entitle(_ groups: String...) throws {
+        let list = entitlements(groups.map { "<string>\($0)</string>" }.joined())
+        try Data(list.utf8).write(to: URL(filePath: path + ".entitlements"))
+    }
+}
+
+func password(_ account: String, _ value: String? = nil, in group: String? = nil) -> NewItem {
+    NewItem(
+        itemClass: .genericPassword,
+        attributes: [.service: .string("service"), .account: .string(account)],
+        accessGroup: group, protection: .afterFirstUnlock, data: Data((value ?? account).utf8))
+}
+
+func passwordQuery(_ account: String, in group: String? = nil) -> ItemQuery {
+    ItemQuery(
+        itemClass: .genericPassword,
+        attributes: [.service: .string("service"), .account: .string(account)],
+        accessGroup: group)
+}
+
+extension KeychainService {
+    /// The secret of an account; nil when there is none.
+    func load(_ account: String, as caller: AccessGroups) throws(KeychainFailure) -> String? {
+        do {
+            return try find(passwordQuery(account), Retrieval(includesData: true), as: caller)
+                .first?.data.map { String(decoding: $0, as: UTF8.self) }
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return nil
+        }
+    }
+}
+
+/// The status that `body` fails with; zero where it doesn't.
+func status(_ body: () throws -> Void) -> Status {
+    do {
+        try body()
+        return Status(rawValue: 0)
+    } catch {
+        return (error as? KeychainFailure)?.status ?? .internalError
+    }
+}
+
+let everything = AccessGroups(["default", "*"])
+
+extension Sockets {
+    /// Connects a socket of this process.
+    static func connectForTests(_ socket: OwnedDescriptor, _ path: String) -> Bool {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // SAFETY: a test's path is shorter than the field.
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+            unsafe $0.copyBytes(from: Array(path.utf8))
+        }
+        // SAFETY: the address lives for the call.
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(socket.number, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+    }
+}

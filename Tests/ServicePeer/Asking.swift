@@ -1,0 +1,79 @@
+// Asking: what the service lets a program do, a line for each request.
+
+import Foundation
+import KeychainClient
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainWire
+
+struct Asking {
+    let socket: String
+
+    /// Says the groups that the program is given; then adds an item to each of `groups` and counts
+    /// the items that it sees without naming one.
+    func run(groups: [String]) throws {
+        let client = ServiceClient(socketPath: socket)
+        let caller: AccessGroups
+        do throws(KeychainFailure) {
+            caller = try client.welcome().entitlements.accessGroups
+        } catch {
+            acknowledge("welcome \(error.status.rawValue) \(error.reason)")
+            return
+        }
+        let names = caller.names + (caller.includesAll ? ["*"] : [])
+        acknowledge("groups \(names.joined(separator: " "))")
+        for group in groups {
+            let item = NewItem(
+                itemClass: .genericPassword,
+                attributes: [
+                    .service: .string("peer"), .account: .string("\(getpid())"),
+                ], accessGroup: group, protection: .afterFirstUnlock, data: Data("x".utf8))
+            do throws(KeychainFailure) {
+                // As greedy as a claim can be.
+                _ = try client.add(item, as: AccessGroups([group, "*"]))
+                acknowledge("add \(group) 0")
+            } catch {
+                acknowledge("add \(group) \(error.status.rawValue)")
+            }
+        }
+        do throws(KeychainFailure) {
+            let found = try client.find(
+                ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil),
+                as: AccessGroups(["*"]))
+            acknowledge("sees \(Set(found.map(\.accessGroup)).sorted().joined(separator: " "))")
+        } catch {
+            acknowledge("sees \(error.status.rawValue)")
+        }
+    }
+
+    /// As a program that keeps others away from its memory.
+    func runHidden() throws {
+        ProcessProtection.apply()
+        try run(groups: [])
+    }
+}
+
+/// Adds items for as long as the service answers, and acknowledges each.
+struct WritingLoop {
+    let socket: String
+    let worker: Int
+
+    func run() throws {
+        let client = ServiceClient(socketPath: socket)
+        for number in 0..<100_000 {
+            let account = "worker \(worker) item \(number)"
+            let item = NewItem(
+                itemClass: .genericPassword,
+                attributes: [.service: .string("fault"), .account: .string(account)],
+                protection: .afterFirstUnlock, data: Data(account.utf8))
+            do throws(KeychainFailure) {
+                _ = try client.add(item, as: AccessGroups(["default"]))
+            } catch {
+                acknowledge("ended \(error.status.rawValue)")
+                return
+            }
+            acknowledge(account)
+        }
+    }
+}
