@@ -19,21 +19,22 @@ final class QueuedWrite: @unchecked Sendable {
 
     /// Of the keybag whose keys `body` uses.
     let keybagGeneration: UInt64
-    /// nil once the write has ended: its thread may go on then, and takes what it lent along.
-    private(set) var body: Body?
+    private var body: Body?
     /// Why nothing of it is in the database.
     var failure: KeychainFailure?
     fileprivate var turn: DispatchSemaphore?
-    fileprivate var hasEnded: Bool { body == nil }
+    fileprivate var hasEnded = false
 
     init(keybagGeneration: UInt64, _ body: @escaping Body) {
         self.keybagGeneration = keybagGeneration
         self.body = body
     }
 
-    fileprivate func end() {
-        body = nil
-        turn?.signal()
+    /// What is to be done, once. Its thread has only lent it, and takes it along when the write has
+    /// ended: nobody may hold it then.
+    func take() -> Body? {
+        defer { body = nil }
+        return body
     }
 }
 
@@ -72,16 +73,19 @@ final class CommitQueue: Sendable {
 
     /// Makes the thread lead whose write has waited longest.
     func passOn() {
-        let next = state.withLock { state -> QueuedWrite? in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+        let turn = state.withLock { state -> DispatchSemaphore? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst().turn }
             state.isLed = false
             return nil
         }
-        next?.turn?.signal()
+        turn?.signal()
     }
 
-    /// Lets the thread go on whose write was carried out. The write is not the caller's any more.
+    /// Lets the thread go on whose write was carried out, or was to be. The write is not the
+    /// caller's any more.
     func end(_ write: QueuedWrite) {
-        write.end()
+        _ = write.take()
+        write.hasEnded = true
+        write.turn?.signal()
     }
 }

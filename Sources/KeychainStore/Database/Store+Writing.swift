@@ -78,7 +78,7 @@ extension Store {
         // Nothing comes before it, so its failure may end the transaction.
         if header.keybagGeneration == first.keybagGeneration {
             try probe?.reach(.began)
-            try first.body?(&transaction)
+            try first.take()?(&transaction)
         }
         if file.folder != nil {
             var deadline: ContinuousClock.Instant?

@@ -224,7 +224,7 @@ package struct StoreTransaction {
         let before = self
         try execute("SAVEPOINT shared", [])
         do {
-            try write.body?(&self)
+            try write.take()?(&self)
         } catch {
             // SQLite itself rolls everything back after some failures, such as a full disk.
             guard database.isInsideTransaction else { throw error }
