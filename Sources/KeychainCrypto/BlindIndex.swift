@@ -4,7 +4,6 @@
 //   (3) The encoding of each input is injective: fixed-size fields, or lengths in front.
 
 package import KeychainModel
-import Crypto
 import Synchronization
 
 /// A 16-byte label.
@@ -13,15 +12,13 @@ package typealias Label = Bytes16
 package struct BlindIndex: Sendable {
     package static let labelByteCount = 16
 
-    /// HMAC after its key block; copied for each label, which saves two compressions.
-    private let keyed: HMAC<SHA256>
+    private let keyed: KeyedHash
     /// Labels that many requests share: those of access groups and of first key attributes
     /// (service or server), of which a program uses few.
     private let recent = RecentLabels()
 
     package init(key: SecretBytes) {
-        keyed = key.withSymmetricKey { HMAC<SHA256>(key: $0) }
-        Residue.eraseFreedMemory()
+        keyed = KeyedHash(key: key)
     }
 
     /// The part of the index an item belongs to: labels of different parts never meet.
@@ -73,9 +70,7 @@ package struct BlindIndex: Sendable {
     }
 
     private func label(_ input: [UInt8]) -> Label {
-        var hmac = keyed
-        hmac.update(data: input)
-        return Label(prefixOf: hmac.finalize())
+        Label(prefixOf: keyed.code(of: input))
     }
 
     private static func prefix(_ domain: Domain, _ space: Space) -> [UInt8] {

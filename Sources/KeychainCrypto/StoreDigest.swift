@@ -3,31 +3,28 @@
 //   (2) The order of changes doesn't count; removing a row takes away what adding it gave.
 //   (3) Whoever lacks the integrity key can't make rows that give a chosen sum.
 
-import Crypto
-import FoundationEssentials
+import KeychainModel
 
 /// Authenticates rows and the header over them.
 package struct StoreAuthenticator: Sendable {
     package static let tagByteCount = 32
-    private let keyed: HMAC<SHA256>
+    private let keyed: KeyedHash
 
     package init(key: SecretBytes) {
-        keyed = key.withSymmetricKey { HMAC<SHA256>(key: $0) }
-        Residue.eraseFreedMemory()
+        keyed = KeyedHash(key: key)
     }
 
     /// - Returns: 32 bytes.
     package func tag(of bytes: [UInt8]) -> [UInt8] {
-        var hmac = keyed
-        hmac.update(data: bytes)
-        return Array(hmac.finalize())
+        keyed.code(of: bytes).bytes
     }
 
-    package func isValid(_ tag: some Sequence<UInt8>, for bytes: [UInt8]) -> Bool {
-        let tag = Array(tag)
+    package func isValid(_ tag: [UInt8], for bytes: [UInt8]) -> Bool {
         let expected = self.tag(of: bytes)
         guard tag.count == expected.count else { return false }
-        return zip(tag, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+        var difference: UInt8 = 0
+        for index in tag.indices { difference |= tag[index] ^ expected[index] }
+        return difference == 0
     }
 
     /// What one row adds to the digest of its store.
@@ -52,19 +49,19 @@ package struct StoreDigest: Hashable, Sendable {
     }
 
     /// - Returns: nil unless there are exactly ``byteCount`` bytes, most significant first.
-    package init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.byteCount else { return nil }
-        let bytes = Array(bytes)
-        func word(_ index: Int) -> UInt64 {
-            bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) }
-        }
-        self.init(words: (word(0), word(1), word(2), word(3)))
+    package init?(bytes: [UInt8]) {
+        var reader = ByteReader(bytes)
+        guard let high: UInt64 = reader.number(), let middleHigh: UInt64 = reader.number(),
+            let middleLow: UInt64 = reader.number(), let low: UInt64 = reader.number(),
+            reader.isAtEnd
+        else { return nil }
+        self.init(words: (high, middleHigh, middleLow, low))
     }
 
     package var bytes: [UInt8] {
-        [high, middleHigh, middleLow, low].flatMap { word in
-            (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
-        }
+        var writer = ByteWriter(capacity: Self.byteCount)
+        for word in [high, middleHigh, middleLow, low] { writer.number(word) }
+        return writer.result
     }
 
     package static func + (a: StoreDigest, b: StoreDigest) -> StoreDigest {

@@ -11,6 +11,11 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// As every option set has it. Other modules call that one unspecialized, once for each row.
+    package init(arrayLiteral elements: AccessConstraints...) {
+        self.init(rawValue: elements.reduce(0) { $0 | $1.rawValue })
+    }
+
     package static let userPresence = AccessConstraints(rawValue: 1 << 0)
     package static let biometryAny = AccessConstraints(rawValue: 1 << 1)
     package static let biometryCurrentSet = AccessConstraints(rawValue: 1 << 3)

@@ -33,6 +33,14 @@ package struct ByteReader {
     package mutating func number() -> UInt64? { fixedWidth() }
     package mutating func number() -> Int64? { fixedWidth() }
 
+    /// The next 16 bytes as one value.
+    package mutating func bytes16() -> Bytes16? {
+        guard remainingCount >= 16, let high: UInt64 = number(), let low: UInt64 = number() else {
+            return nil
+        }
+        return Bytes16(high: high, low: low)
+    }
+
     private mutating func fixedWidth<Number: FixedWidthInteger>() -> Number? {
         let width = Number.bitWidth / 8
         guard width <= remainingCount else { return nil }

@@ -15,8 +15,8 @@ extension Bytes16 {
     }
 
     /// The first 16 bytes of a code of 32.
-    init(prefixOf code: HashedAuthenticationCode<SHA256>) {
-        // SAFETY: a code of SHA-256 has 32 bytes.
+    init(prefixOf code: SHA256Digest) {
+        // SAFETY: a digest of SHA-256 has 32 bytes.
         self = unsafe code.withUnsafeBytes { bytes in
             Bytes16(
                 high: UInt64(bigEndian: unsafe bytes.loadUnaligned(as: UInt64.self)),

@@ -50,16 +50,20 @@ final class Connections: Sendable {
     }
 
     /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
+    ///
+    /// GRDB's own form compiles the statements anew each time, which takes longer than to run them.
     func write<Result>(_ body: (Database) throws -> Result) throws(KeychainFailure) -> Result {
         try run { connection in
             try connection.writeWithoutTransaction { database in
-                var result: Result?
-                try database.inTransaction(.immediate) {
-                    result = try body(database)
-                    return .commit
+                try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+                do {
+                    let result = try body(database)
+                    try database.cachedStatement(sql: "COMMIT").execute()
+                    return result
+                } catch {
+                    try? database.rollback()
+                    throw error
                 }
-                guard let result else { throw KeychainFailure(.internalError, "No result.") }
-                return result
             }
         }
     }

@@ -113,7 +113,8 @@ package struct StoreFile: Sendable {
 
     static func body(_ table: String, in database: Database) throws -> [UInt8]? {
         let statement = try database.cachedStatement(sql: "SELECT body FROM \(table) WHERE id = 1")
-        return try Row.fetchOne(statement).flatMap { blob($0, 0) }.map { Array($0) }
+        let cursor = try RowCursor(statement, arguments: [])
+        return try cursor.next() ? cursor.data(0).map { Array($0) } : nil
     }
 
     package func close() {

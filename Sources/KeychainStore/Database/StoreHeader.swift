@@ -65,7 +65,7 @@ package struct StoreHeader: Hashable, Sendable {
             let generation: UInt64 = reader.number(), let itemCount: UInt64 = reader.number(),
             let setAsideCount: UInt64 = reader.number(),
             let keybagGeneration: UInt64 = reader.number(),
-            let maskValue = reader.bytes(16).flatMap({ Bytes16($0) }),
+            let maskValue = reader.bytes16(),
             let sum = reader.bytes(StoreDigest.byteCount), let masked = StoreDigest(bytes: sum),
             let tag = reader.bytes(StoreAuthenticator.tagByteCount),
             authenticator.isValid(tag, for: Array(bytes[..<104]))

@@ -85,7 +85,7 @@ package final class Anchor: Sendable {
         var reader = ByteReader(record)
         guard reader.bytes(4) == Self.magic, let version: UInt32 = reader.number(), version == 1,
             let generation: UInt64 = reader.number(),
-            authenticator.isValid(record[16...], for: Array(record[..<16]))
+            authenticator.isValid(Array(record[16...]), for: Array(record[..<16]))
         else { return nil }
         return generation
     }

@@ -23,8 +23,8 @@ struct RowCursor: ~Copyable {
         // SAFETY: the handle lives as long as the statement; SQLite copies what is bound.
         unsafe sqlite3_reset(statement.sqliteStatement)
         for (index, argument) in arguments.enumerated() {
-            let bytes = argument.bytes
-            let code = unsafe bytes.withUnsafeBytes {
+            let words = (argument.high.bigEndian, argument.low.bigEndian)
+            let code = unsafe withUnsafeBytes(of: words) {
                 unsafe sqlite3_bind_blob(
                     statement.sqliteStatement, Int32(index + 1), $0.baseAddress, Int32($0.count),
                     Self.copying)

@@ -38,10 +38,3 @@ extension SealedRow {
 
     var termBytes: Data { Data(labels.terms.flatMap(\.bytes)) }
 }
-
-/// The blob in a column; nil for any other type.
-func blob(_ row: Row, _ column: Int) -> Data? {
-    let value: DatabaseValue = row[column]
-    guard case .blob(let data) = value.storage else { return nil }
-    return data
-}

@@ -36,7 +36,8 @@ package enum RowSealing {
         of row: SealedRow, keychainID: [UInt8], keys: ClassKeys
     ) throws(Damaged) -> ItemRecord {
         guard row.metadata.count > metadataHeadByteCount,
-            row.metadata.hasPrefix(metadataHead(byteCount: row.metadata.count))
+            row.metadata.prefix(metadataHeadByteCount)
+                == Data(metadataHead(byteCount: row.metadata.count))
         else { throw Damaged() }
         do {
             let plaintext = try AuthenticatedEncryption.open(
@@ -106,7 +107,8 @@ package enum RowSealing {
         let wrappedByteCount = AuthenticatedEncryption.wrappedKeyByteCount
         guard let secret = row.secret, let tag = record.secretTag,
             secret.count >= secretHeadByteCount + wrappedByteCount,
-            secret.hasSuffix(tag), secret.hasPrefix(secretHead(byteCount: secret.count))
+            secret.suffix(tag.count) == Data(tag),
+            secret.prefix(secretHeadByteCount) == Data(secretHead(byteCount: secret.count))
         else { throw Damaged() }
         let binding = secretBinding(row.reference, row.protection, record.itemClass, keychainID)
         let start = secret.startIndex + secretHeadByteCount
@@ -139,21 +141,5 @@ package enum RowSealing {
         writer.number(protection)
         writer.number(itemClass.rawValue)
         return writer.result
-    }
-}
-
-// Byte by byte: the algorithms of sequences go through iterators, which take longer.
-extension Data {
-    fileprivate func hasPrefix(_ bytes: [UInt8]) -> Bool {
-        count >= bytes.count && holds(bytes, from: startIndex)
-    }
-
-    fileprivate func hasSuffix(_ bytes: [UInt8]) -> Bool {
-        count >= bytes.count && holds(bytes, from: endIndex - bytes.count)
-    }
-
-    private func holds(_ bytes: [UInt8], from start: Int) -> Bool {
-        for offset in bytes.indices where self[start + offset] != bytes[offset] { return false }
-        return true
     }
 }

@@ -39,10 +39,11 @@ package struct RowSearch: Hashable, Sendable {
         isFirstTelling = query.itemClass == .key
         first = labels(query.itemClass.firstKey)
         second = labels(query.itemClass.secondKey)
+        let otherKeys = query.itemClass.otherKeys
         for attribute in query.itemClass.searchTerms {
             // The empty value of a key attribute equals an absent one, which has no entry, so
             // it has to be looked for in the metadata.
-            if query.itemClass.otherKeys.contains(attribute),
+            if otherKeys.contains(attribute),
                 residual[attribute]?.isEqual(to: .empty(of: attribute.kind)) == true
             {
                 continue

@@ -1,0 +1,46 @@
+import KeychainCrypto
+import Testing
+
+/// A test case of RFC 4231, section 4, whose key is no longer than a block.
+private struct Case: CustomTestStringConvertible, Sendable {
+    let number: Int
+    let key: [UInt8]
+    let data: [UInt8]
+    let code: String
+
+    var testDescription: String { "case \(number)" }
+}
+
+private let cases = [
+    Case(
+        number: 1, key: Array(repeating: 0x0B, count: 20), data: Array("Hi There".utf8),
+        code: "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
+    Case(
+        number: 2, key: Array("Jefe".utf8), data: Array("what do ya want for nothing?".utf8),
+        code: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
+    Case(
+        number: 3, key: Array(repeating: 0xAA, count: 20),
+        data: Array(repeating: 0xDD, count: 50),
+        code: "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"),
+    Case(
+        number: 4, key: Array(1...25), data: Array(repeating: 0xCD, count: 50),
+        code: "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"),
+]
+
+@Suite struct KeyedHashTests {
+    @Test(arguments: cases)
+    fileprivate func `codes are those of RFC 4231, each time the key is used`(row: Case) {
+        let authenticator = StoreAuthenticator(key: SecretBytes(copying: row.key))
+        for _ in 0..<2 {
+            let code = authenticator.tag(of: row.data)
+            let text = code.map { byte in
+                let digits = String(byte, radix: 16)
+                return digits.count == 1 ? "0" + digits : digits
+            }.joined()
+            #expect(text == row.code)
+            #expect(authenticator.isValid(code, for: row.data))
+            #expect(!authenticator.isValid(code, for: row.data + [0]))
+            #expect(!authenticator.isValid(Array(code.dropLast()), for: row.data))
+        }
+    }
+}
