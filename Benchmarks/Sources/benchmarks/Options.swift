@@ -16,9 +16,11 @@ struct Options {
     /// Where the plot goes.
     var results: String
     var keychainctl: String
+    var keychaind: String
 
     static let usage = """
         usage: benchmarks [--quick] [--json] [--folder PATH] [--results PATH] [--keychainctl PATH]
+                          [--keychaind PATH]
 
           --quick             up to 100,000 items; without it up to 1,000,000
           --json              results as JSON
@@ -26,6 +28,7 @@ struct Options {
                               (default: $XDG_DATA_HOME or .build)
           --results PATH      where the plot goes (default: Benchmarks/results or results)
           --keychainctl PATH  a release build (default: .build/release/keychainctl)
+          --keychaind PATH    a release build (default: .build/release/keychaind)
         """
 
     /// - Returns: nil where the usage was asked for.
@@ -34,6 +37,7 @@ struct Options {
         folder = Environment.value("XDG_DATA_HOME") ?? ".build"
         results = files.fileExists(atPath: "Benchmarks") ? "Benchmarks/results" : "results"
         keychainctl = ".build/release/keychainctl"
+        keychaind = ".build/release/keychaind"
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
@@ -42,12 +46,14 @@ struct Options {
             case "--folder": folder = try Self.value(of: argument, &rest)
             case "--results": results = try Self.value(of: argument, &rest)
             case "--keychainctl": keychainctl = try Self.value(of: argument, &rest)
+            case "--keychaind": keychaind = try Self.value(of: argument, &rest)
             case "--help", "-h": return nil
             default: throw UsageError(description: "What is \(argument)?\n\(Self.usage)")
             }
         }
         folder = URL(fileURLWithPath: folder).path
         keychainctl = URL(fileURLWithPath: keychainctl).path
+        keychaind = URL(fileURLWithPath: keychaind).path
     }
 
     private static func value(

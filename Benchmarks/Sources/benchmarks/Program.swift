@@ -33,18 +33,18 @@ enum Program {
         report.remarks += ladder.remarks
         let smallest = try ladder.smallest()
         // The keychain of this process from here on: the SecItem functions take no other.
+        Environment.set("KEYCHAIN_SERVICE", "embedded")
         Environment.set("KEYCHAIN_DIRECTORY", smallest.directory)
 
         report.rows += try LoadRows.measure(smallest)
         report.rows += try SaveRows.measure(smallest)
+        report.rows += try SaveRates.measure()
         let scaling = try ScalingRows.measure(ladder.levels)
         report.rows += scaling.rows
         report.rows += try ListRows.measure(ladder)
         report.rows += try ProcessRows.measure(ladder, options, leftOut: &report.leftOut)
-        report.leftOut += [
-            "load through the service, and 8 clients saving through it: there is no service yet",
-            "memory of the service: the row of memory above is of a process with its own keychain",
-        ]
+        report.rows += try ServiceRows.measure(
+            ladder, folder, options, leftOut: &report.leftOut)
 
         let plot = URL(fileURLWithPath: options.results).appending(path: "scaling.svg")
         try FileManager.default.createDirectory(

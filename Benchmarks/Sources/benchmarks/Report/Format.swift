@@ -8,6 +8,7 @@ enum Format {
         case .time: time(value)
         case .size: number(value / 1_048_576) + " MiB"
         case .itemsPerSecond: grouped(value) + " items/s"
+        case .savesPerSecond: grouped(value) + " saves/s"
         }
     }
 

@@ -6,6 +6,7 @@ struct Row: Encodable {
         case time = "ns"
         case size = "bytes"
         case itemsPerSecond = "items/s"
+        case savesPerSecond = "saves/s"
     }
 
     let subject: String
@@ -42,6 +43,16 @@ struct Comparison: Encodable {
         return Comparison(
             with: "reference time, how many times faster", base: base, ratio: ratio,
             limit: limit.map { "≥ \(Format.number($0)) ×" }, isMet: limit.map { ratio >= $0 })
+    }
+
+    /// At least so many times the figure of `base`, measured in the same run.
+    static func timesAtLeast(
+        _ limit: Double, _ figure: Double, of base: Double, _ name: String
+    ) -> Comparison {
+        let ratio = figure / base
+        return Comparison(
+            with: name, base: base, ratio: ratio, limit: "≥ \(Format.number(limit)) ×",
+            isMet: ratio >= limit)
     }
 
     static func atMost(_ limit: Double, _ figure: Double, _ unit: Row.Unit) -> Comparison {

@@ -44,11 +44,7 @@ enum ProcessRows {
     /// From the start of a process until the moment that it writes.
     private static func timeToOutput(_ program: String, _ role: String) throws -> Double {
         let run = try ChildProcess.run(program, [role])
-        let text = run.output.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let moment = UInt64(text) else {
-            throw ChildFailure(description: "\(role) wrote \(text).")
-        }
-        return Instant(nanoseconds: moment).nanoseconds(since: run.started)
+        return try run.moment().nanoseconds(since: run.started)
     }
 
     /// The whole life of a process that writes one secret to standard output.
@@ -80,11 +76,8 @@ enum ProcessRows {
     /// The most memory of a process that loads from the largest keychain.
     private static func memory(_ level: Level) throws -> Row {
         Environment.set("KEYCHAIN_DIRECTORY", level.directory)
-        let run = try ChildProcess.run(
-            ChildProcess.ownPath(), ["role:memory", "\(level.itemCount)", "\(loads)"])
-        guard let peak = Double(run.output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw ChildFailure(description: "role:memory wrote \(run.output).")
-        }
+        let peak = try ChildProcess.figure(
+            of: ["role:memory", "\(level.itemCount)", "\(loads)"], [])
         let count = Format.grouped(Double(level.itemCount))
         return Row(
             subject: "peak memory, \(count) items, \(Format.grouped(Double(loads))) loads",

@@ -13,6 +13,10 @@ enum Role {
     case firstLoad
     /// Loads, and writes the most memory that was needed.
     case memory(itemCount: Int, loads: Int)
+    /// Loads, and writes the mean time of a load.
+    case meanLoad(itemCount: Int, loads: Int)
+    /// Saves for an agreed span of time, and writes how many it made a second.
+    case saves(start: UInt64, writer: Int)
     /// Repeats one call on the keychain in a folder, for a profiler.
     case loop(Call, directory: String, itemCount: Int, count: Int)
 
@@ -44,6 +48,10 @@ enum Role {
         case "role:begin": self = .begin
         case "role:first-load": self = .firstLoad
         case "role:memory": self = .memory(itemCount: try number(1), loads: try number(2))
+        case "role:mean-load":
+            self = .meanLoad(itemCount: try number(1), loads: try number(2))
+        case "role:saves":
+            self = .saves(start: UInt64(try number(1)), writer: try number(2))
         default:
             guard let call = Call(rawValue: String(name.dropFirst(5))) else {
                 throw UsageError(description: "There is no role \(name).")
@@ -65,6 +73,15 @@ enum Role {
         case .memory(let itemCount, let loads):
             try Self.load(Self.keys(Sample.choice(of: loads, from: itemCount)))
             print(Machine.peakMemory())
+        case .meanLoad(let itemCount, let loads):
+            let indices = Sample.choice(of: loads, from: itemCount)
+            // Opens what has to be open, and fetches what is not in memory.
+            try Self.load(Self.keys(indices))
+            let start = Instant.now
+            try Self.load(Self.keys(indices))
+            print(Instant.now.nanoseconds(since: start) / Double(loads))
+        case .saves(let start, let writer):
+            print(try SaveRates.saves(from: start, writer: writer))
         case .loop(let call, let directory, let itemCount, let count):
             Environment.set("KEYCHAIN_DIRECTORY", directory)
             let first = Keychain(service: Sample.service(of: 0))

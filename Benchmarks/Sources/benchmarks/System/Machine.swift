@@ -29,11 +29,11 @@ struct Machine: Encodable {
     /// One program measures; whatever else ran took processor or disk from it.
     var isLoaded: Bool { max(loadAtStart, loadAtEnd - 1) > 0.5 }
 
-    /// The most memory that this process ever had, in bytes.
+    /// The most memory that a process ever had, in bytes.
     ///
     /// Not that of `getrusage`, which is kept over `exec` and so counts what the parent had.
-    static func peakMemory() -> Double {
-        let line = text("/proc/self/status").split(separator: "\n")
+    static func peakMemory(ofProcess name: String = "self") -> Double {
+        let line = text("/proc/\(name)/status").split(separator: "\n")
             .first { $0.hasPrefix("VmHWM:") }
         let kibibytes = line?.split(separator: " ").compactMap { Double($0) }.first
         return (kibibytes ?? .nan) * 1024
