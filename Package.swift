@@ -275,7 +275,9 @@ let package = Package(
         // A chip that software plays, where the trait TPM is on.
         .testTarget(
             name: "KeychainTPMTests",
-            dependencies: ["KeychainTPM", "KeychainModel", "KeychainCrypto", crypto],
+            dependencies: [
+                "KeychainTPM", "KeychainModel", "KeychainCrypto", "KeychainEngine", crypto,
+            ],
             swiftSettings: settings),
         // The repository's own rules.
         .testTarget(name: "RepositoryTests", swiftSettings: settings),

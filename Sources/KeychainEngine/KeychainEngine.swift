@@ -44,7 +44,8 @@ package final class KeychainEngine: KeychainService {
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - options: The clock, and the cost of new passcodes.
+    ///   - options: The clock, the cost of new passcodes, and the hardware that a sealed device key
+    ///     needs.
     /// - Returns: The keychain, unlocked where it has no passcode.
     /// - Throws: `notAvailable` when it is damaged or not ours, `wrongVersion` when it is newer,
     ///   `readOnly`, `diskFull`. Nothing that was there is changed then.
@@ -66,9 +67,11 @@ package final class KeychainEngine: KeychainService {
         _ folder: StoreFolder, _ options: EngineOptions, _ lease: StoreFolder.Lease
     ) throws(KeychainFailure) -> KeychainEngine {
         if !folder.exists(.database) || !folder.exists(.keybag) {
-            try folder.withLock { () throws(KeychainFailure) in try Bootstrap.createIfNew(folder) }
+            try folder.withLock { () throws(KeychainFailure) in
+                try Bootstrap.createIfNew(folder, options.hardware)
+            }
         }
-        let deviceKey = try Bootstrap.readDeviceKey(folder)
+        let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
         return try open(try StoreFile.open(folder), deviceKey, options, lease)
     }
 

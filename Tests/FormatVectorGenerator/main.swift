@@ -21,6 +21,7 @@ let keybags = try KeybagVectors()
 let rows = try RowVectors(keychains: keybags.keychainsForRows)
 
 try DeviceKeyVectors.file.write("device-key-v1", to: folder)
+try SealedDeviceKeyVectors.file.write("device-key-v2", to: folder)
 try keybags.file.write("keybag-v1", to: folder)
 try LabelVectors.file.write("label-v1", to: folder)
 try RecordVectors.file.write("record-v1", to: folder)
@@ -29,6 +30,7 @@ try HeaderVectors.file.write("header-v1", to: folder)
 try AnchorVectors.file.write("anchor-v1", to: folder)
 
 try Example(document: "device-key-v1").write(DeviceKeyVectors.exampleLines)
+try Example(document: "device-key-v2").write(SealedDeviceKeyVectors.exampleLines)
 try Example(document: "keybag-v1").write(try keybags.exampleLines())
 try Example(document: "row-v1").write(try rows.exampleLines())
 try Example(document: "database-v1").write(

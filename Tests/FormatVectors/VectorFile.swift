@@ -31,11 +31,11 @@ package struct VectorFile<Test: FormatVector>: Codable, Sendable {
     package var tests: [Test] { testGroups.flatMap(\.tests) }
 
     package init(
-        algorithm: String, notes: [String: String], keychains: [KeychainVector]? = nil,
-        tests: [Test]
+        algorithm: String, version: Int = 1, notes: [String: String],
+        keychains: [KeychainVector]? = nil, tests: [Test]
     ) {
         self.algorithm = algorithm
-        version = 1
+        self.version = version
         numberOfTests = tests.count
         self.notes = notes
         var numbered = tests

@@ -25,6 +25,31 @@ package struct DeviceKeyVector: FormatVector {
     }
 }
 
+/// Documentation/Formats/device-key-v2.md.
+package struct SealedDeviceKeyVector: FormatVector {
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    package var file: Hex
+    /// What the hardware has sealed.
+    package var sealed: Hex?
+    /// Whether both copies are sound.
+    package var isWhole: Bool?
+
+    package init(
+        _ comment: String, _ flags: [String], _ result: VectorResult, file: Hex,
+        sealed: Hex? = nil, isWhole: Bool? = nil
+    ) {
+        self.comment = comment
+        self.flags = flags
+        self.result = result
+        self.file = file
+        self.sealed = sealed
+        self.isWhole = isWhole
+    }
+}
+
 /// The two keys of a protection class.
 package struct ClassKeysVector: Codable, Hashable, Sendable {
     package var protection: UInt8

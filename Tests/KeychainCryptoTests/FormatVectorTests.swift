@@ -22,6 +22,38 @@ import Testing
         #expect(count == 22)
     }
 
+    @Test func `sealed device keys`() throws {
+        let file = try VectorFile<SealedDeviceKeyVector>.read("device-key-v2")
+        #expect(file.version == 2)
+        var count = 0
+        for test in file.tests {
+            count += 1
+            let contents = SealedDeviceKeyFile.decode(test.file.secret)
+            #expect((contents != nil) == (test.result == .valid), "test \(test.tcId)")
+            #expect(contents.map { Hex($0.sealed) } == test.sealed, "test \(test.tcId)")
+            #expect(contents?.isWhole == test.isWhole, "test \(test.tcId)")
+            if let contents, contents.isWhole {
+                #expect(
+                    Hex(SealedDeviceKeyFile.encode(contents.sealed)) == test.file,
+                    "test \(test.tcId)")
+            }
+            // No file is of both versions.
+            if contents != nil {
+                #expect((try? DeviceKeyFile.decode(test.file.secret)) == nil, "test \(test.tcId)")
+            }
+        }
+        #expect(count == 31)
+    }
+
+    @Test func `a device key of version 1 is none of version 2`() throws {
+        var count = 0
+        for test in try VectorFile<DeviceKeyVector>.read("device-key-v1").tests {
+            count += 1
+            #expect(SealedDeviceKeyFile.decode(test.file.secret) == nil, "test \(test.tcId)")
+        }
+        #expect(count == 22)
+    }
+
     @Test func `keybags`() throws {
         let file = try VectorFile<KeybagVector>.read("keybag-v1")
         var count = 0

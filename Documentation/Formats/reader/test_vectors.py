@@ -11,7 +11,7 @@ from typing import Any
 
 from keychain_reader.anchor import read_anchor
 from keychain_reader.attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value
-from keychain_reader.device_key import read_device_key
+from keychain_reader.device_key import read_device_key, read_sealed_device_key
 from keychain_reader.errors import FormatError
 from keychain_reader.header import digest_of, read_header
 from keychain_reader.keybag_keys import ClassKeys, open_keybag
@@ -59,6 +59,19 @@ def check_device_key(case: unittest.TestCase, test: Test, group: Test) -> None:
         return fails(case, test, call)
     read = call()
     case.assertEqual(read.device_key, data(test, "deviceKey"))
+    case.assertEqual(read.is_whole, test["isWhole"])
+
+
+def check_sealed_device_key(
+    case: unittest.TestCase, test: Test, group: Test
+) -> None:
+    def call() -> Any:
+        return read_sealed_device_key(data(test, "file"))
+
+    if test["result"] == "invalid":
+        return fails(case, test, call)
+    read = call()
+    case.assertEqual(read.sealed, data(test, "sealed"))
     case.assertEqual(read.is_whole, test["isWhole"])
 
 
@@ -180,6 +193,7 @@ def check_anchor(case: unittest.TestCase, test: Test, group: Test) -> None:
 CHECKS: dict[str, Check] = {
     "anchor-v1.json": check_anchor,
     "device-key-v1.json": check_device_key,
+    "device-key-v2.json": check_sealed_device_key,
     "header-v1.json": check_header,
     "keybag-v1.json": check_keybag,
     "label-v1.json": check_label,
@@ -194,7 +208,7 @@ class VectorTests(unittest.TestCase):
 
     def run_file(self, name: str) -> None:
         content = json.loads((VECTORS / name).read_text(encoding="utf-8"))
-        self.assertEqual(content["version"], 1)
+        self.assertEqual(f"-v{content['version']}.json", name[-8:])
         counts = {"valid": 0, "invalid": 0}
         identifiers = []
         for group in content["testGroups"]:
@@ -214,6 +228,9 @@ class VectorTests(unittest.TestCase):
 
     def test_device_key(self) -> None:
         self.run_file("device-key-v1.json")
+
+    def test_sealed_device_key(self) -> None:
+        self.run_file("device-key-v2.json")
 
     def test_header(self) -> None:
         self.run_file("header-v1.json")

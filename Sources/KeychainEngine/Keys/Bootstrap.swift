@@ -10,21 +10,24 @@ import KeychainStore
 enum Bootstrap {
     /// Makes a keychain where there is none; finishes one whose making was interrupted.
     /// The folder's lock is held.
-    static func createIfNew(_ folder: StoreFolder) throws(KeychainFailure) {
+    static func createIfNew(
+        _ folder: StoreFolder, _ hardware: (any KeyHardware)?
+    ) throws(KeychainFailure) {
         let hasKeybag = folder.exists(.keybag)
         if folder.exists(.database) {
-            if !hasKeybag { try restoreKeybagCopy(folder) }
+            if !hasKeybag { try restoreKeybagCopy(folder, hardware) }
             return
         }
         guard !hasKeybag else {
             throw folder.failureForMissingDatabase
         }
+        let place = DeviceKeyPlace(folder: folder, hardware: hardware)
         let deviceKey: SecretBytes
-        if let existing = try folder.read(.deviceKey) {
-            deviceKey = try DeviceKeyFile.decode(existing).key
+        if let existing = try place.read() {
+            deviceKey = existing
         } else {
             deviceKey = .random(byteCount: AuthenticatedEncryption.keyByteCount)
-            try folder.write(DeviceKeyFile.encode(deviceKey), to: .deviceKey)
+            try place.write(deviceKey)
         }
         let hierarchy = KeyHierarchy.create(deviceKey: deviceKey)
         let authenticator = StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey)
@@ -35,31 +38,29 @@ enum Bootstrap {
 
     /// The copy is missing: its making was interrupted, or somebody deleted it. A making that
     /// stopped before the database's first commit leaves an empty file, which holds nothing.
-    private static func restoreKeybagCopy(_ folder: StoreFolder) throws(KeychainFailure) {
-        let deviceKey = try readDeviceKey(folder)
+    private static func restoreKeybagCopy(
+        _ folder: StoreFolder, _ hardware: (any KeyHardware)?
+    ) throws(KeychainFailure) {
+        let deviceKey = try readDeviceKey(folder, hardware)
         if folder.byteCount(of: .database) == 0, folder.byteCount(of: .writeAheadLog) == 0 {
             folder.removeEmptyDatabase()
-            return try createIfNew(folder)
+            return try createIfNew(folder, hardware)
         }
         let file = try StoreFile.open(folder)
         defer { file.close() }
         _ = try readKeybag(file, deviceKey: deviceKey)
     }
 
-    static func readDeviceKey(_ folder: StoreFolder) throws(KeychainFailure) -> SecretBytes {
-        guard let file = try folder.read(.deviceKey) else {
+    static func readDeviceKey(
+        _ folder: StoreFolder, _ hardware: (any KeyHardware)?
+    ) throws(KeychainFailure) -> SecretBytes {
+        guard let key = try DeviceKeyPlace(folder: folder, hardware: hardware).read() else {
             throw KeychainFailure(
                 .invalidKeychain,
                 "device.key is missing from \(folder.path). Without it no item can be read: "
                     + "restore it from a backup.")
         }
-        let contents = try DeviceKeyFile.decode(file)
-        if !contents.isWhole {
-            // One flipped byte is mended at once, while the other copy is whole. Where that
-            // fails, the key is still good.
-            try? folder.write(DeviceKeyFile.encode(contents.key), to: .deviceKey)
-        }
-        return contents.key
+        return key
     }
 
     /// The keybag of the database, or its copy where that one is damaged.

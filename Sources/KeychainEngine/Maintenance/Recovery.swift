@@ -40,7 +40,7 @@ extension KeychainEngine {
     /// - Parameters:
     ///   - directory: An absolute path.
     ///   - passcode: Needed where one is set: items of a locked class can't be told from damaged ones.
-    ///   - options: The clock.
+    ///   - options: The clock, and the hardware that a sealed device key needs.
     ///   - progress: Called now and then with the number of items that are whole so far.
     /// - Returns: What came back, what did not, and where the damaged files are.
     /// - Throws: `interactionNotAllowed` without a needed passcode, `authFailed` for a wrong one,
@@ -54,7 +54,7 @@ extension KeychainEngine {
         let lease = try folder.lease(exclusive: true)
         defer { lease.end() }
         let rebuilt = folder.rebuilt
-        let deviceKey = try Bootstrap.readDeviceKey(folder)
+        let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
         var recovery = Recovery(folder: folder, rebuilt: rebuilt, options: options)
         // The old database is moved only when the new one is finished, see (2).
         if folder.exists(.database) || !rebuilt.exists(.database) {

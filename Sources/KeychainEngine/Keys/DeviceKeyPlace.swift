@@ -1,0 +1,98 @@
+// DeviceKeyPlace: the device key in its file, in the clear or sealed by hardware.
+//   (1) A key is sealed only when the hardware has given it back once.
+//   (2) The file is replaced whole: at any moment it opens the keychain one way or the other.
+
+import FoundationEssentials
+import KeychainCrypto
+import KeychainModel
+import KeychainStore
+
+/// What keeps the device key from whoever has a copy of the folder.
+package enum DeviceKeyProtection: Hashable, Sendable {
+    /// Nothing: only who may read its file.
+    case file
+    /// The file is of no use without this machine's hardware.
+    case hardware
+    /// There is no file: the keychain is in memory.
+    case memory
+}
+
+struct DeviceKeyPlace {
+    let folder: StoreFolder
+    let hardware: (any KeyHardware)?
+
+    var protection: DeviceKeyProtection {
+        get throws(KeychainFailure) {
+            guard let file = try folder.read(.deviceKey) else { return .file }
+            return SealedDeviceKeyFile.decode(file) == nil ? .file : .hardware
+        }
+    }
+
+    /// - Returns: nil where there is no file.
+    func read() throws(KeychainFailure) -> SecretBytes? {
+        guard let file = try folder.read(.deviceKey) else { return nil }
+        // One flipped byte is mended at once, while the other copy is whole. Where that fails,
+        // the key is still good.
+        if let contents = SealedDeviceKeyFile.decode(file) {
+            let key = try unseal(contents.sealed)
+            if !contents.isWhole { try? writeSealed(contents.sealed) }
+            return key
+        }
+        let contents = try DeviceKeyFile.decode(file)
+        if !contents.isWhole { try? write(contents.key) }
+        return contents.key
+    }
+
+    func write(_ key: SecretBytes) throws(KeychainFailure) {
+        try folder.write(DeviceKeyFile.encode(key), to: .deviceKey)
+    }
+
+    /// Seals a key and writes it so.
+    /// - Throws: `unimplemented` where there is no hardware; nothing is changed then, nor by any
+    ///   other failure.
+    func seal(_ key: SecretBytes) throws(KeychainFailure) {
+        guard let hardware else { throw .secureEnclaveUnavailable }
+        let sealed = try hardware.seal(key)
+        guard SealedDeviceKeyFile.sealedByteCounts.contains(sealed.count),
+            try hardware.unseal(sealed).isEqual(to: key)
+        else {
+            throw KeychainFailure(
+                .notAvailable,
+                "The hardware did not give back the device key that it was to seal. Nothing was "
+                    + "changed.")
+        }
+        try writeSealed(sealed)
+    }
+
+    private func writeSealed(_ sealed: Data) throws(KeychainFailure) {
+        try folder.write(
+            SecretBytes(copying: SealedDeviceKeyFile.encode(sealed)), to: .deviceKey)
+    }
+
+    private func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
+        guard let hardware else {
+            throw KeychainFailure(
+                .notAvailable,
+                "The device key in \(folder.path) is sealed by hardware that this program can't "
+                    + "use. `keychainctl status` says why. Nothing was changed.")
+        }
+        do {
+            return try checked(try hardware.unseal(sealed))
+        } catch {
+            guard error.status == .decode else { throw error }
+            throw KeychainFailure(
+                .invalidKeychain,
+                "The device key in \(folder.path) was sealed by the hardware of another machine, "
+                    + "or this one's was cleared. Restore the copy of `device.key` that was made "
+                    + "before it was sealed. Nothing was changed.", cause: .damage)
+        }
+    }
+
+    private func checked(_ key: SecretBytes) throws(KeychainFailure) -> SecretBytes {
+        guard key.count == AuthenticatedEncryption.keyByteCount else {
+            throw KeychainFailure(
+                .invalidKeychain, "What the hardware has sealed is no device key.", cause: .damage)
+        }
+        return key
+    }
+}

@@ -1,0 +1,189 @@
+// A device key that hardware has sealed.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Synchronization
+import Testing
+
+/// Hardware that seals by adding bytes of its own, for as long as it is good. It does nothing else.
+private final class SealingHardware: KeyHardware {
+    let name = "hardware of a test"
+    private let pad = [UInt8]((0..<128).map { _ in .random(in: 0...255) })
+    /// Whether what comes back isn't what went in.
+    let isBroken: Bool
+    private let count = Mutex(0)
+
+    init(isBroken: Bool = false) { self.isBroken = isBroken }
+
+    var unsealedCount: Int { count.withLock { $0 } }
+
+    func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
+        let hidden = zip(secret.plainBytes, pad).map { $0 ^ $1 }
+        return Data(SecretBytes(copying: pad + hidden).sha256 + hidden)
+    }
+
+    func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
+        count.withLock { $0 += 1 }
+        let hidden = Array(sealed.dropFirst(32))
+        guard SecretBytes(copying: pad + hidden).sha256 == Array(sealed.prefix(32)) else {
+            throw KeychainFailure(.decode, "another's", cause: .damage)
+        }
+        let secret = zip(hidden, pad).map { $0 ^ $1 }
+        return SecretBytes(copying: isBroken ? secret.map { $0 ^ 1 } : secret)
+    }
+
+    func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
+        throw .secureEnclaveUnavailable
+    }
+
+    func sign(
+        digest: Data, with wrapped: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> Data {
+        throw .secureEnclaveUnavailable
+    }
+
+    func sharedSecret(
+        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes {
+        throw .secureEnclaveUnavailable
+    }
+}
+
+@Suite struct SealedDeviceKeyTests {
+    private func options(_ hardware: (any KeyHardware)?) -> EngineOptions {
+        var options = EngineOptions.testing
+        options.hardware = hardware
+        return options
+    }
+
+    /// A keychain with one item, with its device key sealed.
+    private func sealedKeychain(_ hardware: SealingHardware) throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain(options: options(hardware))
+        try addItem(keychain.engine, keychain.caller)
+        try keychain.engine.sealDeviceKey()
+        return keychain
+    }
+
+    private func addItem(_ engine: KeychainEngine, _ caller: AccessGroups) throws {
+        _ = try engine.add(
+            NewItem(
+                itemClass: .genericPassword, attributes: genericPassword("account"),
+                protection: .afterFirstUnlock, data: Data("secret".utf8)), as: caller)
+    }
+
+    private func contents(_ keychain: TemporaryKeychain) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: keychain.path(.deviceKey))))
+    }
+
+    private func write(_ bytes: [UInt8], _ keychain: TemporaryKeychain) throws {
+        try StoreFolder(path: keychain.directory)
+            .write(SecretBytes(copying: bytes), to: .deviceKey)
+    }
+
+    private func itemCount(_ keychain: TemporaryKeychain, _ hardware: (any KeyHardware)?) throws
+        -> UInt64
+    {
+        let engine = try KeychainEngine.open(
+            directory: keychain.directory, options: options(hardware))
+        defer { engine.close() }
+        return try engine.status().itemCount
+    }
+
+    @Test func `a keychain opens with the hardware that sealed its device key`() throws {
+        let hardware = SealingHardware()
+        let keychain = try sealedKeychain(hardware)
+        #expect(try keychain.engine.deviceKeyProtection() == .hardware)
+        let before = hardware.unsealedCount
+        try keychain.reopen()
+        #expect(hardware.unsealedCount == before + 1)
+        #expect(try keychain.engine.status().itemCount == 1)
+        #expect(try keychain.engine.check().isSound)
+    }
+
+    @Test func `the key is not in the file any more, and comes back as it was`() throws {
+        let hardware = SealingHardware()
+        let keychain = try TemporaryKeychain(options: options(hardware))
+        let plain = try contents(keychain)
+        #expect(try keychain.engine.deviceKeyProtection() == .file)
+        try keychain.engine.sealDeviceKey()
+        #expect(Data(try contents(keychain)).range(of: Data(plain[8..<40])) == nil)
+        try keychain.engine.unsealDeviceKey()
+        #expect(try contents(keychain) == plain)
+        #expect(try keychain.engine.deviceKeyProtection() == .file)
+        // And as often as one likes, also twice the same.
+        try keychain.engine.unsealDeviceKey()
+        try keychain.engine.sealDeviceKey()
+        try keychain.engine.sealDeviceKey()
+        try keychain.reopen()
+    }
+
+    @Test func `without the hardware nothing opens, and nothing is changed`() throws {
+        let keychain = try sealedKeychain(SealingHardware())
+        let before = try contents(keychain)
+        #expect(status { _ = try itemCount(keychain, nil) } == .notAvailable)
+        #expect(status { _ = try itemCount(keychain, SealingHardware()) } == .invalidKeychain)
+        #expect(try contents(keychain) == before)
+    }
+
+    @Test func `a key that the hardware doesn't give back isn't sealed`() throws {
+        let keychain = try TemporaryKeychain(options: options(SealingHardware(isBroken: true)))
+        let plain = try contents(keychain)
+        #expect(status { try keychain.engine.sealDeviceKey() } == .notAvailable)
+        #expect(try contents(keychain) == plain)
+    }
+
+    @Test func `without hardware there is nothing to seal with`() throws {
+        let keychain = try TemporaryKeychain()
+        let plain = try contents(keychain)
+        #expect(status { try keychain.engine.sealDeviceKey() } == .unimplemented)
+        #expect(try contents(keychain) == plain)
+    }
+
+    @Test func `a keychain in memory has no device key in a file`() throws {
+        let engine = try KeychainEngine.open(
+            try MemoryPlace(), options: options(SealingHardware()))
+        defer { engine.close() }
+        #expect(try engine.deviceKeyProtection() == .memory)
+        #expect(status { try engine.sealDeviceKey() } == .param)
+        #expect(status { try engine.unsealDeviceKey() } == .param)
+    }
+
+    @Test func `any byte of the file may be damaged, and is mended`() throws {
+        let hardware = SealingHardware()
+        let keychain = try sealedKeychain(hardware)
+        let whole = try contents(keychain)
+        for index in whole.indices {
+            var damaged = whole
+            damaged[index] ^= 1 << (index % 8)
+            try write(damaged, keychain)
+            #expect(try itemCount(keychain, hardware) == 1, "byte \(index)")
+            #expect(try contents(keychain) == whole, "byte \(index)")
+        }
+        #expect(whole.count == 2 * (40 + 64))
+    }
+
+    @Test func `with both copies damaged nothing opens, and nothing is made anew`() throws {
+        let hardware = SealingHardware()
+        let keychain = try sealedKeychain(hardware)
+        var damaged = try contents(keychain)
+        damaged[20] ^= 1
+        damaged[20 + damaged.count / 2] ^= 1
+        try write(damaged, keychain)
+        #expect(status { _ = try itemCount(keychain, hardware) } == .invalidKeychain)
+        #expect(try contents(keychain) == damaged)
+    }
+
+    @Test func `a sealed keychain is recovered with its hardware`() throws {
+        let hardware = SealingHardware()
+        let keychain = try sealedKeychain(hardware)
+        keychain.engine.close()
+        let report = try KeychainEngine.recover(
+            directory: keychain.directory, options: options(hardware))
+        #expect(report.itemCount == 1)
+        #expect(report.isComplete)
+        #expect(try itemCount(keychain, hardware) == 1)
+    }
+}
