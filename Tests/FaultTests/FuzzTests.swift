@@ -76,6 +76,18 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                 return nil
             }),
         FuzzTarget(
+            name: "sealed device key", rounds: 5_000,
+            corpus: {
+                [24, 208].map { SealedDeviceKeyFile.encode(Data((0..<$0).map { UInt8($0) })) }
+            },
+            parse: { bytes in
+                guard
+                    let contents = SealedDeviceKeyFile.decode(SecretBytes(copying: bytes)),
+                    contents.isWhole
+                else { return nil }
+                return SealedDeviceKeyFile.encode(contents.sealed)
+            }),
+        FuzzTarget(
             name: "header", rounds: 30_000,
             corpus: {
                 [
