@@ -20,16 +20,7 @@ package enum PlatformHardware {
     /// answers shows when it is used.
     package static var current: (any KeyHardware)? {
         #if TPM
-        switch HardwareChoice.ofThisProcess {
-        case .chip(let configuration):
-            modules.withLock { modules in
-                if let known = modules[configuration] { return known }
-                let new = TrustedPlatformModule(configuration: configuration)
-                modules[configuration] = new
-                return new
-            }
-        case .none: nil
-        }
+        hardware(for: .ofThisProcess)
         #else
         nil
         #endif
@@ -38,21 +29,40 @@ package enum PlatformHardware {
     /// In words, for people: which chip there is, or why there is none. It asks the chip.
     package static var reason: String {
         #if TPM
-        switch HardwareChoice.ofThisProcess {
-        case .chip(let configuration):
-            guard let hardware = current else { return "There is none." }
-            if let failure = (hardware as? TrustedPlatformModule)?.failure {
-                return "The chip at \(configuration) can't be used. \(failure.reason)"
-            }
-            return "\(hardware.name), at \(configuration)"
-        case .none(let reason): return reason
-        }
+        reason(for: .ofThisProcess)
         #else
-        return "This build knows no hardware: it was made without the package trait TPM."
+        "This program was built without the package trait TPM, so it knows no hardware for keys."
         #endif
     }
-
-    #if TPM
-    private static let modules = Mutex<[String: TrustedPlatformModule]>([:])
-    #endif
 }
+
+#if TPM
+
+extension PlatformHardware {
+    /// One module for each way, so that a process has one connection and one lock for a chip.
+    private static let modules = Mutex<[String: TrustedPlatformModule]>([:])
+
+    static func hardware(for choice: HardwareChoice) -> TrustedPlatformModule? {
+        guard case .chip(let configuration) = choice else { return nil }
+        return modules.withLock { modules in
+            if let known = modules[configuration] { return known }
+            let new = TrustedPlatformModule(configuration: configuration)
+            modules[configuration] = new
+            return new
+        }
+    }
+
+    static func reason(for choice: HardwareChoice) -> String {
+        switch choice {
+        case .chip(let configuration):
+            guard let module = hardware(for: choice) else { return "There is none." }
+            if let failure = module.failure {
+                return "The TPM at \(configuration) can't be used. \(failure.reason)"
+            }
+            return "\(module.name), at \(configuration)"
+        case .none(let reason): return reason
+        }
+    }
+}
+
+#endif

@@ -98,6 +98,25 @@ import KeychainModel
         #expect(name.contains("simulated") == words.contains("simulated"))
     }
 
+    @Test func `a way to a chip has one module, and its words follow the chip`() throws {
+        let chip = try SimulatedChip()
+        let choice = HardwareChoice.chip(chip.configuration)
+        let module = try #require(PlatformHardware.hardware(for: choice))
+        #expect(PlatformHardware.hardware(for: choice) === module)
+        #expect(PlatformHardware.hardware(for: .chip("swtpm:path=/nonexistent")) !== module)
+        #expect(PlatformHardware.reason(for: choice).contains("simulated"))
+        #expect(PlatformHardware.reason(for: choice).contains(chip.configuration))
+        chip.kill()
+        #expect(PlatformHardware.reason(for: choice).contains("can't be used"))
+        try chip.start()
+        #expect(PlatformHardware.reason(for: choice).contains("simulated"))
+    }
+
+    @Test func `without a chip the words say why`() {
+        #expect(PlatformHardware.hardware(for: .none("Because.")) == nil)
+        #expect(PlatformHardware.reason(for: .none("Because.")) == "Because.")
+    }
+
     /// Nothing is opened: there is nothing at that path.
     @Test func `making a module asks nobody`() {
         let module = TrustedPlatformModule(configuration: "swtpm:path=/nonexistent/tpm")
