@@ -20,6 +20,9 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         case permission
         /// Another process uses the keychain; a later attempt can succeed.
         case contention
+        /// The keychain is behind a service, which didn't answer. It is not known whether the change
+        /// was made.
+        case interruption
         /// The item's constraints are not satisfied by what the request shows.
         case authentication(AccessConstraints)
         /// What the status says.

@@ -6,7 +6,7 @@ package import FoundationEssentials
 ///
 /// An implementation may run in this process or speak to a service; callers can't tell. Every
 /// method is safe to call from many threads at once, and a change is durable when it returns.
-/// A method that throws has changed nothing.
+/// A method that throws has changed nothing, but where the cause is `interruption`.
 package protocol KeychainService: Sendable {
     /// Adds an item.
     /// - Returns: The item as stored, with its data.

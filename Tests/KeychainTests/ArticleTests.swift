@@ -157,6 +157,7 @@ extension KeychainKey where Value == UUID {
         func advice(_ error: KeychainError) -> String {
             switch error.cause {
             case .contention: "try again"
+            case .interruption: "try again unless it is there"
             case .permission: "correct the rights"
             case .damage: "run keychainctl check"
             default: "see the code"

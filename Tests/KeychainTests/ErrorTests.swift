@@ -211,6 +211,7 @@ extension KeychainKey where Value == DeviceState {
 
     static let causes: [(KeychainFailure.Cause, KeychainError.Cause)] = [
         (.damage, .damage), (.permission, .permission), (.contention, .contention),
+        (.interruption, .interruption),
         (.other, .other),
     ]
 

@@ -207,7 +207,7 @@ struct RandomValues {
             Status(rawValue: Int32(truncatingIfNeeded: number())), text(),
             cause: pick(
                 [
-                    .other, .damage, .permission, .contention,
+                    .other, .damage, .permission, .contention, .interruption,
                     .authentication(AccessConstraints(rawValue: generator.next())),
                 ], else: .other), item: maybe { $0.reference() })
     }

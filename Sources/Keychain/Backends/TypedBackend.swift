@@ -214,6 +214,7 @@ extension KeychainError.Cause {
         case .damage: self = .damage
         case .permission: self = .permission
         case .contention: self = .contention
+        case .interruption: self = .interruption
         case .authentication, .other: return nil
         }
     }

@@ -21,6 +21,9 @@ extension KeychainError {
         public static let permission = Cause(rawValue: "permission")
         /// Another process uses the keychain. A later attempt can succeed.
         public static let contention = Cause(rawValue: "contention")
+        /// The keychain service didn't answer, or the connection to it broke. It is not known whether
+        /// the change was made: look before you try again.
+        public static let interruption = Cause(rawValue: "interruption")
         /// What the code says.
         public static let other = Cause(rawValue: "other")
 

@@ -66,6 +66,8 @@ extension KeychainError: LocalizedError {
         case .decode: "Check the keychain and set damaged items aside. Nothing was deleted."
         case .notAvailable where cause == .contention:
             "Try again when other programs have finished."
+        case .notAvailable where cause == .interruption:
+            "Look whether the change was made, and try again if not."
         case .notAvailable where cause == .permission:
             "Check who owns the keychain's folder and may use it."
         case .notAvailable, .invalidKeychain: "Check the keychain. Nothing was deleted."

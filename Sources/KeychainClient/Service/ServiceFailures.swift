@@ -63,9 +63,10 @@ extension KeychainFailure {
             timedOut
             ? "The keychain service didn't answer in time."
             : "The connection to the keychain service broke before it answered."
-        return .busy(
-            operation.isRead
-                ? "\(what) Try again. \(advice)"
-                : "\(what) It is not known whether the change was made: look before you try again.")
+        guard !operation.isRead else { return .busy("\(what) Try again. \(advice)") }
+        return KeychainFailure(
+            .notAvailable,
+            "\(what) It is not known whether the change was made: look before you try again.",
+            cause: .interruption)
     }
 }

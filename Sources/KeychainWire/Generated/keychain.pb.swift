@@ -105,6 +105,9 @@ nonisolated enum WireFailureCause: SwiftProtobuf.Enum, Swift.CaseIterable {
   case permission // = 2
   case contention // = 3
   case authentication // = 4
+
+  /// It is not known whether the change was made.
+  case interruption // = 5
   case UNRECOGNIZED(Int)
 
   init() {
@@ -118,6 +121,7 @@ nonisolated enum WireFailureCause: SwiftProtobuf.Enum, Swift.CaseIterable {
     case 2: self = .permission
     case 3: self = .contention
     case 4: self = .authentication
+    case 5: self = .interruption
     default: self = .UNRECOGNIZED(rawValue)
     }
   }
@@ -129,6 +133,7 @@ nonisolated enum WireFailureCause: SwiftProtobuf.Enum, Swift.CaseIterable {
     case .permission: return 2
     case .contention: return 3
     case .authentication: return 4
+    case .interruption: return 5
     case .UNRECOGNIZED(let i): return i
     }
   }
@@ -140,6 +145,7 @@ nonisolated enum WireFailureCause: SwiftProtobuf.Enum, Swift.CaseIterable {
     .permission,
     .contention,
     .authentication,
+    .interruption,
   ]
 
 }
@@ -1121,7 +1127,7 @@ nonisolated struct WireWelcome: Sendable {
   fileprivate var _groups: WireAccessGroups? = nil
 }
 
-/// Why a request was not carried out. Nothing of it was.
+/// Why a request was not carried out. Nothing of it was, but with the cause INTERRUPTION.
 nonisolated struct WireFailure: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -1897,7 +1903,7 @@ nonisolated extension WireServiceKind: SwiftProtobuf._ProtoNameProviding {
 }
 
 nonisolated extension WireFailureCause: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0FAILURE_CAUSE_OTHER\0\u{1}FAILURE_CAUSE_DAMAGE\0\u{1}FAILURE_CAUSE_PERMISSION\0\u{1}FAILURE_CAUSE_CONTENTION\0\u{1}FAILURE_CAUSE_AUTHENTICATION\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0FAILURE_CAUSE_OTHER\0\u{1}FAILURE_CAUSE_DAMAGE\0\u{1}FAILURE_CAUSE_PERMISSION\0\u{1}FAILURE_CAUSE_CONTENTION\0\u{1}FAILURE_CAUSE_AUTHENTICATION\0\u{1}FAILURE_CAUSE_INTERRUPTION\0")
 }
 
 nonisolated extension WireLockState: SwiftProtobuf._ProtoNameProviding {

@@ -11,6 +11,7 @@ extension WireFailure {
         case .damage: cause = .damage
         case .permission: cause = .permission
         case .contention: cause = .contention
+        case .interruption: cause = .interruption
         case .other: cause = .other
         case .authentication(let constraints):
             cause = .authentication
@@ -26,6 +27,7 @@ extension WireFailure {
             case .damage: .damage
             case .permission: .permission
             case .contention: .contention
+            case .interruption: .interruption
             case .authentication: .authentication(AccessConstraints(rawValue: constraints))
             case .other, .UNRECOGNIZED: .other
             }
