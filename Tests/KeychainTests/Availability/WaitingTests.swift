@@ -155,8 +155,9 @@ final class BusyService: KeychainService {
         for await length in clock.sleeps {
             count += 1
             if count == 3 {
-                let engine = try #require(test.database.engine)
-                try engine().unlock(passcode: SecretBytes(copying: Array("passcode".utf8)))
+                let administration = try #require(test.database.administration)
+                try administration().unlock(
+                    passcode: SecretBytes(copying: Array("passcode".utf8)))
             }
             clock.advance(by: length)
             if count == 3 { break }
