@@ -218,8 +218,8 @@ let package = Package(
             name: "KeychainServicesTests",
             dependencies: [
                 "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainStore",
-                "KeychainClient", "KeychainEngine", "KeychainAuthentication", "KeychainTesting",
-                x509, asn1, crypto,
+                "KeychainClient", "KeychainEngine", "KeychainDaemon", "KeychainAuthentication",
+                "KeychainTesting", logging, x509, asn1, crypto,
                 cryptoExtras,
             ],
             exclude: ["Vectors"],

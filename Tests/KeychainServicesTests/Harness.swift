@@ -26,6 +26,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
     case model
     case embeddedEngine
     case testKeychain
+    case service
 
     var testDescription: String { "\(self)" }
 
@@ -48,6 +49,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
         case .model: ModelUnderTest()
         case .embeddedEngine: try EngineUnderTest()
         case .testKeychain: try TestKeychainUnderTest()
+        case .service: try ServiceUnderTest()
         }
     }
 }

@@ -81,7 +81,7 @@ final class Doorkeeper: Sendable {
                 for: descriptors, milliseconds: patience(callers, isExhausted))
             if ready[0] { waker.rest() }
             proceed(&callers, ready: ready[first...])
-            if isExhausted || ready[1] { isExhausted = !acceptAll(&callers) }
+            if isExhausted || ready[1] { isExhausted = !acceptSome(&callers) }
         }
     }
 
@@ -114,9 +114,12 @@ final class Doorkeeper: Sendable {
         callers = waiting
     }
 
+    /// The most that are accepted before those are looked after again who were accepted before.
+    private static let acceptedAtOnce = 16
+
     /// - Returns: False when there are no descriptors left, so that nobody can be accepted now.
-    private func acceptAll(_ callers: inout [Caller]) -> Bool {
-        while true {
+    private func acceptSome(_ callers: inout [Caller]) -> Bool {
+        for _ in 0..<Self.acceptedAtOnce {
             guard let socket = Sockets.accept(listener) else {
                 switch errno {
                 case EINTR, ECONNABORTED: continue
@@ -136,5 +139,6 @@ final class Doorkeeper: Sendable {
                 onRefusal(error)
             }
         }
+        return true
     }
 }

@@ -176,7 +176,7 @@ let sectionN: [Row] = [
 ]
 
 /// The keychains that keep constraints.
-let constrainingBackends: [Backend] = [.embeddedEngine, .testKeychain]
+let constrainingBackends: [Backend] = [.embeddedEngine, .testKeychain, .service]
 
 @Suite("N. Access control and authentication") struct SectionN {
     @Test(arguments: constrainingBackends, sectionN)

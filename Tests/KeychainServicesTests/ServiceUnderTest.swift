@@ -1,0 +1,79 @@
+// ServiceUnderTest: a keychain behind a socket, with the service in this process.
+
+import Foundation
+import KeychainClient
+import KeychainCrypto
+import KeychainDaemon
+import KeychainEngine
+import KeychainModel
+import Logging
+import Testing
+
+final class ServiceUnderTest: KeychainUnderTest {
+    private let configuration: DaemonConfiguration
+    private let client: ServiceClient
+    private var server: KeychainServer
+    private let folder: String
+    private let passcode = SecretBytes(copying: Array("passcode".utf8))
+
+    /// What a case claims is what it gets: this program may use every group.
+    var service: any KeychainService { client }
+
+    init() throws {
+        // Short: the path of a socket has 107 bytes at the most.
+        folder = NSTemporaryDirectory() + "kc-" + UUID().uuidString.prefix(8)
+        var limits = DaemonConfiguration.Limits()
+        limits.requests = 2
+        configuration = DaemonConfiguration(
+            directory: folder + "/keychain", socket: folder + "/run/socket",
+            registry: folder + "/programs", limits: limits, engine: .testing)
+        try Self.entitle(in: folder)
+        server = try Self.start(configuration)
+        client = ServiceClient(socketPath: configuration.socket)
+        try setPasscode()
+    }
+
+    deinit {
+        server.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func start(_ configuration: DaemonConfiguration) throws -> KeychainServer {
+        var log = Logger(label: "service under test")
+        log.logLevel = .critical
+        let server = try KeychainServer(configuration, log: log)
+        try server.start()
+        return server
+    }
+
+    /// Has the registry of the service name the program that runs the tests.
+    private static func entitle(in folder: String) throws {
+        let programs = folder + "/programs/"
+        try FileManager.default.createDirectory(
+            atPath: programs, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        let list = try PropertyListSerialization.data(
+            fromPropertyList: ["keychain-access-groups": ["*"]], format: .xml, options: 0)
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let entry = try JSONEncoder().encode([
+            "executable": program, "entitlements": "tests.entitlements",
+        ])
+        for (name, content) in [("tests.entitlements", list), ("tests.json", entry)] {
+            try #require(
+                FileManager.default.createFile(
+                    atPath: programs + name, contents: content,
+                    attributes: [.posixPermissions: 0o600]))
+        }
+    }
+
+    func lock() throws { try client.lock() }
+    func unlock() throws { try client.unlock(passcode: passcode) }
+
+    func restart() throws {
+        server.stop()
+        server = try Self.start(configuration)
+    }
+
+    func setPasscode() throws { try client.setPasscode(passcode) }
+    func removePasscode() throws { _ = try client.removePasscode(passcode) }
+}
