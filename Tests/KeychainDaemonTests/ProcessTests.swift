@@ -80,6 +80,33 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         try expectAll(acknowledged, in: folder)
     }
 
+    @Test func `a program's items go through the service process, and it opens no file itself`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let service = try ServiceProcess(in: folder)
+        let writer = try peer("write", service.socket, "0")
+        // Written, and the writer goes on.
+        let account = try #require(writer.line())
+        let keychain = folder.path + "/keychain/"
+        #expect(!(try openFiles(of: writer.processIdentifier)).contains { $0.hasPrefix(keychain) })
+        let database = keychain + "keychain.db"
+        #expect(try openFiles(of: service.processIdentifier).contains(database))
+        service.kill(SIGTERM)
+        #expect(service.endedWell)
+        #expect(writer.lines().last?.hasPrefix("ended") == true)
+        try expectAll([account], in: folder)
+    }
+
+    /// What a process has open, by path where it has one.
+    private func openFiles(of process: Int32) throws -> [String] {
+        let folder = "/proc/\(process)/fd"
+        let files = FileManager.default
+        return try files.contentsOfDirectory(atPath: folder).compactMap {
+            try? files.destinationOfSymbolicLink(atPath: folder + "/" + $0)
+        }
+    }
+
     @Test func `a second service for a socket ends with an error`() throws {
         let folder = try TemporaryFolder()
         let service = try ServiceProcess(in: folder)

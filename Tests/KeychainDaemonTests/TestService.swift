@@ -153,6 +153,8 @@ final class ServiceProcess {
 
     func kill(_ signal: Int32 = SIGKILL) { program.send(signal) }
 
+    var processIdentifier: Int32 { program.processIdentifier }
+
     var endedWell: Bool { program.endedWell }
 
     func waitForEnd() { _ = program.lines() }
