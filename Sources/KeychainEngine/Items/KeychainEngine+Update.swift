@@ -97,7 +97,7 @@ extension KeychainEngine {
             record.secretTag = sealed.tag
         }
 
-        let labels = RowLabels(record, index: store.index)
+        let labels = changes.areInLabels ? RowLabels(record, index: store.index) : old.labels
         if labels.first != old.labels.first || labels.second != old.labels.second
             || labels.rest != old.labels.rest
         {
@@ -152,5 +152,12 @@ extension KeychainEngine {
         let now = options.now()
         guard case .date(let last) = record.attributes[.modificationDate] else { return now }
         return now > last ? now : last + 0.001
+    }
+}
+
+extension ItemChanges {
+    /// Whether an item's labels may be others afterwards. Those of an opened row are authentic.
+    fileprivate var areInLabels: Bool {
+        !attributes.isEmpty || accessGroup != nil || isSynchronizable != nil || isTombstone != nil
     }
 }

@@ -6,15 +6,16 @@
 //   (4) A write sees what those before it in its commit have done, so the keybag's generation is
 //       looked at for each.
 
+import Dispatch
 import GRDB
 import KeychainCrypto
 package import KeychainModel
 
 extension Store {
-    /// A commit takes no further writes in after so many, or when it has taken so long: the first
+    /// A commit takes no further writes in after so many, or when that has taken so long: the first
     /// of them waits for the last.
     private static let longestGroup = 64
-    private static let longestGathering: Duration = .milliseconds(10)
+    private static let longestGathering: DispatchTimeInterval = .milliseconds(10)
 
     /// How many writes wait for another thread to carry them out or to pass the lead on.
     package var waitingWriteCount: Int { queue.waitingCount }
@@ -50,9 +51,15 @@ extension Store {
         var others: [QueuedWrite] = []
         var committed: UInt64?
         do {
+            var changed = DispatchTime.now()
             committed = try connections.write { database in
-                try carryOut(first, &others, in: database, probe)
+                defer { changed = .now() }
+                return try carryOut(first, &others, in: database, probe)
             }
+            let now = DispatchTime.now().uptimeNanoseconds
+            queue.note(
+                count: others.count + 1, nanoseconds: Int(clamping: now - changed.uptimeNanoseconds)
+            )
         } catch {
             first.failure = error
             for write in others { write.failure = error }
@@ -81,13 +88,13 @@ extension Store {
             try first.take()?(&transaction)
         }
         if file.folder != nil {
-            var deadline: ContinuousClock.Instant?
-            while others.count < Self.longestGroup - 1, let write = queue.next() {
+            let start = DispatchTime.now()
+            while others.count < Self.longestGroup - 1,
+                start + Self.longestGathering > .now(),
+                let write = queue.next(behind: others.count + 1, since: start)
+            {
                 others.append(write)
                 try transaction.attempt(write)
-                let now = ContinuousClock.now
-                if let deadline, now > deadline { break }
-                deadline = deadline ?? now + Self.longestGathering
             }
         }
         guard let generation = try transaction.finish() else { return nil }
