@@ -16,8 +16,8 @@ import Synchronization
 
 /// A write of one thread, which another thread may carry out.
 ///
-/// `@unchecked`: one thread at a time has it. Its own has it until it enters the queue and after
-/// `turn` was signalled; in between the leader has it.
+/// `@unchecked`: no lock is needed, for one thread at a time has it. Its own has it until it enters
+/// the queue and after `turn` was signalled; in between the leader has it.
 final class QueuedWrite: @unchecked Sendable {
     typealias Body = (inout StoreTransaction) throws(KeychainFailure) -> Void
 
