@@ -225,6 +225,28 @@ import Testing
         #expect(client.idleConnectionCount == 0)
     }
 
+    /// Which of the times a request has: 1 for all, 2 where keys are derived, 3 for many items.
+    static let times: [(ServiceOperation, Int)] = {
+        let query = `The client of the service`.query
+        var guarded = query
+        guarded.authorization.applicationPassword = Data()
+        let pair = `The client of the service`.identityQuery
+        return [
+            (.lock, 1), (.status, 1), (.add(newItem), 1), (.find(query, Retrieval()), 1),
+            (.findIdentities(pair, Retrieval(limit: 5)), 1),
+            (.authenticate(passcode: Data()), 2), (.find(guarded, Retrieval()), 2),
+            (.find(query, Retrieval(limit: nil)), 3), (.update(query, ItemChanges()), 3),
+            (.delete(query, .automatic), 3), (.check, 3),
+        ]
+    }()
+
+    @Test(arguments: times)
+    func `a request has time for what it may take`(_ operation: ServiceOperation, _ time: Int) {
+        let options = ServiceOptions(
+            requestTime: .seconds(1), derivationTime: .seconds(2), surveyTime: .seconds(3))
+        #expect(options.time(for: operation) == .seconds(time))
+    }
+
     /// What answers a search, by the id of the request.
     static let wrongAnswers: [(String, @Sendable (UInt64) -> ServiceReply)] = [
         ("another id", { ServiceReply(id: $0 + 1, .answer(.items([]))) }),

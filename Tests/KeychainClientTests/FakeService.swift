@@ -39,11 +39,13 @@ final class FakeService: Sendable {
             var number = 0
             while true {
                 let descriptor = accept(listener, nil, nil)
-                guard descriptor >= 0 else { return }
+                guard descriptor >= 0 else { break }
                 number += 1
                 let (peer, index) = (FakePeer(descriptor), number)
                 Thread { serve(peer, index) }.start()
             }
+            // Here and nowhere else: the number of a closed descriptor is soon another one's.
+            close(listener)
         }.start()
     }
 
@@ -60,7 +62,6 @@ final class FakeService: Sendable {
         }
         guard !wasStopped else { return }
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
     }
 
     private static func listening(at path: String, passingCredentials: Bool) throws -> Int32 {

@@ -1,6 +1,7 @@
 // ServiceOptions: how long a client waits, and whom it takes for the service.
 
 import Glibc
+import KeychainModel
 import KeychainWire
 
 /// How a client speaks to the service.
@@ -11,8 +12,10 @@ package struct ServiceOptions: Sendable {
     package var requestTime: Duration
     /// The same for requests that derive keys from passwords, which is slow on purpose.
     package var derivationTime: Duration
-    /// The longest silence during a check.
-    package var checkTime: Duration
+    /// The same for requests that may go through every item: a check, a change of whatever matches,
+    /// a search without a limit. Where they tell of their progress or give a part of the answer,
+    /// they have as long again.
+    package var surveyTime: Duration
     /// The most bytes of a message.
     package var messageByteCount: Int
     /// The most connections that are kept while nobody uses them.
@@ -22,14 +25,14 @@ package struct ServiceOptions: Sendable {
 
     package init(
         connectionTime: Duration = .seconds(10), requestTime: Duration = .seconds(60),
-        derivationTime: Duration = .seconds(180), checkTime: Duration = .seconds(600),
+        derivationTime: Duration = .seconds(180), surveyTime: Duration = .seconds(600),
         messageByteCount: Int = WireLimits.messageByteCount, idleConnectionCount: Int = 8,
         trusts: @escaping @Sendable (_ userID: UInt32) -> Bool = { $0 == 0 || $0 == geteuid() }
     ) {
         self.connectionTime = connectionTime
         self.requestTime = requestTime
         self.derivationTime = derivationTime
-        self.checkTime = checkTime
+        self.surveyTime = surveyTime
         self.messageByteCount = messageByteCount
         self.idleConnectionCount = idleConnectionCount
         self.trusts = trusts
@@ -37,7 +40,16 @@ package struct ServiceOptions: Sendable {
 
     /// The longest that an operation waits for a sign of life.
     func time(for operation: ServiceOperation) -> Duration {
-        if case .check = operation { return checkTime }
-        return operation.derivesKeys ? derivationTime : requestTime
+        switch operation {
+        case .check, .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode:
+            surveyTime
+        case .find(_, let retrieval), .findIdentities(_, let retrieval):
+            if retrieval.limit == nil {
+                surveyTime
+            } else {
+                operation.derivesKeys ? derivationTime : requestTime
+            }
+        default: operation.derivesKeys ? derivationTime : requestTime
+        }
     }
 }
