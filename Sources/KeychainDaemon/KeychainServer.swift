@@ -114,9 +114,9 @@ package final class KeychainServer: Sendable {
             log.refused(.tooMany(uid: peer.uid))
             return
         }
-        workers.run { [self] in
-            let name = PeerName(
-                pid: peer.pid, uid: peer.uid, executable: peer.executable.path)
+        let name = PeerName(
+            pid: peer.pid, uid: peer.uid, executable: peer.executable.path)
+        workers.run(for: name.party(configuration.kind)) { [self] in
             let entitlements = Result { () throws(KeychainFailure) in
                 try rules.entitlements(of: peer.executable)
             }
@@ -173,7 +173,7 @@ package final class KeychainServer: Sendable {
         let log = log
         if let lockAfter = configuration.lockAfter {
             every(min(max(lockAfter / 4, .milliseconds(20)), .seconds(15))) {
-                workers.run {
+                workers.run(for: 0) {
                     for user in keychains.lock(ifUnusedFor: lockAfter) {
                         log.note("locked for want of use: the keychain of uid \(user)")
                     }
@@ -182,7 +182,7 @@ package final class KeychainServer: Sendable {
         }
         if configuration.kind == .system {
             every(min(max(limits.idleTime / 4, .milliseconds(20)), .seconds(60))) {
-                workers.run { keychains.closeIdle(since: limits.idleTime) }
+                workers.run(for: 0) { keychains.closeIdle(since: limits.idleTime) }
             }
         }
     }

@@ -4,6 +4,7 @@ import KeychainClient
 import KeychainModel
 import KeychainWire
 import Logging
+import Synchronization
 import TestPrograms
 import Testing
 
@@ -161,7 +162,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `whoever doesn't say who it is is refused in time, and delays nobody`() throws {
-        let service = try TestService { $0.limits.handshakeTime = .milliseconds(300) }
+        let service = try TestService { $0.limits.handshakeTime = .seconds(3) }
         let silent = try RawClient(service.configuration.socket, isAnswering: false)
         try goesOn(service)
         _ = try silent.receive(Handshake.byteCount)
@@ -191,6 +192,26 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
             if case .answer(.flag(false)) = try client.reply().content { answers += 1 }
         }
         #expect(answers == 1000)
+    }
+
+    @Test func `whoever asks for much delays nobody but themselves`() throws {
+        let pool = FairPool(threadCount: 1)
+        let done = Mutex<[String]>([])
+        let gate = DispatchSemaphore(value: 0)
+        let end = DispatchSemaphore(value: 0)
+        pool.submit(for: 1) { _ in gate.wait() }
+        for number in 0..<1000 {
+            pool.submit(for: 1) { _ in done.withLock { $0.append("much \(number)") } }
+        }
+        pool.submit(for: 2) { _ in done.withLock { $0.append("little") } }
+        pool.submit(for: 1) { _ in end.signal() }
+        gate.signal()
+        end.wait()
+        pool.stop()
+        let order = done.withLock { $0 }
+        #expect(order.count == 1001)
+        #expect(order.prefix(3).contains("little"))
+        #expect(order.filter { $0 != "little" } == (0..<1000).map { "much \($0)" })
     }
 
     @Test func `a user has so many connections and no more`() throws {

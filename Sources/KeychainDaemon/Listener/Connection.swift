@@ -52,6 +52,7 @@ final class Connection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         isClosed = true
         waiting = []
+        events.detach()
         session.end()
         endIfDone()
         context.fireChannelInactive()

@@ -23,6 +23,14 @@ final class EventQueue: Sendable {
         send()
     }
 
+    /// The channel is closed: nobody is told of anything any more.
+    func detach() {
+        state.withLock { state in
+            state.channel = nil
+            state.waiting = [:]
+        }
+    }
+
     /// Tells of something. Safe to call from any thread.
     func add(_ event: ServiceReply) {
         state.withLock { $0.waiting[event.id] = event }

@@ -50,7 +50,7 @@ final class ListeningSocket: Sendable {
         guard let socket = Sockets.make(), Sockets.bind(socket, to: path) else {
             throw ServiceFailure("Can't make the socket \(path): \(errorText(errno)).")
         }
-        guard !isForEverybody || Files.setMode(path, 0o666), Sockets.listen(socket) else {
+        guard Files.setMode(path, isForEverybody ? 0o666 : 0o600), Sockets.listen(socket) else {
             let reason = errorText(errno)
             Files.remove(path)
             throw ServiceFailure("Can't listen at \(path): \(reason).")

@@ -1,11 +1,10 @@
 // Workers: the threads that carry out requests, which may wait for the disk.
 //   (1) What derives keys from a passcode or a password has a thread of its own: it takes a tenth
 //       of a second and much memory, and others don't wait for it.
+//   (2) Whoever sends many requests delays their own.
 
 import KeychainModel
 import KeychainWire
-import NIOCore
-import NIOPosix
 
 /// What becomes of a frame.
 enum Outcome: Sendable {
@@ -15,19 +14,17 @@ enum Outcome: Sendable {
 }
 
 final class Workers: Sendable {
-    private let pool: NIOThreadPool
-    private let derivations: NIOThreadPool
+    private let pool: FairPool
+    private let derivations: FairPool
 
     init(count: Int) {
-        pool = NIOThreadPool(numberOfThreads: count)
-        derivations = NIOThreadPool(numberOfThreads: 1)
-        pool.start()
-        derivations.start()
+        pool = FairPool(threadCount: count)
+        derivations = FairPool(threadCount: 1)
     }
 
-    func run(_ body: @escaping @Sendable () -> Void) {
-        pool.submit { state in
-            if case .active = state { body() }
+    func run(for party: UInt64, _ body: @escaping @Sendable () -> Void) {
+        pool.submit(for: party) { isActive in
+            if isActive { body() }
         }
     }
 
@@ -37,8 +34,8 @@ final class Workers: Sendable {
     func answer(
         _ frame: FrameBuffer, of session: Session, then: @escaping @Sendable (Outcome) -> Void
     ) {
-        pool.submit { [derivations] state in
-            guard case .active = state else { return then(Self.stopped) }
+        pool.submit(for: session.party) { [derivations] isActive in
+            guard isActive else { return then(Self.stopped) }
             let received: ReceivedRequest
             do throws(KeychainFailure) {
                 received = try frame.withBytes { span throws(KeychainFailure) in
@@ -49,8 +46,8 @@ final class Workers: Sendable {
             }
             guard case .success(let request) = received.request, request.operation.derivesKeys
             else { return then(Self.outcome(of: received, in: session)) }
-            derivations.submit { state in
-                guard case .active = state else { return then(Self.stopped) }
+            derivations.submit(for: session.party) { isActive in
+                guard isActive else { return then(Self.stopped) }
                 then(Self.outcome(of: received, in: session))
             }
         }
@@ -69,7 +66,7 @@ final class Workers: Sendable {
 
     /// Waits for what is under way, and ends the threads.
     func stop() {
-        try? pool.syncShutdownGracefully()
-        try? derivations.syncShutdownGracefully()
+        pool.stop()
+        derivations.stop()
     }
 }

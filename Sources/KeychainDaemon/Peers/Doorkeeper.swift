@@ -107,8 +107,8 @@ final class Doorkeeper: Sendable {
                     waiting.append(caller)
                 }
             } catch {
-                caller.handshake.socket.close()
                 onRefusal(error)
+                caller.handshake.socket.close()
             }
         }
         callers = waiting
@@ -135,8 +135,8 @@ final class Doorkeeper: Sendable {
                 callers.append(
                     Caller(handshake: handshake, deadline: .now.advanced(by: rules.timeLimit)))
             } catch {
-                socket.close()
                 onRefusal(error)
+                socket.close()
             }
         }
         return true

@@ -51,7 +51,7 @@ struct Executable: Sendable {
         guard
             let content = Files.open("/proc/self/fd/\(descriptor.number)", O_RDONLY),
             let digest = try? Fingerprint.sha256(ofFile: content.number),
-            Files.status(of: content)?.identity == file
+            Files.status(of: content)?.identity.isUnwritten(since: file) == true
         else { return nil }
         return digest
     }

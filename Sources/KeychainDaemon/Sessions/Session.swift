@@ -14,6 +14,14 @@ struct PeerName: Hashable, Sendable {
     let pid: Int32
     let uid: UInt32
     let executable: String
+
+    /// Among whom the service's threads are shared: users, or the programs of the one user.
+    func party(_ kind: DaemonConfiguration.Kind) -> UInt64 {
+        switch kind {
+        case .user: UInt64(truncatingIfNeeded: pid)
+        case .system: UInt64(uid)
+        }
+    }
 }
 
 final class Session: Sendable {
@@ -21,6 +29,7 @@ final class Session: Sendable {
     let keychain: ServedKeychain
     let kind: DaemonConfiguration.Kind
     let subscriptionLimit: Int
+    let party: UInt64
     private let entitlements: Result<Entitlements, KeychainFailure>
     private let log: AuditLog
     private let state = Mutex(State())
@@ -43,6 +52,7 @@ final class Session: Sendable {
         self.entitlements = entitlements
         self.keychain = keychain
         self.kind = configuration.kind
+        party = peer.party(configuration.kind)
         self.subscriptionLimit = configuration.limits.subscriptionsPerConnection
         self.log = log
         self.onEvent = onEvent

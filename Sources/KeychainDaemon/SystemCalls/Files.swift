@@ -13,6 +13,11 @@ struct FileIdentity: Hashable, Sendable {
     let modified: Int64
     let changed: Int64
 
+    /// Whether it is the same file, and nobody wrote it. Links and permissions may have changed.
+    func isUnwritten(since other: FileIdentity) -> Bool {
+        isSameFile(as: other) && size == other.size && modified == other.modified
+    }
+
     /// Whether it is the same file, whatever happened to its content and its permissions.
     func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode

@@ -30,11 +30,9 @@ enum Sockets {
         return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
     }
 
-    /// The corresponding C function is `bind`. The file's mode is 0600 from the first moment on.
+    /// The corresponding C function is `bind`. Nobody can connect before ``listen(_:)``.
     static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
-        let before = umask(0o177)
-        defer { umask(before) }
-        return unsafe withAddress(path) { address, size in
+        unsafe withAddress(path) { address, size in
             // SAFETY: the address lives for the call.
             unsafe Glibc.bind(socket.number, address, size) == 0
         }

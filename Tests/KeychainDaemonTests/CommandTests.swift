@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+/// Arguments and variables, and the folder, socket and registry that come of them.
+struct CommandRow: Sendable, CustomTestStringConvertible {
+    let arguments: [String]
+    let environment: [String: String]
+    let places: [String]
+
+    init(_ arguments: [String], _ environment: [String: String], _ places: String...) {
+        self.arguments = arguments
+        self.environment = environment
+        self.places = places
+    }
+
+    var testDescription: String { arguments.joined(separator: " ") }
+}
+
+private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
+
+@Suite struct CommandTests {
+    private func configuration(
+        _ arguments: [String], _ environment: [String: String]
+    ) throws -> DaemonConfiguration {
+        try DaemonCommand.parse(arguments).daemonConfiguration(
+            environment, executable: "/usr/bin/keychaind")
+    }
+
+    // Of the help, and of the base directory specification of freedesktop.org.
+    @Test(arguments: [
+        CommandRow(
+            [], home, "/home/a/.local/share/keychain", "/run/user/7/keychain/socket",
+            "/home/a/.config/keychain/programs"),
+        CommandRow(
+            [],
+            home.merging(["XDG_DATA_HOME": "/data", "XDG_CONFIG_HOME": "/config"]) { $1 },
+            "/data/keychain", "/run/user/7/keychain/socket", "/config/keychain/programs"),
+        CommandRow(
+            [], home.merging(["KEYCHAIN_DIRECTORY": "/k"]) { $1 }, "/k",
+            "/run/user/7/keychain/socket", "/home/a/.config/keychain/programs"),
+        CommandRow(
+            ["--system"], home, "/var/lib/keychaind", "/run/keychaind/socket",
+            "/etc/keychaind/programs"),
+        CommandRow(
+            ["--directory", "/d/", "--socket", "/s", "--registry", "/r"], [:], "/d", "/s", "/r"),
+    ])
+    func `the service is where it is told to be, or where it belongs`(_ row: CommandRow) throws {
+        let configuration = try configuration(row.arguments, row.environment)
+        #expect(
+            [configuration.directory, configuration.socket, configuration.registry] == row.places)
+        let isSystem = row.arguments.contains("--system")
+        #expect(configuration.kind == (isSystem ? .system : .user))
+        #expect(configuration.isRegistryOnly == isSystem)
+        #expect(configuration.keychainctl == (isSystem ? nil : "/usr/bin/keychainctl"))
+    }
+
+    @Test(arguments: [
+        ["--directory", "d"], ["--socket", "s"], ["--registry", "./r"], [],
+    ])
+    func `places that aren't known are errors`(_ arguments: [String]) {
+        #expect(throws: ServiceFailure.self) { try configuration(arguments, [:]) }
+    }
+
+    @Test(
+        arguments: zip(
+            ["90s", "15m", "8h"], [Duration.seconds(90), .seconds(900), .seconds(28_800)]))
+    func `a length of time is a number with a unit`(_ text: String, _ duration: Duration) throws {
+        #expect(try configuration(["--lock-after", text], home).lockAfter == duration)
+    }
+
+    @Test(arguments: ["15", "m", "0s", "-1m", "1.5h", "1d", "99999999999999999999s"])
+    func `anything else is no length of time`(_ text: String) {
+        #expect(throws: (any Error).self) { try DaemonCommand.parse(["--lock-after", text]) }
+    }
+
+    @Test(arguments: [["--log-level", "loud"], ["--log-format", "xml"], ["--verbose"], ["serve"]])
+    func `arguments that nobody knows are refused`(_ arguments: [String]) {
+        #expect(throws: (any Error).self) { try DaemonCommand.parse(arguments) }
+    }
+
+    @Test(arguments: ["user", "system"])
+    func `the units start the service as it can be started`(_ kind: String) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appending(path: "Distribution/systemd/\(kind)")
+        let service = try String(
+            contentsOf: folder.appending(path: "keychaind.service"), encoding: .utf8)
+        let socket = try String(
+            contentsOf: folder.appending(path: "keychaind.socket"), encoding: .utf8)
+        let line = try #require(
+            service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
+        let words = line.split(separator: " ").dropFirst().map(String.init)
+        let configuration = try configuration(
+            words, ["HOME": "/h", "XDG_RUNTIME_DIR": "/run"])
+        #expect(configuration.kind == (kind == "user" ? .user : .system))
+        // Programs look for the socket where systemd makes it.
+        let listen = socket.replacing("%t", with: "/run").split(separator: "\n")
+            .first { $0.hasPrefix("ListenStream=") }
+        #expect(listen == "ListenStream=\(configuration.socket)")
+        for line in [
+            "NoNewPrivileges=yes", "LimitCORE=0", "MemoryDenyWriteExecute=yes",
+            "RestrictAddressFamilies=AF_UNIX", "SystemCallFilter=@system-service",
+        ] {
+            #expect(service.contains("\n\(line)\n"), "\(line)")
+        }
+        // In a namespace of its own a user's service couldn't see its peers' executables.
+        #expect(service.contains("ProtectSystem=strict\n") == (kind == "system"))
+    }
+
+    @Test func `help and version are given`() throws {
+        let path = try #require(TestProgram.path(of: "keychaind"))
+        #expect(
+            try TestProgram(path: path, ["--version"], environment: [:]).lines() == ["unreleased"])
+        let help = try TestProgram(path: path, ["--help"], environment: [:]).lines()
+        #expect(help.first == "OVERVIEW: Keeps keychains for the programs that connect to it.")
+        #expect(help.contains { $0.hasPrefix("USAGE: keychaind [--system]") })
+    }
+}
