@@ -79,6 +79,14 @@ protocol Backend: Sendable {
     /// - Returns: How many.
     func deleteAll(_ namespace: Namespace) throws(BackendFailure) -> Int
 
+    /// Whether there is hardware for keys.
+    func hasSecureEnclave() throws(BackendFailure) -> Bool
+
+    /// Runs the functions of Apple's names on these items' keychain.
+    func withFunctions<Result>(
+        _ body: () throws(BackendFailure) -> Result
+    ) throws(BackendFailure) -> Result
+
     /// Calls `handler` after later changes, as far as they are told of. It must not block.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void

@@ -9,7 +9,9 @@ import KeychainClient
 import KeychainModel
 import KeychainServices
 
-#if !canImport(Darwin)
+#if canImport(Darwin)
+import Crypto
+#else
 import KeychainEngine
 #endif
 
@@ -90,6 +92,39 @@ struct SecItemBackend: Backend {
     ) throws(BackendFailure) -> any ChangeSubscription {
         LocalChanges.shared.subscribe(handler)
     }
+
+    // MARK: Keys in hardware
+
+    func withFunctions<Result>(
+        _ body: () throws(BackendFailure) -> Result
+    ) throws(BackendFailure) -> Result {
+        var answer: Swift.Result<Result, BackendFailure>?
+        _ = scope {
+            answer = Swift.Result { () throws(BackendFailure) in try body() }
+            return errSecSuccess
+        }
+        guard let answer else { throw Self.unexpectedResult }
+        return try answer.get()
+    }
+
+    #if canImport(Darwin)
+
+    func hasSecureEnclave() throws(BackendFailure) -> Bool { SecureEnclave.isAvailable }
+
+    #else
+
+    func hasSecureEnclave() throws(BackendFailure) -> Bool {
+        try withFunctions { () throws(BackendFailure) in try Self.currentHasSecureEnclave() }
+    }
+
+    private static func currentHasSecureEnclave() throws(BackendFailure) -> Bool {
+        let answer = Swift.Result { () throws(KeychainFailure) in
+            try KeychainContext.current().service.hasSecureEnclave()
+        }
+        return try answer.mapError { BackendFailure($0) }.get()
+    }
+
+    #endif
 
     // MARK: Calls
 

@@ -70,7 +70,7 @@ enum SecItemQuery {
         return changes
     }
 
-    private static func accessible(_ accessibility: Keychain.Accessibility) -> CFString {
+    static func accessible(_ accessibility: Keychain.Accessibility) -> CFString {
         switch accessibility {
         case .whenUnlocked: kSecAttrAccessibleWhenUnlocked
         case .afterFirstUnlock: kSecAttrAccessibleAfterFirstUnlock

@@ -4,6 +4,7 @@
 
 import Foundation
 import KeychainAuthentication
+import KeychainClient
 import KeychainModel
 
 /// Keeps the items in a keychain service.
@@ -11,9 +12,12 @@ struct TypedBackend: Backend {
     /// The service and the caller. Asked for at every request: the first one that succeeds
     /// opens the database.
     private let connection: @Sendable () throws(KeychainFailure) -> KeychainConnection
+    /// The same without anybody in front of it.
+    private let keychain: @Sendable () throws(KeychainFailure) -> KeychainConnection
 
     /// A keychain, in front of which the person is asked as in front of the SecItem functions.
     init(_ keychain: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection) {
+        self.keychain = keychain
         connection = { () throws(KeychainFailure) in
             try keychain().authenticating(AuthenticationOptions())
         }
@@ -117,6 +121,32 @@ struct TypedBackend: Backend {
         } catch {
             throw BackendFailure(error)
         }
+    }
+
+    // MARK: Keys in hardware
+
+    func hasSecureEnclave() throws(BackendFailure) -> Bool {
+        do {
+            return try connection().service.hasSecureEnclave()
+        } catch {
+            throw BackendFailure(error)
+        }
+    }
+
+    /// The functions put the person in front of the keychain themselves.
+    func withFunctions<Result>(
+        _ body: () throws(BackendFailure) -> Result
+    ) throws(BackendFailure) -> Result {
+        let present: KeychainConnection
+        do {
+            present = try keychain()
+        } catch {
+            throw BackendFailure(error)
+        }
+        let answer = KeychainContext.$connection.withValue(present) {
+            Swift.Result { () throws(BackendFailure) in try body() }
+        }
+        return try answer.get()
     }
 
     // MARK: Requests

@@ -44,6 +44,8 @@ extension KeychainError: LocalizedError {
             case .migrate: "The secret could not be moved"
             case .encrypt: "The data could not be encrypted"
             case .decrypt: "The data could not be decrypted"
+            case .sign: "The data could not be signed"
+            case .agree: "No secret could be agreed on"
             default: "The keychain could not do this"
             }
         return "\(aim): \(explanation) (\(code.rawValue))."
@@ -78,7 +80,7 @@ extension KeychainError: LocalizedError {
             storedData == nil
                 ? "Use data of the form that is asked for."
                 : "Load the secret as what it was saved as. It is still in the keychain."
-        case .secureEnclaveUnavailable: "Use a device with a Secure Enclave."
+        case .secureEnclaveUnavailable: "Use a device with a Secure Enclave or a TPM 2.0."
         case .decryptionFailed: "Use the key and the associated data of the encryption."
         case .invalidKey: "Use a key of the size that is asked for."
         case .param, .noSuchAttribute, .noSuchClass, .unimplemented, .encodingFailed:

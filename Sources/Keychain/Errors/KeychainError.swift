@@ -105,6 +105,10 @@ extension KeychainError {
         public static let encrypt = Operation(rawValue: "encrypt")
         /// Decrypting data.
         public static let decrypt = Operation(rawValue: "decrypt")
+        /// Signing with a key of the Secure Enclave.
+        public static let sign = Operation(rawValue: "sign")
+        /// Agreeing on a secret with a key of the Secure Enclave.
+        public static let agree = Operation(rawValue: "agree")
 
         /// The raw value.
         public var description: String { rawValue }
