@@ -154,7 +154,13 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "KeychainServicesAnchor", dependencies: ["KeychainServices"]),
         // Apple's cryptography under a name that can be aliased to Apple's.
-        .target(name: "KeychainCryptoKit", dependencies: [crypto], swiftSettings: settings),
+        .target(
+            name: "KeychainCryptoKit",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainAuthentication",
+                "KeychainServices", crypto,
+            ],
+            swiftSettings: settings),
         .target(name: "KeychainCryptoKitAnchor", dependencies: ["KeychainCryptoKit"]),
         // The Swift API.
         .target(
@@ -244,6 +250,13 @@ let package = Package(
                 "KeychainTesting", logging,
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "KeychainCryptoKitTests",
+            dependencies: [
+                "KeychainCryptoKit", "KeychainAuthentication", "KeychainServices",
+                "KeychainTesting",
+            ],
+            swiftSettings: settings),
         // One of many processes that race for one identifier.
         .executableTarget(
             name: "identity-racer", dependencies: ["Keychain"], path: "Tests/IdentityRacer",
@@ -261,7 +274,7 @@ let package = Package(
             name: "KeychainTestingTests",
             dependencies: [
                 "KeychainTesting", "Keychain", "KeychainModel", "KeychainEngine",
-                "KeychainServices",
+                "KeychainServices", crypto,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -59,7 +59,12 @@ struct ImportRow: CustomStringConvertible {
                 "KeychainPKCS12",
                 "KeychainServicesDarwin", "X509", "SwiftASN1",
             ]),
-        ImportRow(module: "KeychainCryptoKit", imports: ["Crypto"]),
+        ImportRow(
+            module: "KeychainCryptoKit",
+            imports: [
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainAuthentication",
+                "KeychainServices", "Crypto",
+            ]),
         ImportRow(module: "KeychainCryptoKitAnchor", imports: ["KeychainCryptoKit"]),
         ImportRow(module: "KeychainServicesAnchor", imports: ["KeychainServices"]),
         ImportRow(

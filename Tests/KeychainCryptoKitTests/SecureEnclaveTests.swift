@@ -1,0 +1,131 @@
+// Keys in hardware in CryptoKit's shape: code for CryptoKit, as it is written for Apple's systems.
+
+import Foundation
+import KeychainAuthentication
+import KeychainCryptoKit
+import KeychainServices
+import KeychainTesting
+import Testing
+
+@Suite struct `SecureEnclave in CryptoKit's shape` {
+    private let test = TestKeychain()
+    private let message = Data("message".utf8)
+
+    init() { test.hasSecureEnclave = true }
+
+    private func status(_ body: () throws -> Void) -> OSStatus? {
+        do {
+            try body()
+            return nil
+        } catch {
+            let error = error as NSError
+            #expect(error.domain == NSOSStatusErrorDomain)
+            #expect(!error.localizedDescription.isEmpty)
+            return OSStatus(error.code)
+        }
+    }
+
+    @Test func `a key signs, and its data make it again`() throws {
+        try test.withSecItem {
+            #expect(SecureEnclave.isAvailable)
+            let key = try SecureEnclave.P256.Signing.PrivateKey()
+            let signature = try key.signature(for: message)
+            #expect(key.publicKey.isValidSignature(signature, for: message))
+            let again = try SecureEnclave.P256.Signing.PrivateKey(
+                dataRepresentation: key.dataRepresentation)
+            #expect(again.publicKey.rawRepresentation == key.publicKey.rawRepresentation)
+            let digest = SHA384.hash(data: message)
+            #expect(key.publicKey.isValidSignature(try again.signature(for: digest), for: digest))
+            #expect(!key.publicKey.isValidSignature(signature, for: Data()))
+        }
+        // Nothing is kept for it.
+        #expect(try test.items().isEmpty)
+    }
+
+    @Test func `two sides agree on a secret`() throws {
+        try test.withSecItem {
+            let key = try SecureEnclave.P256.KeyAgreement.PrivateKey()
+            let again = try SecureEnclave.P256.KeyAgreement.PrivateKey(
+                dataRepresentation: key.dataRepresentation)
+            let other = P256.KeyAgreement.PrivateKey()
+            let mine = try again.sharedSecretFromKeyAgreement(with: other.publicKey)
+            #expect(try mine == other.sharedSecretFromKeyAgreement(with: key.publicKey))
+            let both = try SecureEnclave.P256.KeyAgreement.PrivateKey()
+            #expect(
+                try key.sharedSecretFromKeyAgreement(with: both.publicKey)
+                    == both.sharedSecretFromKeyAgreement(with: key.publicKey))
+        }
+    }
+
+    @Test func `a key has a compact representation where that is asked for`() throws {
+        try test.withSecItem {
+            for _ in 0..<8 {
+                let key = try SecureEnclave.P256.Signing.PrivateKey()
+                #expect(key.publicKey.compactRepresentation != nil)
+            }
+            var others = 0
+            for _ in 0..<64 where others == 0 {
+                let key = try SecureEnclave.P256.Signing.PrivateKey(compactRepresentable: false)
+                if key.publicKey.compactRepresentation == nil { others += 1 }
+            }
+            #expect(others > 0)
+        }
+    }
+
+    @Test func `without hardware there is no key`() throws {
+        test.hasSecureEnclave = false
+        test.withSecItem {
+            #expect(!SecureEnclave.isAvailable)
+            #expect(
+                status { _ = try SecureEnclave.P256.Signing.PrivateKey() }
+                    == errSecUnimplemented)
+            #expect(
+                status { _ = try SecureEnclave.P256.KeyAgreement.PrivateKey() }
+                    == errSecUnimplemented)
+        }
+    }
+
+    @Test func `other bytes and another keychain's are no key`() throws {
+        let data = try test.withSecItem {
+            #expect(
+                status {
+                    _ = try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: message)
+                } == errSecDecode)
+            return try SecureEnclave.P256.Signing.PrivateKey().dataRepresentation
+        }
+        let other = TestKeychain()
+        other.hasSecureEnclave = true
+        other.withSecItem {
+            #expect(
+                status {
+                    let key = try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: data)
+                    _ = try key.signature(for: message)
+                } == errSecDecode)
+        }
+    }
+
+    @Test func `the context authenticates the uses of a key`() throws {
+        try test.setPasscode("1234")
+        let control = SecAccessControlCreateWithFlags(
+            nil, kSecAttrAccessibleWhenUnlockedThisDeviceOnly, [.privateKeyUsage, .userPresence],
+            nil)
+        test.person = .owner
+        try test.withSecItem {
+            let context = LAContext()
+            let key = try SecureEnclave.P256.Signing.PrivateKey(
+                accessControl: control, authenticationContext: context)
+            #expect(test.askedQuestions.isEmpty)
+            for _ in 0..<3 {
+                #expect(
+                    key.publicKey.isValidSignature(try key.signature(for: message), for: message))
+            }
+            #expect(test.askedQuestions.count == 1)
+            test.person = nil
+            let stranger = try SecureEnclave.P256.Signing.PrivateKey(
+                dataRepresentation: key.dataRepresentation)
+            #expect(
+                status { _ = try stranger.signature(for: message) }
+                    == errSecInteractionNotAllowed)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// Keys of the Secure Enclave by name, over both ways to a keychain, with and without an enclave.
+
+import Crypto
+import Foundation
+import Keychain
+import KeychainTesting
+import Testing
+
+@Suite struct `Keys of the Secure Enclave by name` {
+    private let test = TestKeychain()
+    private let message = Data("message".utf8)
+
+    private func keychain(_ isThroughSecItem: Bool, _ service: String = "s") -> Keychain {
+        Keychain(
+            service: service, in: isThroughSecItem ? test.secItemDatabase : test.database)
+    }
+
+    private func code(_ body: () throws -> Void) -> KeychainError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? KeychainError)?.code
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a key is made, loaded and deleted by its name`(isThroughSecItem: Bool) throws {
+        test.hasSecureEnclave = true
+        let keychain = keychain(isThroughSecItem)
+        #expect(try keychain.hasSecureEnclave())
+        #expect(try keychain.loadSecureEnclaveKey("a") == nil)
+        let made = try keychain.createSecureEnclaveKey("a")
+        let signature = try made.signature(for: message)
+        #expect(made.publicKey.isValidSignature(signature, for: message))
+        #expect(!made.publicKey.isValidSignature(signature, for: Data("other".utf8)))
+
+        // As the next start of the program does.
+        try test.restart()
+        let loaded = try #require(
+            try Keychain(service: "s", in: keychain.database).loadSecureEnclaveKey("a"))
+        #expect(loaded.name == "a")
+        #expect(loaded.publicKey.rawRepresentation == made.publicKey.rawRepresentation)
+        let digest = SHA512.hash(data: message)
+        #expect(
+            made.publicKey.isValidSignature(try loaded.signature(for: digest), for: digest))
+
+        #expect(try keychain.deleteSecureEnclaveKey("a"))
+        #expect(try !keychain.deleteSecureEnclaveKey("a"))
+        #expect(try keychain.loadSecureEnclaveKey("a") == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `without a Secure Enclave there is no key and none in software`(
+        isThroughSecItem: Bool
+    ) throws {
+        let keychain = keychain(isThroughSecItem)
+        #expect(try !keychain.hasSecureEnclave())
+        for operation: () throws -> Void in [
+            { try keychain.createSecureEnclaveKey("a") },
+            { _ = try keychain.loadSecureEnclaveKey("a") },
+            { try keychain.deleteSecureEnclaveKey("a") },
+        ] {
+            #expect(code(operation) == .secureEnclaveUnavailable)
+        }
+        #expect(try test.items().isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `a key that is there is not replaced`(isThroughSecItem: Bool) throws {
+        test.hasSecureEnclave = true
+        let keychain = keychain(isThroughSecItem)
+        let made = try keychain.createSecureEnclaveKey("a")
+        #expect(code { try keychain.createSecureEnclaveKey("a") } == .duplicateItem)
+        let loaded = try #require(try keychain.loadSecureEnclaveKey("a"))
+        #expect(loaded.publicKey.rawRepresentation == made.publicKey.rawRepresentation)
+        #expect(try test.items().count == 1)
+    }
+
+    @Test func `of many who make a key of one name, one does`() async throws {
+        test.hasSecureEnclave = true
+        let keychain = keychain(false)
+        let made = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    (try? await keychain.createSecureEnclaveKey("a")) != nil
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(made == 1)
+        #expect(try test.items().count == 1)
+    }
+
+    @Test func `names of one service are not those of another`() throws {
+        test.hasSecureEnclave = true
+        let first = try keychain(false, "s").createSecureEnclaveKey("ab")
+        let second = try keychain(false, "sa").createSecureEnclaveKey("b")
+        #expect(first.publicKey.rawRepresentation != second.publicKey.rawRepresentation)
+        #expect(try keychain(false, "sa").loadSecureEnclaveKey("ab") == nil)
+        #expect(code { try keychain(false, "s").createSecureEnclaveKey("\0a") } == .param)
+        // Items of the same name are apart.
+        try keychain(false, "s").save("text", for: KeychainKey("ab"))
+        #expect(try keychain(false, "s").deleteSecureEnclaveKey("ab"))
+        #expect(try keychain(false, "s").load(String.self, for: "ab") == "text")
+    }
+
+    @Test(arguments: [false, true])
+    func `a key is protected as it was asked to be`(isThroughSecItem: Bool) throws {
+        test.hasSecureEnclave = true
+        let keychain = keychain(isThroughSecItem)
+        try keychain.createSecureEnclaveKey("usual")
+        let critical = try keychain.createSecureEnclaveKey(
+            "critical", accessibility: .whenUnlockedThisDeviceOnly)
+        let stored = try test.items()
+        #expect(stored.map(\.label) == ["usual", "critical"])
+        #expect(
+            stored.map(\.accessibility) == [
+                .afterFirstUnlockThisDeviceOnly, .whenUnlockedThisDeviceOnly,
+            ])
+        #expect(stored.allSatisfy { !$0.isSynchronizable && $0.itemClass == "keys" })
+        try test.lock()
+        #expect(code { _ = try critical.signature(for: message) } == .interactionNotAllowed)
+        #expect(
+            code { _ = try keychain.loadSecureEnclaveKey("critical") } == .interactionNotAllowed)
+        let usual = try #require(try keychain.loadSecureEnclaveKey("usual"))
+        #expect(code { _ = try usual.signature(for: message) } == nil)
+        try test.unlock()
+        #expect(code { _ = try critical.signature(for: message) } == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `a person is asked for the use of a key that says so`(isThroughSecItem: Bool) throws {
+        test.hasSecureEnclave = true
+        let keychain = keychain(isThroughSecItem)
+        #expect(
+            code { try keychain.createSecureEnclaveKey("a", condition: .userPresence) }
+                == .authFailed)
+        try test.setPasscode("1234")
+        let key = try keychain.createSecureEnclaveKey("a", condition: .userPresence)
+        #expect(code { _ = try key.signature(for: message) } == .interactionNotAllowed)
+        test.person = .owner
+        #expect(code { _ = try key.signature(for: message) } == nil)
+        #expect(test.askedQuestions.count == 1)
+        test.person = .stranger
+        #expect(code { _ = try key.signature(for: message) } == .authFailed)
+        let unknown = Keychain.UseCondition(rawValue: "moonlight")
+        #expect(code { try keychain.createSecureEnclaveKey("b", condition: unknown) } == .param)
+    }
+
+    @Test func `two sides agree on a secret, from which keys are derived`() async throws {
+        test.hasSecureEnclave = true
+        let key = try await keychain(false).createSecureEnclaveKey("a")
+        for _ in 0..<8 {
+            let other = P256.KeyAgreement.PrivateKey()
+            let mine = try await key.sharedSecret(with: other.publicKey)
+            let theirs = try other.sharedSecretFromKeyAgreement(with: key.agreementPublicKey)
+            #expect(mine == theirs)
+            let salt = Data("salt".utf8)
+            #expect(
+                mine.hkdfDerivedSymmetricKey(
+                    using: SHA256.self, salt: salt, sharedInfo: Data(), outputByteCount: 32)
+                    == theirs.hkdfDerivedSymmetricKey(
+                        using: SHA256.self, salt: salt, sharedInfo: Data(), outputByteCount: 32))
+        }
+        let signature = try await key.signature(for: message)
+        #expect(key.publicKey.isValidSignature(signature, for: message))
+    }
+
+    @Test func `a fault of the enclave can be injected`() throws {
+        test.hasSecureEnclave = true
+        let keychain = keychain(false)
+        let key = try keychain.createSecureEnclaveKey("a")
+        test.inject(.failure(.ioError), into: .secureEnclave, times: 1)
+        #expect(code { _ = try key.signature(for: message) } == .ioError)
+        #expect(code { _ = try key.signature(for: message) } == nil)
+        test.hasSecureEnclave = false
+        #expect(code { _ = try key.signature(for: message) } == .secureEnclaveUnavailable)
+    }
+
+    @Test func `keys on Ed25519 are software keys, kept as items`() throws {
+        let keychain = keychain(false)
+        let key = Curve25519.Signing.PrivateKey()
+        let name = KeychainKey<Curve25519.Signing.PrivateKey>("ed25519")
+        try keychain.save(key, for: name)
+        #expect(try keychain.load(name)?.rawRepresentation == key.rawRepresentation)
+        #expect(try test.items().map(\.itemClass) == ["genp"])
+    }
+}
