@@ -94,7 +94,11 @@ struct SecureEnclaveHandle: Sendable {
     }
 
     #if canImport(Darwin)
-    private static func secKey(_ object: CFTypeRef) -> SecKey? { (object as! SecKey) }
+    private static func secKey(_ object: CFTypeRef) -> SecKey? {
+        // SAFETY: the caller looked at the type. Swift has no cast to a Core Foundation type that
+        // can fail.
+        unsafe unsafeDowncast(object, to: SecKey.self)
+    }
     #else
     private static func secKey(_ object: CFTypeRef) -> SecKey? { object as? SecKey }
     #endif
