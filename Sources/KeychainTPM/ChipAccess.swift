@@ -6,6 +6,7 @@
 #if TPM
 
 import Glibc
+import KeychainCrypto
 import KeychainModel
 import Synchronization
 
@@ -42,6 +43,8 @@ final class ChipAccess: Sendable {
         let result = connection.withLock { connection in
             repeating(&connection, library, question)
         }
+        // The library frees what it had of authorizations and secrets as it is.
+        Residue.eraseFreedMemory()
         switch result {
         case .success(let value): return value
         case .failure(let failure):

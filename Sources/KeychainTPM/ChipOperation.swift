@@ -109,11 +109,13 @@ struct ChipOperation {
     func multiply(
         _ point: [UInt8], by key: Reference
     ) throws(ResponseFailure) -> SecretBytes {
-        try connection.multiply(point, by: key, session)
+        defer { connection.overwriteAnswer() }
+        return try connection.multiply(point, by: key, session)
     }
 
     func unseal(_ object: Reference) throws(ResponseFailure) -> SecretBytes {
-        try connection.unseal(object, session)
+        defer { connection.overwriteAnswer() }
+        return try connection.unseal(object, session)
     }
 }
 

@@ -2,6 +2,8 @@
 // no structure is put together field by field here.
 //   (1) A structure that holds a secret lives in memory of SecretBytes, never on the stack.
 //   (2) What the library allocated for a secret is overwritten before it is freed.
+//   (3) What the library keeps inside is its own: the authorization of the key that was made or used
+//       last stays in its context or in what it freed. Without chip and wrapped key it opens nothing.
 
 #if TPM
 

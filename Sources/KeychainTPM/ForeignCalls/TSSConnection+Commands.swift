@@ -30,6 +30,13 @@ extension TSSConnection {
         return properties
     }
 
+    /// The library decrypts a secret in the buffer that the answer came in, and leaves it there
+    /// until the next answer. Half a kilobyte of properties takes its place.
+    func overwriteAnswer() {
+        _ = try? words(
+            of: UInt32(TPM2_CAP_TPM_PROPERTIES), from: KEYCHAIN_TPM2_PT_MANUFACTURER, atMost: 64)
+    }
+
     private func words(
         of capability: UInt32, from first: UInt32, atMost count: UInt32
     ) throws(ResponseFailure) -> [UInt32] {

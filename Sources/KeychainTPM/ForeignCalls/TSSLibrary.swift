@@ -108,12 +108,14 @@ struct OpenLibrary {
 
     /// - Throws: `unimplemented`, as for a machine without a chip: none can be used.
     init(_ name: String) throws(KeychainFailure) {
-        // SAFETY: the name is a constant of this file; a failure is checked for.
+        // SAFETY: the name is a constant of this file; the text of a failure is terminated and
+        // stays until this thread's next call.
         guard let handle = unsafe dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+            let text = unsafe dlerror().map { unsafe String(cString: $0) } ?? name
             throw KeychainFailure(
                 .unimplemented,
-                "The library \(name) of tpm2-tss is missing, which leads to the TPM. On "
-                    + "Debian: `apt install libtss2-esys-3.0.2-0 libtss2-rc0 libtss2-tctildr0 "
+                "A library of tpm2-tss, which leads to the TPM, is missing: \(text). On Debian: "
+                    + "`apt install libtss2-esys-3.0.2-0 libtss2-rc0 libtss2-tctildr0 "
                     + "libtss2-tcti-device0`.")
         }
         unsafe self.handle = handle
