@@ -64,6 +64,7 @@ final class ServiceConnection: @unchecked Sendable {
             return socket
         case .refused: throw .serviceRefuses(path)
         case .missing: throw .serviceMissing(path)
+        case .denied: throw .serviceDenied(path)
         case .timedOut: throw .serviceSilent(path)
         case .tooLong: throw .socketPathTooLong(path)
         case .failed(let code): throw .serviceNotReached(path, code: code)

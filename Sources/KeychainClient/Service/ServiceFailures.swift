@@ -34,6 +34,12 @@ extension KeychainFailure {
             "The keychain service at \(path) can't be reached (error \(code)). \(advice)")
     }
 
+    static func serviceDenied(_ path: String) -> KeychainFailure {
+        .notPermitted(
+            "This user may not use the keychain service at \(path). Correct the rights of the socket "
+                + "and its folder. \(advice)")
+    }
+
     static func serviceNotTrusted(_ path: String, userID: UInt32?) -> KeychainFailure {
         let who = userID.map { "the user \($0)" } ?? "nobody knows whom"
         return .notPermitted(

@@ -25,6 +25,8 @@ final class UnixSocket: Sendable {
         case refused
         /// There is nothing of that name.
         case missing
+        /// This user may not.
+        case denied
         case timedOut
         /// The path is longer than the system takes, 107 bytes.
         case tooLong
@@ -63,6 +65,7 @@ final class UnixSocket: Sendable {
             case EAGAIN: return .timedOut
             case ECONNREFUSED: return .refused
             case ENOENT, ENOTDIR: return .missing
+            case EACCES, EPERM: return .denied
             default: return .failed(errno)
             }
         }
