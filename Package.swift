@@ -122,7 +122,8 @@ let package = Package(
             name: "KeychainDaemon",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
-                "KeychainClient", lifecycle, unixSignals, logging, argumentParser,
+                "KeychainClient", "KeychainTPM", lifecycle, unixSignals, logging,
+                argumentParser,
             ] + nio,
             swiftSettings: settings),
         .executableTarget(

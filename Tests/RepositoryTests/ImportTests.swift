@@ -37,8 +37,8 @@ struct ImportRow: CustomStringConvertible {
             module: "KeychainDaemon",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
-                "KeychainClient", "NIOCore", "NIOPosix", "ServiceLifecycle", "UnixSignals",
-                "Logging", "ArgumentParser",
+                "KeychainClient", "KeychainTPM", "NIOCore", "NIOPosix", "ServiceLifecycle",
+                "UnixSignals", "Logging", "ArgumentParser",
             ]),
         ImportRow(module: "keychaind", imports: ["KeychainDaemon"]),
         ImportRow(

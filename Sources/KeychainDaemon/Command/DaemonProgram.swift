@@ -4,7 +4,9 @@ import ArgumentParser
 import Foundation
 import Glibc
 import KeychainCrypto
+import KeychainEngine
 import KeychainModel
+import KeychainTPM
 import Logging
 
 package enum DaemonProgram {
@@ -33,9 +35,10 @@ package enum DaemonProgram {
         let level = command.logLevel
         LoggingSystem.bootstrap { _ in DaemonLogHandler(format: format, level: level) }
         let log = Logger(label: "keychaind")
-        let configuration = try command.daemonConfiguration(
+        var configuration = try command.daemonConfiguration(
             ProcessInfo.processInfo.environment,
             executable: Files.target(ofLink: "/proc/self/exe"))
+        configuration.engine.hardware = PlatformHardware.current
         let server = try KeychainServer(configuration, socket: manager.socket, log: log)
         try await DaemonService(server, manager, log).runUntilTold()
     }
