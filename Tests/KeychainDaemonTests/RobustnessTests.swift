@@ -135,7 +135,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `a client that never reads is not read from, and nobody waits for it`() throws {
-        let service = try TestService()
+        let service = try TestService { $0.limits.endTime = .milliseconds(200) }
         var large = password("large")
         large.data = Data(repeating: 1, count: 1 << 20)
         _ = try service.client().add(large, as: own)
@@ -159,6 +159,9 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         // It is told of every change as well, and doesn't read that either.
         for _ in 0..<50 { try goesOn(service) }
         #expect(service.server.connectionCount >= 1)
+        // The end of the service doesn't wait for it either.
+        service.stop()
+        #expect(service.server.connectionCount == 0)
     }
 
     @Test func `whoever doesn't say who it is is refused in time, and delays nobody`() throws {

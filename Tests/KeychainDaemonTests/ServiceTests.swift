@@ -55,6 +55,27 @@ private let own = AccessGroups(["default"])
             ])
     }
 
+    @Test func `a program that leaves its connection to a child gets nothing by it`() throws {
+        let service = try TestService(isStarted: false)
+        let trusted = try PeerCopy()
+        try trusted.entitle("secret")
+        let input = Pipe()
+        // It waits to be accepted when it has become the trusted program already.
+        let process = try peer("leave", service.configuration.socket, trusted.path, input: input)
+        let link = "/proc/\(process.processIdentifier)/exe"
+        try eventually("the process becomes the trusted program") {
+            Files.target(ofLink: link) == trusted.path
+        }
+        try service.server.start()
+        let start = "warning refused: process \(process.processIdentifier) connected, and process "
+        try eventually("the service refuses") {
+            service.log.all.contains { $0.hasPrefix(start) && $0.hasSuffix(" answered\n") }
+        }
+        #expect(service.server.connectionCount == 0)
+        process.kill()
+        try input.fileHandleForWriting.close()
+    }
+
     @Test func `a program that the registry refuses is told why`() throws {
         let service = try TestService { $0.isRegistryOnly = true }
         let lines = try peer("ask", service.configuration.socket).lines()
