@@ -31,8 +31,8 @@ enum ChildProcess {
     /// Runs a program and waits for its end. Standard error stays that of this process.
     ///
     /// `posix_spawn` is called directly: the time that Foundation's class needs is that of a
-    /// small program's whole life. `variables` are what its environment has beside that of this
-    /// process, each as "name=value".
+    /// small program's whole life. `variables` are arguments of `env`, such as "name=value",
+    /// that change its environment.
     static func run(
         _ path: String, _ arguments: [String], _ variables: [String] = []
     ) throws -> Run {

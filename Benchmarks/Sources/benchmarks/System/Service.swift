@@ -5,7 +5,8 @@
 import Foundation
 
 final class Service {
-    /// What a program needs in its environment to use this service.
+    /// Arguments of `env` for a program that uses this service. Without the folder it can't take the
+    /// keychain for its own by mistake, and be measured as if it had asked.
     let variables: [String]
     private let identifier: pid_t
     private static let longestStart = 10e9
@@ -13,7 +14,7 @@ final class Service {
     /// Starts it, with what it does by default, and waits until it answers.
     init(_ program: String, directory: String, in folder: WorkingFolder) throws {
         let socket = folder.disk + "/socket"
-        variables = ["KEYCHAIN_SERVICE=\(socket)"]
+        variables = ["-u", "KEYCHAIN_DIRECTORY", "KEYCHAIN_SERVICE=\(socket)"]
         try? FileManager.default.removeItem(atPath: socket)
         identifier = try ChildProcess.start(
             program, ["--directory", directory, "--socket", socket])
