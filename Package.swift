@@ -290,7 +290,8 @@ let package = Package(
         .testTarget(
             name: "KeychainTPMTests",
             dependencies: [
-                "KeychainTPM", "KeychainModel", "KeychainCrypto", "KeychainEngine", crypto,
+                "KeychainTPM", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+                "KeychainClient", "KeychainServices", crypto,
             ],
             swiftSettings: settings),
         // The repository's own rules.
