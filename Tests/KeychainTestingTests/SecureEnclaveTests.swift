@@ -167,6 +167,47 @@ import Testing
         #expect(key.publicKey.isValidSignature(signature, for: message))
     }
 
+    @Test func `the examples of the article do what it says`() async throws {
+        let keychain = keychain(false)
+        let request = message
+        do {
+            try await keychain.createSecureEnclaveKey("device")
+            Issue.record("a key was made in nothing")
+        } catch KeychainError.Code.secureEnclaveUnavailable {
+            // No Secure Enclave, and no key: nothing in software takes its place.
+        }
+        test.hasSecureEnclave = true
+        for _ in 0..<2 {
+            let key =
+                try await keychain.loadSecureEnclaveKey("device")
+                ?? keychain.createSecureEnclaveKey("device")
+            let signature = try await key.signature(for: request)
+            let isGenuine = key.publicKey.isValidSignature(signature, for: request)
+            #expect(isGenuine)
+        }
+        #expect(try test.items().count == 1)
+
+        try test.setPasscode("1234")
+        test.person = .owner
+        let key = try await keychain.createSecureEnclaveKey(
+            "payments", accessibility: .whenUnlockedThisDeviceOnly, condition: .userPresence)
+        #expect(test.askedQuestions.isEmpty)
+        let order = message
+        let signature = try await key.signature(for: order)
+        #expect(key.publicKey.isValidSignature(signature, for: order))
+        #expect(test.askedQuestions.count == 1)
+        let theirs = P256.KeyAgreement.PrivateKey()
+        let theirPublicKey = theirs.publicKey
+        let salt = Data("salt".utf8)
+        let secret = try await key.sharedSecret(with: theirPublicKey)
+        let sessionKey = secret.hkdfDerivedSymmetricKey(
+            using: SHA256.self, salt: salt, sharedInfo: Data(), outputByteCount: 32)
+        let same = try theirs.sharedSecretFromKeyAgreement(with: key.agreementPublicKey)
+            .hkdfDerivedSymmetricKey(
+                using: SHA256.self, salt: salt, sharedInfo: Data(), outputByteCount: 32)
+        #expect(sessionKey == same)
+    }
+
     @Test func `a fault of the enclave can be injected`() throws {
         test.hasSecureEnclave = true
         let keychain = keychain(false)
