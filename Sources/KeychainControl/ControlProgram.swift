@@ -7,6 +7,7 @@ import ArgumentParser
 import Glibc
 import KeychainCrypto
 import KeychainModel
+import KeychainTPM
 
 package enum ControlProgram {
     /// What the change log calls this version.
@@ -15,6 +16,7 @@ package enum ControlProgram {
     /// Carries out the command that the process was started with, and ends the process.
     package static func main() -> Never {
         ProcessProtection.apply()
+        PlatformHardware.silenceLibrary()
         let status = run(Array(CommandLine.arguments.dropFirst()))
         exit(status.rawValue)
     }
@@ -81,7 +83,7 @@ struct RootCommand: ParsableCommand {
                 subcommands: [
                     StatusCommand.self, PasscodeCommand.self, LockCommand.self,
                     UnlockCommand.self, CheckCommand.self, RecoverCommand.self,
-                    DoctorCommand.self, RestoreCommand.self,
+                    DoctorCommand.self, RestoreCommand.self, DeviceKeyCommand.self,
                 ]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])

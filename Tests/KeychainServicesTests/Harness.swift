@@ -31,7 +31,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
     var testDescription: String { "\(self)" }
 
     /// The kinds that can have hardware for keys.
-    static let withSecureEnclave: [Backend] = [.embeddedEngine, .testKeychain]
+    static let withSecureEnclave: [Backend] = [.embeddedEngine, .testKeychain, .service]
 
     /// An empty, unlocked keychain with a passcode and, of the kinds that can have it, hardware for
     /// keys.
@@ -40,6 +40,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
         case .model: ModelUnderTest()
         case .embeddedEngine: try EngineUnderTest(hardware: SimulatedSecureEnclave())
         case .testKeychain: try TestKeychainUnderTest(hasSecureEnclave: true)
+        case .service: try ServiceUnderTest(hardware: SimulatedSecureEnclave())
         }
     }
 

@@ -19,14 +19,16 @@ final class ServiceUnderTest: KeychainUnderTest {
     /// What a case claims is what it gets: this program may use every group.
     var service: any KeychainService { client }
 
-    init() throws {
+    init(hardware: (any KeyHardware)? = nil) throws {
+        var engine = EngineOptions.testing
+        engine.hardware = hardware
         // Short: the path of a socket has 107 bytes at the most.
         folder = NSTemporaryDirectory() + "kc-" + UUID().uuidString.prefix(8)
         var limits = DaemonConfiguration.Limits()
         limits.requests = 2
         configuration = DaemonConfiguration(
             directory: folder + "/keychain", socket: folder + "/run/socket",
-            registry: folder + "/programs", limits: limits, engine: .testing)
+            registry: folder + "/programs", limits: limits, engine: engine)
         try Self.entitle(in: folder)
         server = try Self.start(configuration)
         client = ServiceClient(socketPath: configuration.socket)

@@ -16,6 +16,7 @@ package enum DaemonProgram {
     /// Runs the service that the process was started as, and ends the process.
     package static func main() async -> Never {
         ProcessProtection.apply()
+        PlatformHardware.silenceLibrary()
         Processes.ignoreBrokenConnections()
         Processes.raiseDescriptorLimit()
         do {
