@@ -179,8 +179,11 @@ import Testing
         test.hasSecureEnclave = true
         for _ in 0..<2 {
             let key =
-                try await keychain.loadSecureEnclaveKey("device")
-                ?? keychain.createSecureEnclaveKey("device")
+                if let key = try await keychain.loadSecureEnclaveKey("device") {
+                    key
+                } else {
+                    try await keychain.createSecureEnclaveKey("device")
+                }
             let signature = try await key.signature(for: request)
             let isGenuine = key.publicKey.isValidSignature(signature, for: request)
             #expect(isGenuine)

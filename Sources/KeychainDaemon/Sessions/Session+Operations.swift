@@ -52,6 +52,7 @@ extension Session {
             return .count(try engine.update(query, changes, as: caller))
         case .put(let item, let query, let changes):
             try engine.put(item, orChange: query, changes, as: caller)
+            if item.protection.availability == .whileUnlocked { keychain.noteUse() }
             return .done
         case .delete(let query, let policy):
             return .count(try engine.delete(query, tombstones: policy, as: caller))
