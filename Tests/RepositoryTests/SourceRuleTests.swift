@@ -28,6 +28,8 @@ import Testing
         "Sources/KeychainStore/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
         "Sources/Keychain/Backends/SecItemBackend.swift":
             "passes a result pointer to SecItemCopyMatching",
+        "Sources/Keychain/Backends/SecureEnclaveCalls.swift":
+            "passes result and error pointers to functions on keys",
         "Sources/KeychainWire/Mapping/WirePasscode.swift":
             "puts passcodes into memory that is erased",
     ]

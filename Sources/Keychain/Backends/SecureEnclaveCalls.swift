@@ -13,6 +13,7 @@ struct SecureEnclaveHandle: Sendable {
     private init(_ key: SecKey) throws(BackendFailure) {
         self.key = key
         guard let half = SecKeyCopyPublicKey(key) else { throw Self.unexpectedResult }
+        // SAFETY: the place for the error is used during the call only.
         publicKey =
             try unsafe Self.answer { unsafe SecKeyCopyExternalRepresentation(half, $0) } as Data
     }
@@ -24,6 +25,7 @@ struct SecureEnclaveHandle: Sendable {
     ) throws(BackendFailure) {
         let control = try SecItemQuery.control(accessibility, condition)
         let parameters = SecItemQuery.newSecureEnclaveKey(selector, control) as CFDictionary
+        // SAFETY: as above.
         try self.init(try unsafe Self.answer { unsafe SecKeyCreateRandomKey(parameters, $0) })
     }
 
@@ -59,6 +61,7 @@ struct SecureEnclaveHandle: Sendable {
     func sign(_ input: Data, isDigest: Bool) throws(BackendFailure) -> Data {
         let algorithm: SecKeyAlgorithm =
             isDigest ? .ecdsaSignatureDigestX962 : .ecdsaSignatureMessageX962SHA256
+        // SAFETY: as above.
         return try unsafe Self.answer {
             unsafe SecKeyCreateSignature(key, algorithm, input as CFData, $0)
         } as Data
@@ -70,6 +73,7 @@ struct SecureEnclaveHandle: Sendable {
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom,
             kSecAttrKeyClass: kSecAttrKeyClassPublic,
         ]
+        // SAFETY: as above, for both calls.
         let peer = try unsafe Self.answer {
             unsafe SecKeyCreateWithData(publicKey as CFData, attributes as CFDictionary, $0)
         }
