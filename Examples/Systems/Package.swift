@@ -29,8 +29,9 @@ let package = Package(
         .executable(name: "capture", targets: ["CaptureCommand"])
     ],
     dependencies: [
-        // Without the default trait: nothing here reads PKCS #12.
-        .package(path: "../..", traits: []),
+        // Without the default trait: nothing here reads PKCS #12. Device keys are made in a TPM where
+        // there is one; building with that takes libtss2-dev.
+        .package(path: "../..", traits: ["TPM"]),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     ],
     targets: [

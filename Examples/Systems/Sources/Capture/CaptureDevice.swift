@@ -67,16 +67,31 @@ public struct CaptureDevice: Sendable {
         return try crypto.decrypt(sealed, using: key)
     }
 
-    /// The identifier of a new key in the Secure Enclave, the hash of its public key; nil if there
-    /// is no Secure Enclave to make it in.
+    /// The identifier of a key in the Secure Enclave, the hash of its public key; nil if there is no
+    /// Secure Enclave to make it in.
     private func makeAttestationKey() throws -> String? {
         do {
-            let key = try keychain.createSecureEnclaveKey(named: Self.attestationKeyName)
+            let key = try attestationKey()
             let identifier = Data(SHA256.hash(data: key.x963Representation)).base64EncodedString()
             try keychain.saveAttestationKeyId(identifier)
             return identifier
         } catch KeychainError.Code.secureEnclaveUnavailable {
             return nil
+        }
+    }
+
+    /// The public key of this device's attestation key, which is made where there is none. A
+    /// registration that was stopped left one, or another process makes one at the same time.
+    private func attestationKey() throws -> P256.Signing.PublicKey {
+        let name = Self.attestationKeyName
+        if let key = try keychain.loadSecureEnclaveKey(named: name) { return key.publicKey }
+        do {
+            return try keychain.createSecureEnclaveKey(named: name)
+        } catch KeychainError.Code.duplicateItem {
+            guard let key = try keychain.loadSecureEnclaveKey(named: name) else {
+                throw keychain.notFound(name)
+            }
+            return key.publicKey
         }
     }
 }

@@ -3,6 +3,7 @@
 import ExampleTesting
 import Foundation
 import Keychain
+import KeychainCryptoKit
 import KeychainTesting
 import Testing
 
@@ -43,6 +44,42 @@ import Testing
         #expect(state.registeredAt == date)
         #expect(try service.loadDeviceState() == state)
         #expect(try device.register(model: "other", hasLidar: false) == state)
+    }
+
+    @Test(arguments: [false, true])
+    func `a device with a Secure Enclave is attested by a key in it`(isThroughSecItem: Bool) throws
+    {
+        let test = TestKeychain()
+        test.hasSecureEnclave = true
+        let service = KeychainService.quiet(
+            in: isThroughSecItem ? test.secItemDatabase : test.database)
+        let device = CaptureDevice(keychain: service)
+        // A stored date is precise to the second.
+        let date = Date(timeIntervalSince1970: 1_750_000_000)
+        let state = try device.register(model: "m", hasLidar: false, at: date)
+        #expect(state.attestationLevel == .secureEnclave)
+        let key = try #require(
+            try service.loadSecureEnclaveKey(named: CaptureDevice.attestationKeyName))
+        let hash = Data(SHA256.hash(data: key.publicKey.x963Representation))
+        #expect(state.attestationKeyId == hash.base64EncodedString())
+        #expect(try service.loadAttestationKeyId() == state.attestationKeyId)
+        #expect(try device.register(model: "other", hasLidar: true) == state)
+    }
+
+    @Test func `an attested registration that was stopped goes on with the same key`() throws {
+        let test = TestKeychain()
+        test.hasSecureEnclave = true
+        let service = KeychainService.quiet(in: test.database)
+        let device = CaptureDevice(keychain: service)
+        // After the key, its identifier can't be saved.
+        test.inject(.diskFull, into: .add, after: 1)
+        #expect(reason { _ = try device.register(model: "m", hasLidar: false) } == .saveFailed)
+        let key = try #require(
+            try service.loadSecureEnclaveKey(named: CaptureDevice.attestationKeyName))
+        test.removeFaults()
+        let state = try device.register(model: "m", hasLidar: false)
+        let hash = Data(SHA256.hash(data: key.publicKey.x963Representation))
+        #expect(state.attestationKeyId == hash.base64EncodedString())
     }
 
     @Test func `a registration that was stopped goes on with the same identifier`() throws {

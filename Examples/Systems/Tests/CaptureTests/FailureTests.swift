@@ -3,6 +3,7 @@
 import ExampleTesting
 import Foundation
 import Keychain
+import KeychainCryptoKit
 import KeychainTesting
 import Logging
 import Synchronization
@@ -93,6 +94,30 @@ import Testing
         ]
         for error in errors { #expect(error?.reason == .secureEnclaveUnavailable) }
         #expect(try test.items().isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `a Secure Enclave key is made, loaded, used and deleted by its name`(
+        isThroughSecItem: Bool
+    ) throws {
+        let test = TestKeychain()
+        test.hasSecureEnclave = true
+        let service = KeychainService.quiet(
+            in: isThroughSecItem ? test.secItemDatabase : test.database)
+        #expect(try service.loadSecureEnclaveKey(named: "key") == nil)
+        let publicKey = try service.createSecureEnclaveKey(named: "key")
+        let second = failure { _ = try service.createSecureEnclaveKey(named: "key") }
+        #expect(second?.reason == .duplicateItem)
+        try test.restart()
+        let key = try #require(try service.loadSecureEnclaveKey(named: "key"))
+        let capture = Data("capture".utf8)
+        #expect(publicKey.isValidSignature(try key.signature(for: capture), for: capture))
+        let item = try #require(try test.items().first)
+        #expect(item.itemClass == "keys" && item.label == "key" && !item.isSynchronizable)
+        #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
+        try service.deleteSecureEnclaveKey(named: "key")
+        try service.deleteSecureEnclaveKey(named: "key")
+        #expect(try service.loadSecureEnclaveKey(named: "key") == nil)
     }
 
     @Test func `logs name operation and key, never a value`() throws {

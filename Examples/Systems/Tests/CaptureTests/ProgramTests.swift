@@ -28,6 +28,24 @@ import Testing
         try Session("Capture", in: packageDirectory.appending(path: "README.md")).check(in: home)
     }
 
+    @Test func `with a TPM the device is attested by a key in it, for every process`() throws {
+        let chip = try Chip(in: home.url.appending(path: "chip"))
+        home.environment["KEYCHAIN_TPM"] = chip.configuration
+        #expect(
+            try home.run("capture seal photo.jpg") == """
+                Registered this device: secure_enclave.
+                Sealed photo.jpg as photo.jpg.sealed.
+
+                """)
+        let status = try home.run("capture status")
+        #expect(status.contains("rial.attestation.keyId: afterFirstUnlockThisDeviceOnly"))
+        // The key is there and the state too, so nothing is registered again.
+        #expect(
+            try home.run("capture seal photo.jpg") == "Sealed photo.jpg as photo.jpg.sealed.\n")
+        let service = service(group: Self.group)
+        #expect(try service.loadDeviceState()?.attestationLevel == .secureEnclave)
+    }
+
     @Test func `a second process decrypts what a first has encrypted`() throws {
         let first = try home.run("capture seal photo.jpg && rm photo.jpg")
         #expect(!first.contains("["))

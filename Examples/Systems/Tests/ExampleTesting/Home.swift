@@ -70,7 +70,8 @@ public final class Home {
         process.arguments = ["300", "/bin/sh", "-c", command]
         process.currentDirectoryURL = url
         process.environment = [
-            "HOME": url.path, "LC_ALL": "C.UTF-8", "PATH": "\(bin.path):/usr/bin:/bin",
+            "HOME": url.path, "LC_ALL": "C.UTF-8", "KEYCHAIN_TPM": "none",
+            "PATH": "\(bin.path):/usr/bin:/bin",
             // What a program counts for the coverage of itself is not that of the tests.
             "LLVM_PROFILE_FILE": url.appending(path: ".profile").path,
         ].merging(environment) { $1 }
