@@ -8,8 +8,8 @@ import KeychainCrypto
 extension Keychain {
     /// A private key on P-256 that never leaves the Secure Enclave.
     ///
-    /// Make one with ``Keychain/createSecureEnclaveKey(_:accessibility:condition:)``, or have it from
-    /// ``Keychain/loadSecureEnclaveKey(_:)``. It may be used from many threads and tasks at once.
+    /// Make one with `createSecureEnclaveKey(_:accessibility:condition:)`, or have it from
+    /// `loadSecureEnclaveKey(_:)`. It may be used from many threads and tasks at once.
     public struct SecureEnclaveKey: Sendable {
         /// The name it was made under.
         public let name: String

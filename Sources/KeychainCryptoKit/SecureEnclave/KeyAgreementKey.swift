@@ -62,7 +62,7 @@ extension SecureEnclave.P256.KeyAgreement {
         /// - Parameter publicKeyShare: The other side's key.
         /// - Returns: The secret, from which keys can be derived.
         /// - Throws: ``SecureEnclaveFailure`` as for
-        ///   ``SecureEnclave/P256/Signing/PrivateKey/signature(for:)``.
+        ///   the signing key's `signature(for:)`.
         public func sharedSecretFromKeyAgreement(
             with publicKeyShare: Crypto.P256.KeyAgreement.PublicKey
         ) throws -> SharedSecret {
