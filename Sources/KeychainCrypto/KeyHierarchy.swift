@@ -22,6 +22,11 @@ package struct ClassKeys: Sendable {
     /// Seals each row's attributes.
     package let metadataKey: SecretBytes
 
+    package init(classKey: SecretBytes, metadataKey: SecretBytes) {
+        self.classKey = classKey
+        self.metadataKey = metadataKey
+    }
+
     static func random() -> ClassKeys {
         ClassKeys(classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
     }

@@ -28,10 +28,13 @@ try RecordVectors.file.write("record-v1", to: folder)
 try rows.file.write("row-v1", to: folder)
 try HeaderVectors.file.write("header-v1", to: folder)
 try AnchorVectors.file.write("anchor-v1", to: folder)
+let enclaveKeys = try SecureEnclaveVectors()
+try enclaveKeys.file.write("secure-enclave-key-v1", to: folder)
 
 try Example(document: "device-key-v1").write(DeviceKeyVectors.exampleLines)
 try Example(document: "device-key-v2").write(SealedDeviceKeyVectors.exampleLines)
 try Example(document: "keybag-v1").write(try keybags.exampleLines())
+try Example(document: "secure-enclave-key-v1").write(enclaveKeys.exampleLines)
 try Example(document: "row-v1").write(try rows.exampleLines())
 try Example(document: "database-v1").write(
     HeaderVectors.exampleLines + AnchorVectors.exampleLines + PageExample.lines)

@@ -12,6 +12,7 @@ from typing import Any
 from keychain_reader.anchor import read_anchor
 from keychain_reader.attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value
 from keychain_reader.device_key import read_device_key, read_sealed_device_key
+from keychain_reader.enclave import open_authorization, parse_blob
 from keychain_reader.errors import FormatError
 from keychain_reader.header import digest_of, read_header
 from keychain_reader.keybag_keys import ClassKeys, open_keybag
@@ -73,6 +74,28 @@ def check_sealed_device_key(
     read = call()
     case.assertEqual(read.sealed, data(test, "sealed"))
     case.assertEqual(read.is_whole, test["isWhole"])
+
+
+def check_enclave_key(case: unittest.TestCase, test: Test, group: Test) -> None:
+    password = test.get("applicationPassword")
+
+    def call() -> Any:
+        blob = parse_blob(data(test, "blob"))
+        return blob, open_authorization(
+            blob, data(test, "keychainID"), data(test, "classKey"),
+            None if password is None else bytes.fromhex(password),
+        )
+
+    if test["result"] == "invalid":
+        return fails(case, test, call)
+    blob, opened = call()
+    case.assertEqual(blob.identifier, data(test, "identifier"))
+    case.assertEqual(blob.protection, test["protection"])
+    case.assertEqual(blob.constraints, int(test["constraints"], 16))
+    case.assertEqual(blob.public_key, data(test, "publicKey"))
+    case.assertEqual(blob.wrapped_key, data(test, "wrappedKey"))
+    case.assertEqual((opened.enrollment or b"").hex(), test.get("enrollment", ""))
+    case.assertEqual(opened.value, data(test, "authorization"))
 
 
 def check_keybag(case: unittest.TestCase, test: Test, group: Test) -> None:
@@ -194,6 +217,7 @@ CHECKS: dict[str, Check] = {
     "anchor-v1.json": check_anchor,
     "device-key-v1.json": check_device_key,
     "device-key-v2.json": check_sealed_device_key,
+    "secure-enclave-key-v1.json": check_enclave_key,
     "header-v1.json": check_header,
     "keybag-v1.json": check_keybag,
     "label-v1.json": check_label,
@@ -231,6 +255,9 @@ class VectorTests(unittest.TestCase):
 
     def test_sealed_device_key(self) -> None:
         self.run_file("device-key-v2.json")
+
+    def test_enclave_key(self) -> None:
+        self.run_file("secure-enclave-key-v1.json")
 
     def test_header(self) -> None:
         self.run_file("header-v1.json")

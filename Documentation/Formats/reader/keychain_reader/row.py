@@ -4,6 +4,7 @@ import struct
 from dataclasses import dataclass
 
 from .constraints import requires_password
+from .enclave import TOKENS
 from .errors import (
     DamagedMetadata,
     DamagedSecret,
@@ -126,6 +127,9 @@ def open_secret(
     """
     content = _open_content(row, record, identifier, class_key)
     if content is None or not requires_password(record.constraints):
+        return content
+    token = record.attributes.get("tkid")
+    if record.item_class == "keys" and token and token.data.decode() in TOKENS:
         return content
     parsed = parse_content(content)
     if password is None:
