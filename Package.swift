@@ -247,7 +247,8 @@ let package = Package(
         .testTarget(
             name: "KeychainEngineTests",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+                "TestPrograms", "KeychainModel", "KeychainCrypto", "KeychainStore",
+                "KeychainEngine",
                 "KeychainTesting", logging,
             ],
             swiftSettings: settings),
@@ -290,6 +291,7 @@ let package = Package(
         .testTarget(
             name: "KeychainTPMTests",
             dependencies: [
+                "TestPrograms",
                 "KeychainTPM", "KeychainModel", "KeychainCrypto", "KeychainEngine",
                 "KeychainClient", "KeychainServices", crypto,
             ],
@@ -313,7 +315,9 @@ let package = Package(
             ],
             swiftSettings: settings),
         // Programs that run beside a test.
-        .target(name: "TestPrograms", path: "Tests/TestPrograms", swiftSettings: settings),
+        .target(
+            name: "TestPrograms", dependencies: ["KeychainCrypto"], path: "Tests/TestPrograms",
+            swiftSettings: settings),
         // Kills, crowds, floods and falsifies.
         .executableTarget(
             name: "fault-writer",
