@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 package import KeychainCrypto
+import Synchronization
 
 /// The search could not look everywhere, so that finding nothing would say nothing.
 package struct UnreadableMemory: Error {}
@@ -19,6 +20,13 @@ package struct Needle: Sendable {
     /// How many places in readable memory hold the key, other than the search's own.
     /// - Throws: ``UnreadableMemory`` where it can't be looked through as a whole.
     package func occurrenceCount() throws -> Int {
+        // One search at a time: what another one has read into its window would be found.
+        try Self.turn.withLock { _ in try occurrenceCountInTurn() }
+    }
+
+    private static let turn = Mutex(())
+
+    private func occurrenceCountInTurn() throws -> Int {
         // SAFETY: a page of our own; the search leaves it out.
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
         defer {
