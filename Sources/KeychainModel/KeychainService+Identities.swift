@@ -69,10 +69,10 @@ extension KeychainService {
     }
 
     /// For services that can't change two items at once.
-    package func add(
-        certificate: NewItem, key: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Identity {
-        throw KeychainFailure(.unimplemented, "This keychain doesn't add identities.")
+    package func addAll(
+        _ items: [NewItem], as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        throw KeychainFailure(.unimplemented, "This keychain adds one item at a time.")
     }
 
     package func updateIdentities(

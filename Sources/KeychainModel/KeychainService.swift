@@ -40,12 +40,11 @@ package protocol KeychainService: Sendable {
         _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int
 
-    /// Adds both halves of an identity, or neither. A certificate that is there already is taken
-    /// for the one to add.
-    /// - Throws: `duplicateItem` when the key is there already.
-    func add(
-        certificate: NewItem, key: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Identity
+    /// Adds all items, or none of them.
+    /// - Returns: The items as stored, with their data, in the same order.
+    /// - Throws: `duplicateItem` when the primary key of an item is taken, also by an earlier one
+    ///   of the list, and the item doesn't keep existing ones.
+    func addAll(_ items: [NewItem], as caller: AccessGroups) throws(KeychainFailure) -> [Item]
 
     /// Finds identities, in the order in which their certificates were added; with a limit of
     /// one, any of them. Data are those of certificate and key.

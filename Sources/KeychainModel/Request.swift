@@ -19,6 +19,9 @@ package struct NewItem: Hashable, Sendable {
     package var data: Data?
     /// Holds the password to encrypt with, where the constraints ask for one.
     package var authorization: Authorization
+    /// Whether an item that has its primary key already is taken for it, where items are added
+    /// together. A certificate about another public key is a duplicate all the same.
+    package var keepsExisting = false
 
     package init(
         itemClass: ItemClass, attributes: Attributes, accessGroup: String? = nil,

@@ -43,11 +43,11 @@ struct FaultyService: AuthenticationHost {
         }
     }
 
-    func add(
-        certificate: NewItem, key: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Identity {
+    func addAll(
+        _ items: [NewItem], as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
         try write(.add) { () throws(KeychainFailure) in
-            try keychain.engine.add(certificate: certificate, key: key, as: caller)
+            try keychain.engine.addAll(items, as: caller)
         }
     }
 

@@ -42,7 +42,7 @@ import Testing
         case .find: .items([item, item])
         case .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode: .count(3)
         case .put, .subscribe, .unsubscribe, .unlock, .lock, .setPasscode, .changePasscode: .done
-        case .addIdentity: .identity(identity)
+        case .addAll: .items([item, item])
         case .findIdentities: .identities([identity])
         case .authenticate: .grant(grant)
         case .knowsPasscode, .hasSecureEnclave: .flag(true)
@@ -70,8 +70,8 @@ import Testing
         try client.put(Self.newItem, orChange: Self.query, ItemChanges(), as: Self.caller)
         #expect(try client.delete(Self.query, tombstones: .always, as: Self.caller) == 3)
         #expect(
-            try client.add(certificate: Self.newItem, key: Self.newItem, as: Self.caller)
-                == Self.identity)
+            try client.addAll([Self.newItem, Self.newItem], as: Self.caller)
+                == [Self.item, Self.item])
         #expect(
             try client.findIdentities(Self.identityQuery, Retrieval(), as: Self.caller)
                 == [Self.identity])
@@ -105,7 +105,7 @@ import Testing
         let requests = seen.values
         #expect(
             requests.map(\.operation.name) == [
-                "add", "find", "update", "put", "delete", "add identity", "find identities",
+                "add", "find", "update", "put", "delete", "add all", "find identities",
                 "update identities", "delete identities", "authenticate", "knows passcode",
                 "has Secure Enclave", "make Secure Enclave key", "sign", "shared secret", "unlock",
                 "lock", "set passcode", "change passcode", "remove passcode", "status", "check",

@@ -79,9 +79,41 @@ import Testing
 
     // MARK: Adding
 
+    /// Adds both halves as `SecItemAdd` does.
+    private func add(
+        _ engine: KeychainEngine, _ certificate: NewItem, _ key: NewItem
+    ) throws -> Identity {
+        var certificate = certificate
+        certificate.keepsExisting = true
+        let added = try engine.addAll([certificate, key], as: caller)
+        try #require(added.count == 2)
+        return Identity(certificate: added[0], key: added[1])
+    }
+
+    @Test func `a fault at any step adds every item of a list or none`() throws {
+        let engine = try engine()
+        let items = [certificate(1, of: 7), key(7), certificate(2, of: 8), key(8)]
+        try expectAllOrNothing(engine) {
+            _ = try engine.addAll(items, as: caller)
+        }
+        #expect(try itemCount(engine) == 4)
+    }
+
+    @Test func `a list keeps existing items only where they may be kept`() throws {
+        let engine = try engine()
+        let first = try engine.add(key(7), as: caller)
+        var kept = key(7)
+        kept.keepsExisting = true
+        let added = try engine.addAll([kept, key(8), kept], as: caller)
+        #expect(added.map(\.reference).filter { $0 == first.reference }.count == 2)
+        #expect(status { _ = try engine.addAll([key(9), key(7)], as: caller) } == .duplicateItem)
+        #expect(status { _ = try engine.addAll([], as: caller) } == .param)
+        #expect(try itemCount(engine) == 2)
+    }
+
     @Test func `both halves are added and found as one`() throws {
         let engine = try engine()
-        let added = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        let added = try add(engine, certificate(1, of: 7), key(7))
         #expect(added.certificate.data == Data("certificate 1".utf8))
         #expect(try find(engine, query()) == ["certificate 1, key 7"])
         #expect(try find(engine, query(), includesData: false) == ["-, -"])
@@ -93,12 +125,12 @@ import Testing
     @Test func `a certificate that is there is taken, a key that is there is a duplicate`() throws {
         let engine = try engine()
         let first = try engine.add(certificate(1, of: 7), as: caller)
-        let added = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        let added = try add(engine, certificate(1, of: 7), key(7))
         #expect(added.certificate.reference == first.reference)
         #expect(try itemCount(engine) == 2)
         #expect(
             status {
-                _ = try engine.add(certificate: certificate(2, of: 7), key: key(7), as: caller)
+                _ = try add(engine, certificate(2, of: 7), key(7))
             } == .duplicateItem)
         // Neither half of it was added.
         #expect(try itemCount(engine) == 2)
@@ -109,7 +141,7 @@ import Testing
         _ = try engine.add(certificate(1, of: 7), as: caller)
         #expect(
             status {
-                _ = try engine.add(certificate: certificate(1, of: 8), key: key(8), as: caller)
+                _ = try add(engine, certificate(1, of: 8), key(8))
             } == .duplicateItem)
         // The key alone would be no identity.
         #expect(try itemCount(engine) == 1)
@@ -153,7 +185,7 @@ import Testing
     @Test func `a fault at any step leaves both halves or neither`() throws {
         let engine = try engine()
         try expectAllOrNothing(engine) {
-            _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+            _ = try add(engine, certificate(1, of: 7), key(7))
         }
         #expect(try itemCount(engine) == 2)
         try expectAllOrNothing(engine) {
@@ -176,13 +208,13 @@ import Testing
         for (certificateGroup, keyGroup) in [("G3", "G1"), ("G1", "G3")] {
             #expect(
                 status {
-                    _ = try engine.add(
-                        certificate: certificate(1, of: 7, group: certificateGroup),
-                        key: key(7, group: keyGroup), as: caller)
+                    _ = try add(
+                        engine, certificate(1, of: 7, group: certificateGroup),
+                        key(7, group: keyGroup))
                 } == .missingEntitlement)
         }
         #expect(try itemCount(engine) == 0)
-        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try add(engine, certificate(1, of: 7), key(7))
         var foreign = query()
         foreign.key.accessGroup = "G3"
         #expect(
@@ -218,9 +250,9 @@ import Testing
 
     @Test func `either half narrows, and a limit is of identities`() throws {
         let engine = try engine()
-        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try engine.add(certificate(2, of: 7), as: caller)
-        _ = try engine.add(certificate: certificate(3, of: 8), key: key(8), as: caller)
+        _ = try add(engine, certificate(3, of: 8), key(8))
         #expect(
             try find(engine, query())
                 == ["certificate 1, key 7", "certificate 2, key 7", "certificate 3, key 8"])
@@ -238,10 +270,10 @@ import Testing
     {
         let engine = try engine()
         let password = Data("p".utf8)
-        _ = try engine.add(
-            certificate: certificate(1, of: 7),
-            key: key(7, constraints: .applicationPassword, password: password), as: caller)
-        _ = try engine.add(certificate: certificate(2, of: 8), key: key(8), as: caller)
+        _ = try add(
+            engine, certificate(1, of: 7),
+            key(7, constraints: .applicationPassword, password: password))
+        _ = try add(engine, certificate(2, of: 8), key(8))
         #expect(try find(engine, query(), includesData: false).count == 2)
         #expect(status { _ = try find(engine, query()) } == .authenticationNeeded)
         #expect(try find(engine, query(), limit: 1, skips: true) == ["certificate 2, key 8"])
@@ -261,7 +293,7 @@ import Testing
         lone.constraints = .applicationPassword
         lone.authorization.applicationPassword = Data("p".utf8)
         _ = try engine.add(lone, as: caller)
-        _ = try engine.add(certificate: certificate(2, of: 8), key: key(8), as: caller)
+        _ = try add(engine, certificate(2, of: 8), key(8))
         #expect(try find(engine, query()) == ["certificate 2, key 8"])
     }
 
@@ -270,9 +302,10 @@ import Testing
     @Test func `an update changes every half once, also what no longer matches`() throws {
         let engine = try engine()
         // One key in two groups, two certificates of it: four identities.
-        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
-        _ = try engine.add(
-            certificate: certificate(2, of: 7), key: key(7, group: "G2"), as: caller)
+        _ = try add(engine, certificate(1, of: 7), key(7))
+        _ = try add(
+            engine, certificate(2, of: 7),
+            key(7, group: "G2"))
         let before = try engine.findIdentities(query(), Retrieval(limit: nil), as: caller)
         #expect(before.count == 4)
         let changes = IdentityChanges(
@@ -296,9 +329,9 @@ import Testing
     @Test func `a change of a constrained key asks, and changes neither half without`() throws {
         let engine = try engine()
         let password = Data("p".utf8)
-        _ = try engine.add(
-            certificate: certificate(1, of: 7),
-            key: key(7, constraints: .applicationPassword, password: password), as: caller)
+        _ = try add(
+            engine, certificate(1, of: 7),
+            key(7, constraints: .applicationPassword, password: password))
         let changes = IdentityChanges(
             certificate: ItemChanges(attributes: [.label: .string("new")]),
             key: ItemChanges(attributes: [.label: .string("new")]))
@@ -317,7 +350,7 @@ import Testing
 
     @Test func `a key stays while another certificate has its public key`() throws {
         let engine = try engine()
-        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try engine.add(certificate(2, of: 7), as: caller)
         #expect(
             try engine.deleteIdentities(
@@ -335,7 +368,7 @@ import Testing
 
     @Test func `deleting all identities of one key leaves nothing of it`() throws {
         let engine = try engine()
-        _ = try engine.add(certificate: certificate(1, of: 7), key: key(7), as: caller)
+        _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try engine.add(certificate(2, of: 7), as: caller)
         _ = try engine.add(certificate(3, of: 9), as: caller)
         #expect(
@@ -346,9 +379,9 @@ import Testing
 
     @Test func `deleting asks for no authentication`() throws {
         let engine = try engine()
-        _ = try engine.add(
-            certificate: certificate(1, of: 7),
-            key: key(7, constraints: .applicationPassword, password: Data()), as: caller)
+        _ = try add(
+            engine, certificate(1, of: 7),
+            key(7, constraints: .applicationPassword, password: Data()))
         #expect(try engine.deleteIdentities(query(), tombstones: .never, as: caller) == 1)
         #expect(try itemCount(engine) == 0)
     }

@@ -100,17 +100,17 @@ private final class MemoryLog: Sendable {
                 itemClass: .certificate, attributes: [.issuer: .data(Data("ISSUER-7".utf8))]),
             key: ItemQuery(itemClass: .key))
         let changes = ItemChanges(attributes: [.label: .string("LABEL-7")])
-        _ = try engine.add(certificate: certificate, key: key, as: caller)
+        _ = try engine.addAll([certificate, key], as: caller)
         #expect(
-            status { _ = try engine.add(certificate: certificate, key: key, as: caller) }
+            status { _ = try engine.addAll([certificate, key], as: caller) }
                 == .duplicateItem)
         try engine.updateIdentities(
             query, IdentityChanges(certificate: changes, key: changes), as: caller)
         try engine.deleteIdentities(query, tombstones: .automatic, as: caller)
         #expect(
             log.all == [
-                "add identity|query=cert issr pkhh slnr|status=0",
-                "add identity|query=cert issr pkhh slnr|status=-25299",
+                "add all|query=cert issr pkhh slnr|status=0",
+                "add all|query=cert issr pkhh slnr|status=-25299",
                 "update identities|query=cert issr|status=0",
                 "delete identities|query=cert issr|status=0",
             ])

@@ -131,12 +131,18 @@ final class ModelKeychain: KeychainService {
 
     // MARK: - Identities
 
-    func add(
-        certificate: NewItem, key: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Identity {
+    func addAll(
+        _ items: [NewItem], as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
         try orElseAsBefore { () throws(KeychainFailure) in
-            let kept = try addUnlessThere(certificate, as: caller)
-            return Identity(certificate: kept, key: try add(key, as: caller))
+            var added: [Item] = []
+            for item in items {
+                let one =
+                    item.keepsExisting
+                    ? try addUnlessThere(item, as: caller) : try add(item, as: caller)
+                added.append(one)
+            }
+            return added
         }
     }
 

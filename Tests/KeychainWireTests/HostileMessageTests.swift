@@ -95,8 +95,10 @@ struct HostileMessage: CustomTestStringConvertible, Sendable {
             $0.delete.query = query { _ in }
             $0.delete.tombstones = .UNRECOGNIZED(9)
         },
-        HostileMessage(name: "half an identity") {
-            $0.addIdentity.key = WireNewItem(NewItem(itemClass: .key, attributes: [:]))
+        HostileMessage(name: "an item without a class among several") {
+            $0.addAll.items = [
+                WireNewItem(NewItem(itemClass: .key, attributes: [:])), WireNewItem(),
+            ]
         },
         HostileMessage(name: "changes of half an identity") {
             $0.updateIdentities.query = WireIdentityQuery(
@@ -147,7 +149,7 @@ struct HostileMessage: CustomTestStringConvertible, Sendable {
             ("a count above all", { $0.count = .max }),
             ("a grant of 15 bytes", { $0.grant = Data(count: 15) }),
             ("an item without a class", { $0.item = WireItem() }),
-            ("an identity of one half", { $0.identity = WireIdentity() }),
+            ("an identity of one half", { $0.identities.identities = [WireIdentity()] }),
             ("a welcome of an unknown service", { $0.welcome = WireWelcome() }),
             (
                 "an entitlement without a value",
@@ -217,7 +219,7 @@ struct HostileMessage: CustomTestStringConvertible, Sendable {
         return [
             (.add(item), 1), (.find(query, Retrieval()), 1), (.update(query, changes), 2),
             (.put(item, orChange: query, changes), 3), (.delete(query, .never), 1),
-            (.addIdentity(certificate: item, key: item), 2),
+            (.addAll([item, item]), 2),
             (.findIdentities(pair, Retrieval()), 2), (.updateIdentities(pair, pairChanges), 4),
             (.deleteIdentities(pair, .never), 2),
         ]

@@ -14,7 +14,7 @@ extension ServiceOperation {
         case (.update(let a, let c), .update(let b, let d)): a == b && c == d
         case (.put(let a, let c, let e), .put(let b, let d, let f)): a == b && c == d && e == f
         case (.delete(let a, let c), .delete(let b, let d)): a == b && c == d
-        case (.addIdentity(let a, let c), .addIdentity(let b, let d)): a == b && c == d
+        case (.addAll(let a), .addAll(let b)): a == b
         case (.findIdentities(let a, let c), .findIdentities(let b, let d)): a == b && c == d
         case (.updateIdentities(let a, let c), .updateIdentities(let b, let d)):
             a == b && c == d

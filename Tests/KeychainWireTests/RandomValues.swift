@@ -118,10 +118,12 @@ struct RandomValues {
     }
 
     mutating func newItem() -> NewItem {
-        NewItem(
+        var item = NewItem(
             itemClass: itemClass(), attributes: attributes(), accessGroup: maybe { $0.text() },
             protection: protection(), constraints: constraints(), isSynchronizable: flag(),
             isTombstone: flag(), data: maybe { $0.data() }, authorization: authorization())
+        item.keepsExisting = flag()
+        return item
     }
 
     mutating func query() -> ItemQuery {
@@ -168,7 +170,7 @@ struct RandomValues {
             ("update", .update(query(), changes())),
             ("put", .put(newItem(), orChange: query(), changes())),
             ("delete", .delete(query(), policy())),
-            ("add_identity", .addIdentity(certificate: newItem(), key: newItem())),
+            ("add_all", .addAll(list(upTo: 3) { $0.newItem() })),
             ("find_identities", .findIdentities(identityQuery(), retrieval())),
             ("update_identities", .updateIdentities(identityQuery(), identityChanges())),
             ("delete_identities", .deleteIdentities(identityQuery(), policy())),
@@ -275,7 +277,6 @@ struct RandomValues {
             ("done", .answer(.done)),
             ("item", .answer(.item(item()))),
             ("items", .answer(.items(list(upTo: 3) { $0.item() }))),
-            ("identity", .answer(.identity(identity()))),
             ("identities", .answer(.identities(list(upTo: 3) { $0.identity() }))),
             ("count", .answer(.count(count()))),
             ("flag", .answer(.flag(flag()))),

@@ -36,7 +36,7 @@ import Testing
             values.contents().flatMap { ServiceReply(id: 9, $0.content).frames() }
                 .map(\.message)
         }
-        #expect(corpus.count == 160)
+        #expect(corpus.count == 150)
         var taken = 0
         for _ in 0..<Self.rounds {
             let input = mutated(corpus, &values)

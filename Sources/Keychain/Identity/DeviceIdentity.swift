@@ -14,7 +14,7 @@ import Synchronization
 /// ```
 ///
 /// The identifier is a version 4 UUID in the text form of `UUID.uuidString`. It is an item like
-/// any other: readable after the first unlock, useless on another device, never synchronized.
+/// any other: readable after the first unlock, of this device only, never synchronized.
 /// Programs that share an access group share the identity if they name group and service.
 ///
 /// Every operation has a synchronous form, which blocks the thread that calls it, and an `async`

@@ -22,21 +22,24 @@ extension Keychain {
         /// (`kSecAttrAccessibleAfterFirstUnlock`).
         public static let afterFirstUnlock = Accessibility(rawValue: "ck")
 
-        /// While the device is unlocked; useless on another device
+        /// While the device is unlocked, and on this device only
         /// (`kSecAttrAccessibleWhenUnlockedThisDeviceOnly`).
         public static let whenUnlockedThisDeviceOnly = Accessibility(rawValue: "aku")
 
-        /// From the first unlock after a start until the device is switched off; useless on
-        /// another device (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`).
+        /// From the first unlock after a start until the device is switched off, and on this
+        /// device only (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`).
         public static let afterFirstUnlockThisDeviceOnly = Accessibility(rawValue: "cku")
 
-        /// While the device is unlocked, as long as it has a passcode; useless on another device.
+        /// While the device is unlocked, as long as it has a passcode, and on this device only.
         ///
         /// Removing the passcode destroys the item. Saving one without a passcode set fails.
         /// The corresponding constant is `kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`.
         public static let whenPasscodeSetThisDeviceOnly = Accessibility(rawValue: "akpu")
 
-        /// Whether the item is useless on another device.
+        /// Whether the item is marked for this device only: it is never synchronized.
+        ///
+        /// On Apple platforms it can't be read on another device. On Linux a copy of the whole
+        /// folder can be, unless a passcode is set or a TPM seals the device key.
         public var isThisDeviceOnly: Bool {
             rawValue.hasSuffix("u")
         }

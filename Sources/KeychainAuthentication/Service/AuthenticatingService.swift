@@ -70,14 +70,13 @@ package struct AuthenticatingService: KeychainService {
         try service.delete(query, tombstones: tombstones, as: caller)
     }
 
-    package func add(
-        certificate: NewItem, key: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Identity {
+    package func addAll(
+        _ items: [NewItem], as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
         try authenticated(.creation) { authorization throws(KeychainFailure) in
-            var (certificate, key) = (certificate, key)
-            certificate.authorization = authorization
-            key.authorization = authorization
-            return try service.add(certificate: certificate, key: key, as: caller)
+            var items = items
+            for index in items.indices { items[index].authorization = authorization }
+            return try service.addAll(items, as: caller)
         }
     }
 

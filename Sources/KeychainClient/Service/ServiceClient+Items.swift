@@ -44,12 +44,13 @@ extension ServiceClient: KeychainService {
 
     // MARK: Identities
 
-    package func add(
-        certificate: NewItem, key: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Identity {
-        let answer = try perform(.addIdentity(certificate: certificate, key: key), as: caller)
-        guard case .identity(let identity) = answer else { throw .serviceUnreadable(socketPath) }
-        return identity
+    package func addAll(
+        _ items: [NewItem], as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        guard case .items(let added) = try perform(.addAll(items), as: caller),
+            added.count == items.count
+        else { throw .serviceUnreadable(socketPath) }
+        return added
     }
 
     package func findIdentities(

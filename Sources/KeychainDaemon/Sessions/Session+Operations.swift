@@ -14,7 +14,7 @@ extension Session {
         }
         let engine = try keychain.engine()
         switch request.operation {
-        case .addIdentity, .findIdentities, .updateIdentities, .deleteIdentities:
+        case .findIdentities, .updateIdentities, .deleteIdentities:
             return try performOnIdentities(
                 request.operation, engine, as: try caller(request))
         case .authenticate(let passcode):
@@ -44,6 +44,10 @@ extension Session {
             let added = try engine.add(item, as: caller)
             noteUse(of: [added])
             return .item(added)
+        case .addAll(let items):
+            let added = try engine.addAll(items, as: caller)
+            noteUse(of: added)
+            return .items(added)
         case .find(let query, let retrieval):
             let found = try engine.find(query, retrieval, as: caller)
             noteUse(of: found)
@@ -64,8 +68,6 @@ extension Session {
         _ operation: ServiceOperation, _ engine: KeychainEngine, as caller: AccessGroups
     ) throws(KeychainFailure) -> ServiceAnswer {
         switch operation {
-        case .addIdentity(let certificate, let key):
-            return .identity(try engine.add(certificate: certificate, key: key, as: caller))
         case .findIdentities(let query, let retrieval):
             let found = try engine.findIdentities(query, retrieval, as: caller)
             noteUse(of: found.map(\.key))
@@ -146,7 +148,7 @@ extension ServiceOperation {
         switch self {
         case .add(let item), .put(let item, _, _): item.shape
         case .find(let query, _), .update(let query, _), .delete(let query, _): query.shape
-        case .addIdentity(let certificate, let key): "\(certificate.shape), \(key.shape)"
+        case .addAll(let items): items.map(\.shape).joined(separator: ", ")
         case .findIdentities(let query, _), .updateIdentities(let query, _),
             .deleteIdentities(let query, _):
             "\(query.certificate.shape), \(query.key.shape)"

@@ -1,4 +1,4 @@
-// KeychainEngine+Add: adding one item.
+// KeychainEngine+Add: adding one item, or several in one transaction.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -18,6 +18,60 @@ extension KeychainEngine {
                 let keys = try keys(for: item.protection)
                 return try insert(item, group: group, keys: keys, into: &transaction)
             }
+        }
+    }
+
+    package func addAll(
+        _ items: [NewItem], as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        guard let first = items.first else { throw .param("There is no item to add.") }
+        let shape = ItemQuery(
+            itemClass: first.itemClass, attributes: first.attributes,
+            accessGroup: first.accessGroup)
+        return try logged("add all", shape) { () throws(KeychainFailure) in
+            var groups: [String] = []
+            for item in items { groups.append(try group(of: item, for: caller)) }
+            return try write { transaction throws(KeychainFailure) in
+                // A lock is reported before a duplicate would be, and before anything is sealed.
+                var keys: [ClassKeys] = []
+                for item in items { keys.append(try self.keys(for: item.protection)) }
+                var added: [Item] = []
+                for (index, item) in items.enumerated() {
+                    added.append(
+                        try insert(
+                            item, group: groups[index], keys: keys[index], into: &transaction,
+                            orKeepExisting: item.keepsExisting))
+                }
+                return added
+            }
+        }
+    }
+
+    /// Adds an item or, where existing ones are kept, gives the one that has its primary key.
+    ///
+    /// A careless or hostile issuer can give one number to certificates about two keys. The other
+    /// one is a duplicate: taken for the new one, it would leave the new key without a certificate.
+    private func insert(
+        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction,
+        orKeepExisting keepsExisting: Bool
+    ) throws(KeychainFailure) -> Item {
+        do {
+            return try insert(item, group: group, keys: keys, into: &transaction)
+        } catch {
+            guard keepsExisting, error.status == .duplicateItem else { throw error }
+            var attributes: Attributes = [:]
+            let names = [item.itemClass.firstKey, item.itemClass.secondKey]
+            for name in names + item.itemClass.otherKeys {
+                attributes[name] = item.attributes[name] ?? .empty(of: name.kind)
+            }
+            let query = ItemQuery(
+                itemClass: item.itemClass, attributes: attributes, accessGroup: group,
+                isSynchronizable: item.isSynchronizable)
+            let there = try opened(query, AccessGroups([group]), in: &transaction)
+            guard let row = there.first,
+                row.record.attributes[.publicKeyHash] == item.attributes[.publicKeyHash]
+            else { throw error }
+            return row.item(data: item.data)
         }
     }
 

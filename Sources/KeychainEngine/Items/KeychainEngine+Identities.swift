@@ -9,27 +9,6 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    package func add(
-        certificate: NewItem, key: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Identity {
-        let shape = ItemQuery(
-            itemClass: certificate.itemClass, attributes: certificate.attributes,
-            accessGroup: certificate.accessGroup)
-        return try logged("add identity", shape) { () throws(KeychainFailure) in
-            let certificateGroup = try group(of: certificate, for: caller)
-            let keyGroup = try group(of: key, for: caller)
-            return try write { transaction throws(KeychainFailure) in
-                let certificateKeys = try keys(for: certificate.protection)
-                let keyKeys = try keys(for: key.protection)
-                let kept = try insertUnlessThere(
-                    certificate, group: certificateGroup, keys: certificateKeys,
-                    into: &transaction)
-                let added = try insert(key, group: keyGroup, keys: keyKeys, into: &transaction)
-                return Identity(certificate: kept, key: added)
-            }
-        }
-    }
-
     @discardableResult
     package func updateIdentities(
         _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
@@ -100,32 +79,6 @@ extension KeychainEngine {
         return pairs.count
     }
 
-    /// Adds a certificate, or gives the one that has its primary key. One about another key, which a
-    /// careless or hostile issuer can give the same number, is a duplicate: with it there would be no
-    /// identity.
-    private func insertUnlessThere(
-        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
-    ) throws(KeychainFailure) -> Item {
-        do {
-            return try insert(item, group: group, keys: keys, into: &transaction)
-        } catch {
-            guard error.status == .duplicateItem else { throw error }
-            var attributes: Attributes = [:]
-            let names = [item.itemClass.firstKey, item.itemClass.secondKey]
-            for name in names + item.itemClass.otherKeys {
-                attributes[name] = item.attributes[name] ?? .empty(of: name.kind)
-            }
-            let query = ItemQuery(
-                itemClass: item.itemClass, attributes: attributes, accessGroup: group,
-                isSynchronizable: item.isSynchronizable)
-            let there = try opened(query, AccessGroups([group]), in: &transaction)
-            guard let row = there.first,
-                row.record.attributes[.publicKeyHash] == item.attributes[.publicKeyHash]
-            else { throw error }
-            return row.item(data: item.data)
-        }
-    }
-
     /// Certificates and their keys. A certificate stands once for each key.
     private func pairs(
         _ query: IdentityQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
@@ -146,7 +99,7 @@ extension KeychainEngine {
     }
 
     /// Every row that matches, with its metadata open. Damaged ones are passed over.
-    private func opened(
+    func opened(
         _ query: ItemQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [OpenedRow] {
         let search = RowSearch(query, visibleTo: caller, index: store.index)

@@ -17,21 +17,21 @@ public import Foundation
 @available(*, deprecated, message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlock")
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlways: CFString = "dk"
 
-/// Readable while unlocked; useless on another device.
+/// Readable while unlocked, on this device only.
 @safe public nonisolated(unsafe) let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = "aku"
 
-/// Readable at any time after the first unlock since start; useless on another device.
+/// Readable at any time after the first unlock since start, on this device only.
 @safe
 public nonisolated(unsafe) let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
 
-/// Readable always, even while locked; useless on another device.
+/// Readable always, even while locked, on this device only.
 @available(
     *, deprecated,
     message: "Protect items at least by kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly"
 )
 @safe public nonisolated(unsafe) let kSecAttrAccessibleAlwaysThisDeviceOnly: CFString = "dku"
 
-/// Readable while unlocked, and only while a passcode is set; useless on another device. Removing
+/// Readable while unlocked, and only while a passcode is set, on this device only. Removing
 /// the passcode destroys the item.
 @safe
 public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: CFString = "akpu"

@@ -128,52 +128,24 @@ extension PKCS12Items.Entry {
 }
 
 extension PKCS12Items {
-    /// Adds identities and certificates to the keychain: all that is not there yet, or nothing.
+    /// Adds identities and certificates to the keychain in one transaction: all that is not there
+    /// yet, or nothing.
     fileprivate func add(with attributes: [String: Any]) throws(KeychainFailure) {
-        var added: [NSData] = []
-        do throws(KeychainFailure) {
-            try add(with: attributes, &added)
-        } catch {
-            // What a later add fails on is no reason for these to fail; should they, the items are
-            // found by the next import, as ones that are there already.
-            for reference in added {
-                _ = SecItemDelete([kSecValuePersistentRef as String: reference] as NSDictionary)
-            }
-            throw error
-        }
-    }
-
-    /// Adds what is missing. `added` receives the persistent references of the new items, also when
-    /// a later one fails.
-    private func add(
-        with attributes: [String: Any], _ added: inout [NSData]
-    ) throws(KeychainFailure) {
+        var requests: [RequestDictionary] = []
         for entry in identities {
             var own = attributes
             own[kSecAttrLabel as String] =
                 own[kSecAttrLabel as String] ?? entry.name
                 ?? entry.identity.certificate.subjectSummary
-            try Self.add(entry.identity.privateKey, own, &added)
+            own[kSecValueRef as String] = entry.identity.privateKey
+            requests.append(try RequestDictionary(own as NSDictionary))
         }
-        for certificate in certificates { try Self.add(certificate, attributes, &added) }
-    }
-
-    private static func add(
-        _ object: NSObject, _ attributes: [String: Any], _ added: inout [NSData]
-    ) throws(KeychainFailure) {
-        var item = attributes
-        item[kSecValueRef as String] = object
-        item[kSecReturnPersistentRef as String] = true
-        var result: CFTypeRef?
-        // SAFETY: the variable outlives the call.
-        let status = unsafe SecItemAdd(item as NSDictionary, &result)
-        switch status {
-        case errSecSuccess:
-            if let reference = result as? NSData { added.append(reference) }
-        case errSecDuplicateItem: break
-        default:
-            throw KeychainFailure(Status(rawValue: status), "An item could not be added.")
+        for certificate in certificates {
+            var own = attributes
+            own[kSecValueRef as String] = certificate
+            requests.append(try RequestDictionary(own as NSDictionary))
         }
+        try requests.addMissing()
     }
 }
 

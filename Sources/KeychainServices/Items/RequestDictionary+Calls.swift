@@ -20,22 +20,65 @@ extension RequestDictionary {
     }
 
     /// The certificate and the key of the identity that an add describes.
-    func newIdentity() throws(KeychainFailure) -> (certificate: NewItem, key: NewItem) {
-        try checkAdd()
+    func newIdentity() throws(KeychainFailure) -> [NewItem] {
         // An identity is not stored, so there is nothing that could stand for one.
         guard case .identity = valueReference else {
             throw .param("An identity is added by reference, or as a certificate and a key.")
         }
-        return (
-            try newItem(of: .certificate, attributes: attributes.ofClass(.certificate)),
-            try newItem(of: .key, attributes: attributes.ofClass(.key))
-        )
+        return try newItemsOfValue()
+    }
+
+    /// The items that an add of the object in `kSecValueRef` describes.
+    func newItemsOfValue() throws(KeychainFailure) -> [NewItem] {
+        try checkAdd()
+        return try newItems()
+    }
+
+    /// The items that an add with an item list describes, for each object of the list.
+    ///
+    /// Apple's data-protection keychain reports success and adds nothing. The file-based one of
+    /// macOS adds the objects, as its documentation says.
+    func newItemsOfList() throws(KeychainFailure) -> [[NewItem]] {
+        try checkAdd()
+        guard let itemList, !itemList.isEmpty else {
+            throw .param("The item list is no array of keys, certificates and identities.")
+        }
+        guard valueReference == nil, data == nil else {
+            throw .param("An add takes an item list or a value, not both.")
+        }
+        var items: [[NewItem]] = []
+        for object in itemList {
+            guard kind == nil || kind == object.kind else {
+                throw .param("An object of the item list is of another class.")
+            }
+            var own = self
+            own.valueReference = object
+            items.append(try own.newItems())
+        }
+        return items
+    }
+
+    /// One item for a key or certificate, and two for an identity. A certificate of an identity may
+    /// be there already.
+    private func newItems() throws(KeychainFailure) -> [NewItem] {
+        switch valueReference {
+        case .key: return [try newItem(of: .key, attributes: attributes.ofClass(.key))]
+        case .certificate:
+            return [
+                try newItem(of: .certificate, attributes: attributes.ofClass(.certificate))
+            ]
+        case .identity:
+            var certificate = try newItem(
+                of: .certificate, attributes: attributes.ofClass(.certificate))
+            certificate.keepsExisting = true
+            return [certificate, try newItem(of: .key, attributes: attributes.ofClass(.key))]
+        case nil: return []
+        }
     }
 
     private func checkAdd() throws(KeychainFailure) {
-        // Apple's source means to refuse these two and by mistake reports success.
+        // Apple's source means to refuse it and by mistake reports success.
         if hasMatchKey { throw .param("An item can't be added with a match key.") }
-        if hasItemList { throw .param("An item can't be added with an item list.") }
         if reference != nil { throw .param("An item can't be added by persistent reference.") }
         try authentication.check(for: .add)
         if contradictsSynchronizable {

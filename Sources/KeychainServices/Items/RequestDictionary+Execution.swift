@@ -8,21 +8,43 @@ internal import KeychainEngine
 internal import KeychainModel
 
 extension RequestDictionary {
-    func add() throws(KeychainFailure) -> FoundItem {
+    /// - Returns: The item; of an item list, one for each object of the list.
+    func add() throws(KeychainFailure) -> [FoundItem] {
+        if hasItemList { return try addList() }
         switch try subject() {
         case .stored(let itemClass):
             let item = try newItem(of: itemClass)
             let keychain = try keychain()
             let complete = makesKey(of: itemClass) ? try makeKey(item, in: keychain) : item
-            return .item(
-                try keychain.service.add(complete, as: keychain.caller), in: keychain)
+            return [
+                .item(try keychain.service.add(complete, as: keychain.caller), in: keychain)
+            ]
         case .identity:
-            let (certificate, key) = try newIdentity()
-            let keychain = try keychain()
-            return .identity(
-                try keychain.service.add(
-                    certificate: certificate, key: key, as: keychain.caller), in: keychain)
+            return try Self.addAll([newIdentity()], in: keychain())
         }
+    }
+
+    private func addList() throws(KeychainFailure) -> [FoundItem] {
+        let list = try newItemsOfList()
+        return try Self.addAll(list, in: keychain())
+    }
+
+    /// Adds what stands for each of several objects, in one transaction.
+    private static func addAll(
+        _ objects: [[NewItem]], in keychain: KeychainConnection
+    ) throws(KeychainFailure) -> [FoundItem] {
+        var added = try keychain.service.addAll(Array(objects.joined()), as: keychain.caller)[...]
+        var found: [FoundItem] = []
+        for object in objects {
+            let own = added.prefix(object.count)
+            added = added.dropFirst(object.count)
+            guard let first = own.first, let last = own.last else { continue }
+            found.append(
+                own.count == 1
+                    ? .item(first, in: keychain)
+                    : .identity(Identity(certificate: first, key: last), in: keychain))
+        }
+        return found
     }
 
     func find() throws(KeychainFailure) -> [FoundItem] {
@@ -86,9 +108,21 @@ extension RequestDictionary {
     /// What the request is about, if that can be in a keychain.
     private func subject() throws(KeychainFailure) -> ItemKind {
         guard let kind else {
+            if hasItemList { throw .param("The class is missing.") }
             throw .notBuilt("references to items on tokens")
         }
         return kind
+    }
+}
+
+extension [RequestDictionary] {
+    /// Adds the key or certificate of each in one transaction. Those that are there already stay.
+    func addMissing() throws(KeychainFailure) {
+        var items: [NewItem] = []
+        for request in self { items += try request.newItemsOfValue() }
+        for index in items.indices { items[index].keepsExisting = true }
+        guard let keychain = try first?.keychain() else { return }
+        _ = try keychain.service.addAll(items, as: keychain.caller)
     }
 }
 

@@ -94,7 +94,7 @@ extension RequestDictionary {
         switch key {
         case "u_AuthUI", "u_NoAuthUI", "u_AuthCtx", "u_CredRef", "u_OpPrompt":
             if let mistake = authentication.read(key, value) { refuse(mistake) }
-        case "u_ItemList": hasItemList = true
+        case "u_ItemList": readItemList(value)
         case "u_Tomb":
             guard case .boolean(let leavesTombstones) = value else {
                 return refuse("The value of “\(key)” is not a boolean.")
@@ -106,6 +106,14 @@ extension RequestDictionary {
             break
         default: refuse("Unknown key “\(key)”.")
         }
+    }
+
+    /// A list that an add can't use is left to the add to refuse: a delete ignores it.
+    private mutating func readItemList(_ value: DictionaryValue) {
+        hasItemList = true
+        guard case .object(let object) = value, let list = object as? [AnyObject] else { return }
+        let references = list.compactMap { ValueReference($0) }
+        if references.count == list.count { itemList = references }
     }
 
     // MARK: - kSecValue…

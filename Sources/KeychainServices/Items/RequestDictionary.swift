@@ -71,6 +71,8 @@ struct RequestDictionary {
     var matchesOnlyCertificates = false
 
     var hasItemList = false
+    /// nil where the list has anything but keys, certificates and identities.
+    var itemList: [ValueReference]?
     var authentication = AuthenticationKeys()
     var tombstones = TombstonePolicy.automatic
 
@@ -190,13 +192,14 @@ struct RequestDictionary {
             }
             kind = referred
         }
-        guard kind != nil || reference == .token else {
+        guard kind != nil || reference == .token || hasItemList else {
             throw refusal ?? .param("The class is missing.")
         }
     }
 
     private func checkAttributes() throws(KeychainFailure) {
-        guard let kind else { return }
+        // Each object of an item list takes the attributes of its own class.
+        guard let kind = kind ?? (hasItemList ? .identity : nil) else { return }
         if let foreign = foreignAttributes.first { throw Self.noSuchAttribute(foreign) }
         for attribute in attributes.keys where !kind.has(attribute) {
             throw Self.noSuchAttribute(attribute.name)

@@ -26,12 +26,17 @@ internal import KeychainModel
 ///     `kSecValueRef` stands for class, data and the attributes that are not given. An identity is
 ///     added as a certificate, which may be there already, and a key. With `kSecAttrTokenID` as
 ///     `kSecAttrTokenIDSecureEnclave`, class key, type and neither data nor reference, the key is made
-///     in the hardware of the keychain, as by ``SecKeyCreateRandomKey(_:_:)``.
+///     in the hardware of the keychain, as by ``SecKeyCreateRandomKey(_:_:)``. With
+///     `kSecUseItemList`, an array of keys, certificates and identities (1 object and up), all of
+///     them are added, or none. The class may be left out then; data and `kSecValueRef` have to be.
+///     What attributes say holds for each object whose class has them.
 ///   - result: Receives what the `kSecReturn…` keys ask for, in the shape that
-///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing.
-///     Untouched when the call fails. May be nil.
+///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing. With an
+///     item list, an array with these for each object, in the list's order. Untouched when the call
+///     fails. May be nil.
 /// - Returns: `errSecSuccess`, or
-///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged;
+///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or an
+///     item list has two of the same primary key;
 ///   - `errSecInteractionNotAllowed`: the protection class is locked, try again after unlock; or
 ///     an application password is missing and the request forbids to ask for one;
 ///   - `errSecAuthFailed`: the protection class or the access control needs a passcode and there
@@ -49,11 +54,17 @@ public func SecItemAdd(
 ) -> OSStatus {
     status { () throws(KeychainFailure) in
         let request = try RequestDictionary(attributes)
-        let item = try request.add()
+        let items = try request.add()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: true)
+        let object: NSObject? =
+            if request.hasItemList {
+                request.returns.isEmpty ? nil : shape.array(for: items)
+            } else {
+                items.first.flatMap { shape.object(for: $0) }
+            }
         // SAFETY: the caller's pointer is valid for the call, as its type promises.
-        unsafe result.pointee = shape.object(for: item)
+        unsafe result.pointee = object
     }
 }
 

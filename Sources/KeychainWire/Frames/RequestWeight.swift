@@ -24,10 +24,10 @@ private struct MessageShape: Sendable {
         13: MessageShape([1: query, 2: changes]),  // update
         14: MessageShape([1: item, 2: query, 3: changes]),  // put
         15: MessageShape([1: query]),  // delete
-        16: MessageShape([1: item, 2: item]),  // add_identity
         17: MessageShape([1: identityQuery, 2: leaf]),  // find_identities
         18: MessageShape([1: identityQuery, 2: changes, 3: changes]),  // update_identities
         19: MessageShape([1: identityQuery]),  // delete_identities
+        24: MessageShape([1: item]),  // add_all
     ])
 }
 

@@ -313,15 +313,6 @@ nonisolated struct WireRequest: @unchecked Sendable {
     set {_uniqueStorage()._operation = .delete(newValue)}
   }
 
-  /// Answered by `identity`.
-  var addIdentity: WireAddIdentity {
-    get {
-      if case .addIdentity(let v)? = _storage._operation {return v}
-      return WireAddIdentity()
-    }
-    set {_uniqueStorage()._operation = .addIdentity(newValue)}
-  }
-
   /// Answered by `identities`, in one or more replies.
   var findIdentities: WireFindIdentities {
     get {
@@ -384,6 +375,15 @@ nonisolated struct WireRequest: @unchecked Sendable {
       return 0
     }
     set {_uniqueStorage()._operation = .unsubscribe(newValue)}
+  }
+
+  /// Answered by `items`, in one or more replies: as stored, with their data, in the same order.
+  var addAll: WireAddAll {
+    get {
+      if case .addAll(let v)? = _storage._operation {return v}
+      return WireAddAll()
+    }
+    set {_uniqueStorage()._operation = .addAll(newValue)}
   }
 
   /// Whether there is hardware for keys. Answered by `flag`.
@@ -499,8 +499,6 @@ nonisolated struct WireRequest: @unchecked Sendable {
     case put(WirePut)
     /// Answered by `count`: of items, 1 and up.
     case delete(WireDelete)
-    /// Answered by `identity`.
-    case addIdentity(WireAddIdentity)
     /// Answered by `identities`, in one or more replies.
     case findIdentities(WireFindIdentities)
     /// Answered by `count`: of identities, 1 and up.
@@ -516,6 +514,8 @@ nonisolated struct WireRequest: @unchecked Sendable {
     /// The id of the request `subscribe` whose notifications are to end. Answered by `done`, also
     /// where there is no such subscription; after that none comes.
     case unsubscribe(UInt64)
+    /// Answered by `items`, in one or more replies: as stored, with their data, in the same order.
+    case addAll(WireAddAll)
     /// Whether there is hardware for keys. Answered by `flag`.
     case hasSecureEnclave_p(WireNothing)
     /// Answered by `secure_enclave_key`.
@@ -695,35 +695,17 @@ nonisolated struct WireDelete: Sendable {
   fileprivate var _query: WireItemQuery? = nil
 }
 
-/// Both are added, or neither; a certificate that is there already is taken for the one to add.
-nonisolated struct WireAddIdentity: @unchecked Sendable {
+/// All are added, or none. There is at least one.
+nonisolated struct WireAddAll: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var certificate: WireNewItem {
-    get {_storage._certificate ?? WireNewItem()}
-    set {_uniqueStorage()._certificate = newValue}
-  }
-  /// Returns true if `certificate` has been explicitly set.
-  var hasCertificate: Bool {_storage._certificate != nil}
-  /// Clears the value of `certificate`. Subsequent reads from it will return its default value.
-  mutating func clearCertificate() {_uniqueStorage()._certificate = nil}
-
-  var key: WireNewItem {
-    get {_storage._key ?? WireNewItem()}
-    set {_uniqueStorage()._key = newValue}
-  }
-  /// Returns true if `key` has been explicitly set.
-  var hasKey: Bool {_storage._key != nil}
-  /// Clears the value of `key`. Subsequent reads from it will return its default value.
-  mutating func clearKey() {_uniqueStorage()._key = nil}
+  var items: [WireNewItem] = []
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
-
-  fileprivate var _storage = unsafe _StorageClass.defaultInstance
 }
 
 nonisolated struct WireFindIdentities: Sendable {
@@ -991,14 +973,6 @@ nonisolated struct WireReply: Sendable {
     set {content = .items(newValue)}
   }
 
-  var identity: WireIdentity {
-    get {
-      if case .identity(let v)? = content {return v}
-      return WireIdentity()
-    }
-    set {content = .identity(newValue)}
-  }
-
   var identities: WireIdentities {
     get {
       if case .identities(let v)? = content {return v}
@@ -1077,7 +1051,6 @@ nonisolated struct WireReply: Sendable {
     case done(WireNothing)
     case item(WireItem)
     case items(WireItems)
-    case identity(WireIdentity)
     case identities(WireIdentities)
     case count(UInt64)
     case flag(Bool)
@@ -1457,6 +1430,10 @@ nonisolated struct WireNewItem: Sendable {
   var hasAuthorization: Bool {self._authorization != nil}
   /// Clears the value of `authorization`. Subsequent reads from it will return its default value.
   mutating func clearAuthorization() {self._authorization = nil}
+
+  /// In AddAll: an item that has its primary key already is taken for it. A certificate about
+  /// another public key is a duplicate all the same.
+  var keepsExisting: Bool = false
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1916,7 +1893,7 @@ nonisolated extension WireTombstonePolicy: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Request"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}claim\0\u{2}\u{8}hello\0\u{1}add\0\u{1}find\0\u{1}update\0\u{1}put\0\u{1}delete\0\u{3}add_identity\0\u{3}find_identities\0\u{3}update_identities\0\u{3}delete_identities\0\u{1}authenticate\0\u{3}knows_passcode\0\u{1}subscribe\0\u{1}unsubscribe\0\u{4}\u{7}has_secure_enclave\0\u{3}make_secure_enclave_key\0\u{1}sign\0\u{3}shared_secret\0\u{2}\u{7}unlock\0\u{1}lock\0\u{3}set_passcode\0\u{3}change_passcode\0\u{3}remove_passcode\0\u{1}status\0\u{1}check\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}claim\0\u{2}\u{8}hello\0\u{1}add\0\u{1}find\0\u{1}update\0\u{1}put\0\u{1}delete\0\u{4}\u{2}find_identities\0\u{3}update_identities\0\u{3}delete_identities\0\u{1}authenticate\0\u{3}knows_passcode\0\u{1}subscribe\0\u{1}unsubscribe\0\u{3}add_all\0\u{4}\u{6}has_secure_enclave\0\u{3}make_secure_enclave_key\0\u{1}sign\0\u{3}shared_secret\0\u{2}\u{7}unlock\0\u{1}lock\0\u{3}set_passcode\0\u{3}change_passcode\0\u{3}remove_passcode\0\u{1}status\0\u{1}check\0\u{c}\u{10}\u{1}")
 
   fileprivate class _StorageClass {
     var _id: UInt64 = 0
@@ -2033,19 +2010,6 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
             _storage._operation = .delete(v)
           }
         }()
-        case 16: try {
-          var v: WireAddIdentity?
-          var hadOneofValue = false
-          if let current = _storage._operation {
-            hadOneofValue = true
-            if case .addIdentity(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._operation = .addIdentity(v)
-          }
-        }()
         case 17: try {
           var v: WireFindIdentities?
           var hadOneofValue = false
@@ -2125,6 +2089,19 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
           if let v = v {
             if _storage._operation != nil {try decoder.handleConflictingOneOf()}
             _storage._operation = .unsubscribe(v)
+          }
+        }()
+        case 24: try {
+          var v: WireAddAll?
+          var hadOneofValue = false
+          if let current = _storage._operation {
+            hadOneofValue = true
+            if case .addAll(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._operation = .addAll(v)
           }
         }()
         case 30: try {
@@ -2298,10 +2275,6 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
         guard case .delete(let v)? = _storage._operation else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
       }()
-      case .addIdentity?: try {
-        guard case .addIdentity(let v)? = _storage._operation else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
-      }()
       case .findIdentities?: try {
         guard case .findIdentities(let v)? = _storage._operation else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
@@ -2329,6 +2302,10 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case .unsubscribe?: try {
         guard case .unsubscribe(let v)? = _storage._operation else { preconditionFailure() }
         try visitor.visitSingularUInt64Field(value: v, fieldNumber: 23)
+      }()
+      case .addAll?: try {
+        guard case .addAll(let v)? = _storage._operation else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 24)
       }()
       case .hasSecureEnclave_p?: try {
         guard case .hasSecureEnclave_p(let v)? = _storage._operation else { preconditionFailure() }
@@ -2685,78 +2662,31 @@ nonisolated extension WireDelete: SwiftProtobuf.Message, SwiftProtobuf._MessageI
   }
 }
 
-nonisolated extension WireAddIdentity: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".AddIdentity"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}certificate\0\u{1}key\0")
-
-  fileprivate class _StorageClass {
-    var _certificate: WireNewItem? = nil
-    var _key: WireNewItem? = nil
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _certificate = source._certificate
-      _key = source._key
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
+nonisolated extension WireAddAll: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".AddAll"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}items\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._certificate) }()
-        case 2: try { try decoder.decodeSingularMessageField(value: &_storage._key) }()
-        default: break
-        }
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.items) }()
+      default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      try { if let v = _storage._certificate {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-      } }()
-      try { if let v = _storage._key {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      } }()
+    if !self.items.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.items, fieldNumber: 1)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  static func ==(lhs: WireAddIdentity, rhs: WireAddIdentity) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._certificate != rhs_storage._certificate {return false}
-        if _storage._key != rhs_storage._key {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+  static func ==(lhs: WireAddAll, rhs: WireAddAll) -> Bool {
+    if lhs.items != rhs.items {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3053,7 +2983,7 @@ nonisolated extension WireChangePasscode: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Reply"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}changed\0\u{1}progress\0\u{2}\u{6}welcome\0\u{1}done\0\u{1}item\0\u{1}items\0\u{1}identity\0\u{1}identities\0\u{1}count\0\u{1}flag\0\u{1}grant\0\u{3}secure_enclave_key\0\u{1}data\0\u{1}status\0\u{1}report\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}failure\0\u{1}changed\0\u{1}progress\0\u{2}\u{6}welcome\0\u{1}done\0\u{1}item\0\u{1}items\0\u{2}\u{2}identities\0\u{1}count\0\u{1}flag\0\u{1}grant\0\u{3}secure_enclave_key\0\u{1}data\0\u{1}status\0\u{1}report\0\u{c}\u{e}\u{1}")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3151,19 +3081,6 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
         if let v = v {
           if hadOneofValue {try decoder.handleConflictingOneOf()}
           self.content = .items(v)
-        }
-      }()
-      case 14: try {
-        var v: WireIdentity?
-        var hadOneofValue = false
-        if let current = self.content {
-          hadOneofValue = true
-          if case .identity(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.content = .identity(v)
         }
       }()
       case 15: try {
@@ -3291,10 +3208,6 @@ nonisolated extension WireReply: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     case .items?: try {
       guard case .items(let v)? = self.content else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
-    }()
-    case .identity?: try {
-      guard case .identity(let v)? = self.content else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
     }()
     case .identities?: try {
       guard case .identities(let v)? = self.content else { preconditionFailure() }
@@ -3958,7 +3871,7 @@ nonisolated extension WireAttribute: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension WireNewItem: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".NewItem"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}item_class\0\u{1}attributes\0\u{3}access_group\0\u{1}protection\0\u{1}constraints\0\u{3}is_synchronizable\0\u{3}is_tombstone\0\u{1}data\0\u{1}authorization\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}item_class\0\u{1}attributes\0\u{3}access_group\0\u{1}protection\0\u{1}constraints\0\u{3}is_synchronizable\0\u{3}is_tombstone\0\u{1}data\0\u{1}authorization\0\u{3}keeps_existing\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3975,6 +3888,7 @@ nonisolated extension WireNewItem: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 7: try { try decoder.decodeSingularBoolField(value: &self.isTombstone) }()
       case 8: try { try decoder.decodeSingularBytesField(value: &self._data) }()
       case 9: try { try decoder.decodeSingularMessageField(value: &self._authorization) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.keepsExisting) }()
       default: break
       }
     }
@@ -4012,6 +3926,9 @@ nonisolated extension WireNewItem: SwiftProtobuf.Message, SwiftProtobuf._Message
     try { if let v = self._authorization {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
     } }()
+    if self.keepsExisting != false {
+      try visitor.visitSingularBoolField(value: self.keepsExisting, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4025,6 +3942,7 @@ nonisolated extension WireNewItem: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.isTombstone != rhs.isTombstone {return false}
     if lhs._data != rhs._data {return false}
     if lhs._authorization != rhs._authorization {return false}
+    if lhs.keepsExisting != rhs.keepsExisting {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -16,10 +16,11 @@ extension WireNewItem {
         if item.authorization != Authorization() {
             authorization = WireAuthorization(item.authorization)
         }
+        keepsExisting = item.keepsExisting
     }
 
     func item() throws(KeychainFailure) -> NewItem {
-        NewItem(
+        var item = NewItem(
             itemClass: try ItemClass(wire: itemClass),
             attributes: try attributes.requestedAttributes(),
             accessGroup: hasAccessGroup ? accessGroup : nil,
@@ -27,6 +28,8 @@ extension WireNewItem {
             constraints: try AccessConstraints(requested: constraints),
             isSynchronizable: isSynchronizable, isTombstone: isTombstone,
             data: hasData ? data : nil, authorization: try authorization.authorization())
+        item.keepsExisting = keepsExisting
+        return item
     }
 }
 

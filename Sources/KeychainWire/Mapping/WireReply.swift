@@ -43,7 +43,6 @@ extension WireReply.OneOf_Content {
                         $0.items = items.map(WireItem.init)
                         $0.isContinued = isContinued
                     })
-            case .identity(let identity): .identity(WireIdentity(identity))
             case .identities(let identities):
                 .identities(
                     .with {
@@ -75,7 +74,6 @@ extension WireReply.OneOf_Content {
             items.reserveCapacity(message.items.count)
             for item in message.items { items.append(try item.item()) }
             return message.isContinued ? .part(.items(items)) : .answer(.items(items))
-        case .identity(let message): return .answer(.identity(try message.identity()))
         case .identities(let message):
             var identities: [Identity] = []
             identities.reserveCapacity(message.identities.count)

@@ -7,12 +7,6 @@ extension WireRequest.OneOf_Operation {
     /// The request about identities; nil for any other.
     init?(identities operation: ServiceOperation) {
         switch operation {
-        case .addIdentity(let certificate, let key):
-            self = .addIdentity(
-                .with {
-                    $0.certificate = WireNewItem(certificate)
-                    $0.key = WireNewItem(key)
-                })
         case .findIdentities(let query, let retrieval):
             self = .findIdentities(
                 .with {
@@ -39,8 +33,6 @@ extension WireRequest.OneOf_Operation {
     /// The request about identities; nil for any other.
     func identityOperation() throws(KeychainFailure) -> ServiceOperation? {
         switch self {
-        case .addIdentity(let message):
-            .addIdentity(certificate: try message.certificate.item(), key: try message.key.item())
         case .findIdentities(let message):
             .findIdentities(
                 try message.query.query(),

@@ -32,6 +32,7 @@ extension WireRequest.OneOf_Operation {
         switch operation {
         case .hello(let hello): self = .hello(.with { $0.version = hello.version })
         case .add(let item): self = .add(WireNewItem(item))
+        case .addAll(let items): self = .addAll(.with { $0.items = items.map(WireNewItem.init) })
         case .find(let query, let retrieval):
             self = .find(
                 .with {
@@ -57,7 +58,7 @@ extension WireRequest.OneOf_Operation {
                     $0.query = WireItemQuery(query)
                     $0.tombstones = WireTombstonePolicy(policy)
                 })
-        case .addIdentity, .findIdentities, .updateIdentities, .deleteIdentities:
+        case .findIdentities, .updateIdentities, .deleteIdentities:
             return nil
         case .authenticate(let passcode): self = .authenticate(passcode)
         case .knowsPasscode: self = .knowsPasscode(WireNothing())
@@ -99,6 +100,10 @@ extension WireRequest.OneOf_Operation {
         switch self {
         case .hello(let message): return .hello(ClientHello(version: message.version))
         case .add(let message): return .add(try message.item())
+        case .addAll(let message):
+            var items: [NewItem] = []
+            for item in message.items { items.append(try item.item()) }
+            return .addAll(items)
         case .find(let message):
             return .find(
                 try message.query.query(),
@@ -136,7 +141,7 @@ extension WireRequest.OneOf_Operation {
         case .removePasscode(let passcode): return .removePasscode(SecretBytes(copying: passcode))
         case .status: return .status
         case .check: return .check
-        case .addIdentity, .findIdentities, .updateIdentities, .deleteIdentities:
+        case .findIdentities, .updateIdentities, .deleteIdentities:
             break
         }
         guard let operation = try identityOperation() else {

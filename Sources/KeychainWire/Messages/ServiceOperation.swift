@@ -10,12 +10,12 @@ package enum ServiceOperation: Sendable {
     case hello(ClientHello)
 
     case add(NewItem)
+    case addAll([NewItem])
     case find(ItemQuery, Retrieval)
     case update(ItemQuery, ItemChanges)
     case put(NewItem, orChange: ItemQuery, ItemChanges)
     case delete(ItemQuery, TombstonePolicy)
 
-    case addIdentity(certificate: NewItem, key: NewItem)
     case findIdentities(IdentityQuery, Retrieval)
     case updateIdentities(IdentityQuery, IdentityChanges)
     case deleteIdentities(IdentityQuery, TombstonePolicy)
@@ -56,7 +56,7 @@ extension ServiceOperation {
         case .hello, .find, .findIdentities, .knowsPasscode, .subscribe, .unsubscribe,
             .hasSecureEnclave, .makeSecureEnclaveKey, .sign, .sharedSecret, .status, .check:
             true
-        case .add, .update, .put, .delete, .addIdentity, .updateIdentities, .deleteIdentities,
+        case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
             .authenticate, .unlock, .lock, .setPasscode, .changePasscode, .removePasscode:
             false
         }
@@ -67,15 +67,14 @@ extension ServiceOperation {
         switch self {
         case .authenticate, .unlock, .setPasscode, .changePasscode, .removePasscode: true
         case .add(let item): item.authorization.applicationPassword != nil
+        case .addAll(let items):
+            items.contains { $0.authorization.applicationPassword != nil }
         case .find(let query, _), .delete(let query, _):
             query.authorization.applicationPassword != nil
         case .update(let query, _): query.authorization.applicationPassword != nil
         case .put(let item, let query, _):
             item.authorization.applicationPassword != nil
                 || query.authorization.applicationPassword != nil
-        case .addIdentity(let certificate, let key):
-            certificate.authorization.applicationPassword != nil
-                || key.authorization.applicationPassword != nil
         case .findIdentities(let query, _), .updateIdentities(let query, _),
             .deleteIdentities(let query, _):
             query.certificate.authorization.applicationPassword != nil
@@ -94,11 +93,11 @@ extension ServiceOperation {
         switch self {
         case .hello: "hello"
         case .add: "add"
+        case .addAll: "add all"
         case .find: "find"
         case .update: "update"
         case .put: "put"
         case .delete: "delete"
-        case .addIdentity: "add identity"
         case .findIdentities: "find identities"
         case .updateIdentities: "update identities"
         case .deleteIdentities: "delete identities"

@@ -10,7 +10,6 @@ package enum ServiceAnswer: Hashable, Sendable {
     case done
     case item(Item)
     case items([Item])
-    case identity(Identity)
     case identities([Identity])
     /// 0 and up.
     case count(Int)

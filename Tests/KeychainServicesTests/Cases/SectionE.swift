@@ -70,7 +70,8 @@ let sectionE: [Row] = [
         withItem(k)
         k.update(genp(["u_ItemList": [1]]), ["labl": "x"]).gives(-50)
     },
-    // Differences.md: Apple's source reports success and adds nothing.
+    // Differences.md: Apple's source reports success and adds nothing. What an item list adds:
+    // ItemListTests.
     Row(91, "an add takes no match key") { k in
         k.add(GP("a", "s", ["data": bytes("x"), "limit": one])).gives(-50)
         k.add(GP("a", "s", ["data": bytes("x"), "u_ItemList": [1]])).gives(-50)

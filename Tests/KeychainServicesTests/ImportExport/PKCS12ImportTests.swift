@@ -340,6 +340,21 @@ import Testing
             #expect(itemCount(kSecClassCertificate) == 0)
         }
     }
+
+    @Test(arguments: 0..<6)
+    func `an import that is stopped at any statement leaves nothing`(_ step: Int) throws {
+        let data = try container(chain(), ["-certfile", "others.pem"])
+        let keychain = TestKeychain()
+        keychain.inject(.stop(.afterStep(step)), times: 1)
+        keychain.withSecItem {
+            let options: [CFString: Any] = [kSecUseDataProtectionKeychain: true]
+            #expect(imported(data, "secret", options).status != errSecSuccess)
+            #expect(itemCount(kSecClassKey) == 0)
+            #expect(itemCount(kSecClassCertificate) == 0)
+            #expect(imported(data, "secret", options).status == errSecSuccess)
+            #expect(itemCount(kSecClassIdentity) == 1)
+        }
+    }
 }
 
 #endif
