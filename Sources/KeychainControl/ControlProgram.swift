@@ -15,6 +15,7 @@ package enum ControlProgram {
 
     /// Carries out the command that the process was started with, and ends the process.
     package static func main() -> Never {
+        StandardStreams.occupyClosed()
         ProcessProtection.apply()
         PlatformHardware.silenceLibrary()
         let status = run(Array(CommandLine.arguments.dropFirst()))

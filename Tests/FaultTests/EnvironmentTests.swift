@@ -19,6 +19,20 @@ import Testing
         try KeychainEngine.open(directory: folder.path, options: .testing)
     }
 
+    @Test func `no file of the keychain is a standard stream of a program that closed its own`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        _ = try faultWriter("print-to-closed-streams", folder.path).lines()
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.contains("in-use") && names.contains("keychain.db"))
+        for name in names {
+            let content = try Data(contentsOf: URL(filePath: folder.path + "/" + name))
+            #expect(content.firstRange(of: Data("a secret to look for".utf8)) == nil, "\(name)")
+        }
+        #expect(try open(folder).check().itemCount == 100)
+    }
+
     /// A cause, what is done about it, and what the error has to say.
     struct Cause: CustomTestStringConvertible, Sendable {
         let name: String

@@ -34,6 +34,19 @@ struct Probe {
         }
     }
 
+    /// What a program does that was started with its standard streams closed: it opens a keychain
+    /// and prints a secret.
+    func printToClosedStreams() throws {
+        for descriptor in STDIN_FILENO...STDERR_FILENO { close(descriptor) }
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        for number in 0..<100 {
+            _ = try engine.add(item("kept \(number)", Data("value".utf8)), as: caller)
+            print("a secret to look for")
+            fflush(nil)
+        }
+        engine.close()
+    }
+
     private func attempt<Result>(
         _ operation: String, _ body: () throws(KeychainFailure) -> Result
     ) -> Result? {

@@ -23,6 +23,7 @@ do {
     case "probe-as-nobody":
         try becomeNobody()
         Probe(directory: arguments[2]).run()
+    case "print-to-closed-streams": try Probe(directory: arguments[2]).printToClosedStreams()
     case "full-disk": try FullDisk(directory: arguments[2]).run()
     case "full-disk-threads": try FullDiskOfThreads(directory: arguments[2]).run()
     case "leave-log": try LeftLog(directory: arguments[2]).run()

@@ -24,7 +24,8 @@ package struct Terminal: ~Copyable {
     /// A terminal by name.
     package init?(path: String) {
         // SAFETY: the path is a terminated copy for the duration of the call.
-        let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+        let descriptor = StandardStreams.moveAbove(
+            unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY))
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
     }

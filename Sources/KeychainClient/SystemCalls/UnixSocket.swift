@@ -4,6 +4,7 @@
 //   (2) No call waits beyond its deadline, and none raises SIGPIPE.
 
 import Glibc
+import KeychainCrypto
 
 /// A stream to a process on this machine.
 final class UnixSocket: Sendable {
@@ -45,7 +46,7 @@ final class UnixSocket: Sendable {
         // SAFETY: the name is shorter than the field.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = Glibc.socket(AF_UNIX, type, 0)
+        let descriptor = StandardStreams.moveAbove(Glibc.socket(AF_UNIX, type, 0))
         guard descriptor >= 0 else { return .failed(errno) }
         let socket = UnixSocket(descriptor: descriptor)
         while true {

@@ -14,7 +14,8 @@ struct SetCommand: ParsableCommand {
         abstract: "Saves a secret.",
         discussion: """
             The secret is read from standard input, byte for byte. At a terminal it is asked \
-            for, hidden, twice.
+            for, hidden, twice. An input that ends before its first byte is an error, unless \
+            --allow-empty is given.
 
             An item that is there is changed in place: it keeps its reference, its date of \
             creation and whatever is not named here. Without --group that is the one item in \
@@ -43,6 +44,9 @@ struct SetCommand: ParsableCommand {
 
     @Flag(help: "Leaves out one newline at the end of the secret.")
     var trimNewline = false
+
+    @Flag(help: "Saves an empty secret where the input is empty.")
+    var allowEmpty = false
 
     @Option(
         name: .customLong("fd"),
@@ -114,6 +118,12 @@ struct SetCommand: ParsableCommand {
         var bytes = try Descriptor.readToEnd(
             of: descriptor ?? STDIN_FILENO, atMost: Self.largestSecret)
         if trimNewline, bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard allowEmpty || !bytes.isEmpty else {
+            throw ControlFailure(
+                .failure,
+                "The input is empty: nothing was saved. To save an empty secret, add "
+                    + "--allow-empty.")
+        }
         return Data(bytes)
     }
 

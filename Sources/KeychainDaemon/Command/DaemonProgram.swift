@@ -15,6 +15,7 @@ package enum DaemonProgram {
 
     /// Runs the service that the process was started as, and ends the process.
     package static func main() async -> Never {
+        StandardStreams.occupyClosed()
         ProcessProtection.apply()
         PlatformHardware.silenceLibrary()
         Processes.ignoreBrokenConnections()

@@ -2,12 +2,13 @@
 // Results and errno are those of the call. A path with a NUL byte ends there, as in C.
 
 import Glibc
+import KeychainCrypto
 
 enum SystemCalls {
-    /// The corresponding C function is `open`.
+    /// The corresponding C function is `open`. The descriptor is never that of a standard stream.
     static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
         // SAFETY: the path is a terminated copy for the duration of the call. So below.
-        unsafe Glibc.open(path, flags, mode)
+        StandardStreams.moveAbove(unsafe Glibc.open(path, flags, mode))
     }
 
     /// The corresponding C function is `mkdir`.
@@ -54,7 +55,7 @@ enum SystemCalls {
     /// The corresponding C function is `inotify_init1`. The descriptor doesn't block and isn't
     /// inherited.
     static func makeNoticeQueue() -> Int32 {
-        inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+        StandardStreams.moveAbove(inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)))
     }
 
     /// The corresponding C function is `inotify_add_watch`.
