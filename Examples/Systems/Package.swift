@@ -1,98 +1,138 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// For a package by URL this is the last part of the URL, "swift-keychain"; for one by path it is
-/// the name of the folder, and a clone can have any.
+/// SwiftPM looks an alias up by the package's identity. For a package by URL that is the last
+/// part of the URL, "swift-keychain"; for one by path it is the name of the folder, and a clone
+/// can have any.
 let swiftKeychain =
     Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased()
     ?? "swift-keychain"
 
-let keychain: Target.Dependency = .product(name: "Keychain", package: swiftKeychain)
-let cryptoKit: Target.Dependency = .product(name: "KeychainCryptoKit", package: swiftKeychain)
-let services: Target.Dependency = .product(name: "KeychainServices", package: swiftKeychain)
-let testing: Target.Dependency = .product(name: "KeychainTesting", package: swiftKeychain)
+/// What `import Security` and the others mean on Linux. On Apple platforms the system's own are
+/// meant, and these products aren't linked.
+let aliases = [
+    "KeychainServices": "Security",
+    "KeychainAuthentication": "LocalAuthentication",
+    "KeychainCryptoKit": "CryptoKit",
+]
+
+/// Every product that knows one of these modules is named with the same aliases.
+func product(_ name: String) -> Target.Dependency {
+    .product(
+        name: name, package: swiftKeychain, moduleAliases: aliases,
+        condition: .when(platforms: [.linux]))
+}
+
+let security = product("KeychainServices")
+let localAuthentication = product("KeychainAuthentication")
+let cryptoKit = product("KeychainCryptoKit")
+/// A keychain in memory, for the tests.
+let keychainTesting = product("KeychainTesting")
 let keychainctl: Target.Dependency = .product(name: "keychainctl", package: swiftKeychain)
+/// The service, which one of the sessions goes through.
+let keychaind: Target.Dependency = .product(name: "keychaind", package: swiftKeychain)
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .strictMemorySafety(),
-    .treatAllWarnings(as: .error),
-]
+let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+/// A library, program or test of one of the five systems, in the system's folder.
+func target(
+    _ name: String, of system: String, _ dependencies: [Target.Dependency] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "\(system)/Sources/\(name)",
+        swiftSettings: settings)
+}
+
+func program(
+    _ name: String, of system: String, _ dependencies: [Target.Dependency] = []
+) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "\(system)/Sources/\(name)",
+        swiftSettings: settings)
+}
+
+func tests(_ name: String, of system: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies + ["ExampleTesting", keychainTesting, keychainctl],
+        path: "\(system)/Tests/\(name)", swiftSettings: settings)
+}
 
 let package = Package(
     name: "Systems",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "capture", targets: ["CaptureCommand"])
+        .executable(name: "capture", targets: ["capture-app"])
     ],
     dependencies: [
-        // Without the default trait: nothing here reads PKCS #12. Device keys are made in a TPM where
-        // there is one; building with that takes libtss2-dev.
-        .package(path: "../..", traits: ["TPM"]),
+        // Without the default trait: nothing here reads PKCS #12. Keys of the Secure Enclave are made
+        // in a TPM where there is one; building with that takes libtss2-dev. With NSStringHashing
+        // `attributes[kSecAttrAccount]` works on an `[AnyHashable: Any]`, as on Apple platforms.
+        .package(path: "../..", traits: ["TPM", "NSStringHashing"]),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/swhitty/FlyingFox.git", from: "0.27.1"),
     ],
     targets: [
-        // What all tests of programs need: a home, and the sessions of README.md.
-        .target(
-            name: "ExampleTesting", dependencies: [keychain, testing],
-            path: "Tests/ExampleTesting", swiftSettings: settings),
-
         // S1: device keys of a capture app.
-        .target(
-            name: "Capture", dependencies: [keychain, cryptoKit, logging],
-            swiftSettings: settings),
-        .executableTarget(
-            name: "CaptureCommand", dependencies: ["Capture", keychain, logging],
-            swiftSettings: settings),
-        .testTarget(
-            name: "CaptureTests",
-            dependencies: [
-                "Capture", "CaptureCommand", "ExampleTesting", keychain, cryptoKit, services,
-                testing, keychainctl, logging,
-            ],
-            swiftSettings: settings),
+        target("Capture", of: "Capture", [security, cryptoKit, logging]),
+        program("capture-app", of: "Capture", ["Capture", security, cryptoKit, logging]),
+        tests(
+            "CaptureTests", of: "Capture",
+            ["Capture", "capture-app", security, cryptoKit, localAuthentication, logging]),
 
         // S2: credentials of a television, shared by an app and its widget.
-        .target(name: "TVRemote", dependencies: [keychain], swiftSettings: settings),
-        .executableTarget(
-            name: "tv-app", dependencies: ["TVRemote", keychain], swiftSettings: settings),
-        .executableTarget(
-            name: "tv-widget", dependencies: ["TVRemote", keychain], swiftSettings: settings),
-        .executableTarget(
-            name: "tv-stranger", dependencies: ["TVRemote", keychain], swiftSettings: settings),
-        .testTarget(
-            name: "TVRemoteTests",
-            dependencies: [
-                "TVRemote", "tv-app", "tv-widget", "tv-stranger", "ExampleTesting", keychain,
-                services, testing,
-            ],
-            swiftSettings: settings),
+        target("TVRemote", of: "TVRemote", [security]),
+        program("tv-app", of: "TVRemote", ["TVRemote", security]),
+        program("tv-widget", of: "TVRemote", ["TVRemote", security]),
+        program("tv-stranger", of: "TVRemote", ["TVRemote", security]),
+        program("television", of: "TVRemote", ["StandIn"]),
+        tests(
+            "TVRemoteTests", of: "TVRemote",
+            ["TVRemote", "tv-app", "tv-widget", "tv-stranger", "television", security]),
+
+        // S3: the SecItem fundamentals.
+        target("SecItemFundamentals", of: "Fundamentals", [security, cryptoKit]),
+        program(
+            "Fundamentals", of: "Fundamentals", ["SecItemFundamentals", security, cryptoKit]),
+        tests(
+            "SecItemFundamentalsTests", of: "Fundamentals",
+            ["SecItemFundamentals", "Fundamentals", security, cryptoKit, keychaind]),
 
         // S4: device identity.
-        .target(name: "DeviceKeychain", dependencies: [keychain], swiftSettings: settings),
-        .executableTarget(
-            name: "device-identity", dependencies: ["DeviceKeychain", keychain],
-            swiftSettings: settings),
-        .target(
-            name: "DeviceKeychainTesting", dependencies: ["DeviceKeychain", keychain, testing],
-            swiftSettings: settings),
-        .testTarget(
-            name: "DeviceKeychainTests",
-            dependencies: [
-                "DeviceKeychain", "DeviceKeychainTesting", "ExampleTesting", "device-identity",
-                keychain, testing,
-            ],
-            swiftSettings: settings),
+        target("DeviceIdentity", of: "DeviceIdentity", [security]),
+        target("DeviceIdentityTesting", of: "DeviceIdentity", ["DeviceIdentity", security]),
+        program("device-identity", of: "DeviceIdentity", ["DeviceIdentity", security]),
+        program("backend", of: "DeviceIdentity", ["StandIn"]),
+        tests(
+            "DeviceIdentityTests", of: "DeviceIdentity",
+            [
+                "DeviceIdentity", "DeviceIdentityTesting", "device-identity", "backend", security,
+            ]),
 
         // S5: sign-in.
-        .target(name: "SignIn", dependencies: [services], swiftSettings: settings),
-        .executableTarget(name: "sign-in", dependencies: ["SignIn"], swiftSettings: settings),
+        target("SignIn", of: "SignIn", [security, logging]),
+        program("sign-in", of: "SignIn", ["SignIn", security, logging]),
+        program("sign-in-service", of: "SignIn", ["StandIn"]),
+        tests("SignInTests", of: "SignIn", ["SignIn", "sign-in", "sign-in-service", security]),
+
+        // The storage layer of each, written with `Keychain`: what stands at the end of its README.
         .testTarget(
-            name: "SignInTests",
-            dependencies: ["SignIn", "ExampleTesting", "sign-in", keychain, services, testing],
-            swiftSettings: settings),
+            name: "WithKeychainTests",
+            dependencies: [
+                "ExampleTesting", product("Keychain"), cryptoKit, keychainTesting,
+            ],
+            path: "Support/WithKeychainTests", swiftSettings: settings),
+
+        // The limits that sources name, for `./dev bench`.
+        .executableTarget(
+            name: "systems-benchmarks", dependencies: ["Capture", "TVRemote", cryptoKit],
+            path: "Support/Benchmarks", swiftSettings: settings),
+        // Servers that stand in for the ones of the real world.
+        .target(
+            name: "StandIn", dependencies: [.product(name: "FlyingFox", package: "FlyingFox")],
+            path: "Support/StandIn", swiftSettings: settings),
+        // What tests of programs need: a home, and the sessions of a README.
+        .target(
+            name: "ExampleTesting", path: "Support/ExampleTesting", swiftSettings: settings),
     ]
 )

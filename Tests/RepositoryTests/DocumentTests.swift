@@ -11,6 +11,25 @@ import Testing
         }
     }
 
+    /// What only a whole run can hold: these lines of `dev` fail it.
+    @Test(arguments: [
+        "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
+        "generate-documentation --target Capture", "systems-benchmarks",
+    ])
+    func `dev measures what the systems' sources ask for`(_ command: String) throws {
+        let lines = try Repository.file("dev").split(separator: "\n")
+        #expect(
+            lines.contains { $0.contains(command) && !$0.drop { $0 == " " }.hasPrefix("#") })
+    }
+
+    @Test func `the benchmark of the systems has the limits of their sources`() throws {
+        let text = try Repository.file("Examples/Systems/Support/Benchmarks/main.swift")
+        let limits = text.matches(of: /milliseconds: ([0-9.]+)\)/).compactMap { Double($0.1) }
+        #expect(limits.filter { [2.76, 2.64, 3.09].contains($0) } == [2.76, 2.64, 3.09])
+        #expect(limits.filter { $0 == 1 }.count == 2)
+        #expect(limits.filter { $0 == 10 }.count == 4)
+    }
+
     @Test func `every link inside the repository leads to a file`() throws {
         var count = 0
         for document in try Repository.files(suffix: ".md") {

@@ -115,6 +115,32 @@ struct ImportRow: CustomStringConvertible {
         }
     }
 
+    /// Section 0: application layers are raw SecItem code under the names of Apple's modules.
+    @Test(arguments: [
+        ("Capture", ["Capture"]), ("TVRemote", ["TVRemote"]),
+        ("Fundamentals", ["SecItemFundamentals"]), ("DeviceIdentity", ["DeviceIdentity"]),
+        ("SignIn", ["SignIn"]),
+    ])
+    func `the systems import Apple's modules and nothing of ours`(
+        _ system: String, _ own: [String]
+    ) throws {
+        let allowed = Self.everywhere.union(own).union([
+            "Security", "CryptoKit", "LocalAuthentication", "FoundationNetworking", "os",
+            // What the systems have for a console log on Linux, and for their servers.
+            "Logging", "StandIn",
+        ])
+        var securityCount = 0
+        for file in try Repository.files(
+            in: "Examples/Systems/\(system)/Sources", suffix: ".swift")
+        {
+            let imports = Self.imports(of: file)
+            let forbidden = imports.subtracting(allowed)
+            #expect(forbidden.isEmpty, "\(file) imports \(forbidden.sorted())")
+            if imports.contains("Security") { securityCount += 1 }
+        }
+        #expect(securityCount > 0)
+    }
+
     /// The lines of the file that the tests below rely on are really found.
     @Test(arguments: [
         ("import GRDB", "GRDB"), ("@testable import Keychain", "Keychain"),

@@ -6,7 +6,10 @@ import Testing
     /// The places where dictionaries for the SecItem functions are made.
     static func builders() throws -> [RepositoryFile] {
         let library = try Repository.files(in: "Sources/Keychain/Backends", suffix: ".swift")
-        let examples = try ["Examples/Fundamentals/Sources", "Examples/GenericKeys/Sources"]
+        let systems = ["Capture", "TVRemote", "Fundamentals", "DeviceIdentity", "SignIn"]
+        let examples = try
+            (systems.map { "Examples/Systems/\($0)/Sources" }
+            + ["Examples/GenericKeys/Sources"])
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
         return library + examples
     }
@@ -34,14 +37,30 @@ import Testing
         #expect(Self.hasLiteralKey(line[...]) == isLiteral)
     }
 
-    /// A function makes its dictionary anew; one that is kept could be changed by an earlier call.
+    /// A call makes its dictionary anew; one that is kept could be changed by an earlier call.
     @Test func `no dictionary of a builder is kept`() throws {
-        let file = try Repository.file(
-            "Examples/Fundamentals/Sources/SecItemFundamentals/QueryBuilder.swift")
-        #expect(file.matches(of: /func \w+\([^{]*-> \[String: Any\]/).count >= 7)
-        #expect(
-            file.matches(of: /\n    (public |private )?(static )?(let|var) \w+: \[String: Any\]/)
-                .isEmpty)
+        var count = 0
+        for file in try Self.builders() {
+            for (index, line) in file.lines.enumerated() where line.contains("[String: Any]") {
+                count += 1
+                #expect(!Self.keepsDictionary(line), "\(file):\(index + 1): \(line)")
+            }
+        }
+        #expect(count > 30)
+    }
+
+    @Test(arguments: [
+        ("    static let query: [String: Any] = [", true),
+        ("    private var query: [String: Any] = [:]", true),
+        ("        var query: [String: Any] = [:]", false),
+        ("    private var query: [String: Any] {", false),
+    ])
+    func `a dictionary that is kept is recognized`(_ line: String, _ isKept: Bool) {
+        #expect(Self.keepsDictionary(line[...]) == isKept)
+    }
+
+    private static func keepsDictionary(_ line: Substring) -> Bool {
+        line.contains(/^    (\w+ )*(let|var) \w+: \[String: Any\] =/)
     }
 
     @Test(arguments: ["kSecAttrAccessibleAlways", "kSecAttrAccessibleAlwaysThisDeviceOnly"])

@@ -1,0 +1,112 @@
+// What the library offers: no declaration gives out a private key's bytes, beyond the two services.
+
+import ExampleTesting
+import Foundation
+import Testing
+
+@Suite struct `Interface` {
+    /// The Swift files of a target, by their names.
+    private func sources(_ target: String) throws -> [String: String] {
+        let sources = folder(ofSystem: "Capture").appending(path: "Sources/\(target)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: sources.path)
+        var texts: [String: String] = [:]
+        for name in names where name.hasSuffix(".swift") {
+            texts[name] = try String(contentsOf: sources.appending(path: name), encoding: .utf8)
+        }
+        try #require(texts.count >= 2)
+        return texts
+    }
+
+    /// Those of the library and of the program.
+    private func allSources() throws -> [String: String] {
+        try sources("Capture").merging(sources("capture-app")) { $1 }
+    }
+
+    /// The public declarations of functions, properties and initializers, each on one line.
+    private func publicDeclarations(_ text: String) -> [String] {
+        var declarations: [String] = []
+        var current: String?
+        for line in text.split(separator: "\n") {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.hasPrefix("public ") { current = "" }
+            guard let begun = current else { continue }
+            let whole = begun.isEmpty ? line : "\(begun) \(line)"
+            let isOpen = whole.count { $0 == "(" } > whole.count { $0 == ")" }
+            current = isOpen ? whole : nil
+            if !isOpen { declarations.append(whole) }
+        }
+        return declarations
+    }
+
+    @Test func `what handles a key or bytes is known, and nothing else does`() throws {
+        var found: Set<String> = []
+        for (file, text) in try sources("Capture") {
+            for declaration in publicDeclarations(text) {
+                let words = declaration.split { !$0.isLetter && !$0.isNumber }
+                guard
+                    words.contains("SymmetricKey") || words.contains("SecKey")
+                        || words.last == "Data" || words.contains("Bytes")
+                        || declaration.contains("-> Data") || declaration.contains("[UInt8]")
+                else { continue }
+                let name = declaration.split(separator: "(").first ?? ""
+                found.insert("\(file): \(name)")
+            }
+        }
+        #expect(
+            found == [
+                // Ciphertext, plaintext of a capture, a signature.
+                "CaptureDevice.swift: public func seal",
+                "CaptureDevice.swift: public func open",
+                "CaptureDevice+Attestation.swift: public func sign",
+                // The two services.
+                "CryptoService.swift: public static func generateKey",
+                "CryptoService.swift: public static func encrypt",
+                "CryptoService.swift: public static func decrypt",
+                "CryptoService.swift: public static func keyToData",
+                "CryptoService.swift: public static func keyFromData",
+                "KeychainService.swift: public func load",
+                "KeychainService+Values.swift: public func saveSymmetricKey",
+                "KeychainService+Values.swift: public func loadSymmetricKey",
+                "KeychainService+SecureEnclave.swift: public func createSecureEnclaveKey",
+                "KeychainService+SecureEnclave.swift: public func loadSecureEnclaveKey",
+                "KeychainService+SecureEnclave.swift: public func signature",
+                "KeychainService+SecureEnclave.swift: public func publicKeyData",
+            ])
+    }
+
+    @Test func `the bytes of keys are handled by the two services alone`() throws {
+        let calls = [
+            "keyToData(", "keyFromData(", ".withUnsafeBytes", " SymmetricKey(",
+            "SecKeyCopyExternalRepresentation(", "SecItemExport(", "kSecReturnData",
+            "SecItemCopyMatching(", "rawRepresentation", "dataRepresentation",
+            "x963Representation",
+        ]
+        var count = 0
+        for (file, text) in try allSources() {
+            let isService = file.hasPrefix("CryptoService") || file.hasPrefix("KeychainService")
+            for call in calls where text.contains(call) {
+                count += 1
+                #expect(isService, "\(file) has \(call)")
+            }
+        }
+        #expect(count > 0)
+    }
+
+    @Test func `nothing encrypts or decrypts with a key of the Secure Enclave`() throws {
+        for (file, text) in try allSources() {
+            for call in [
+                "SecKeyCreateEncryptedData", "SecKeyCreateDecryptedData",
+                "SecKeyCopyKeyExchangeResult", "SecKeyEncrypt", "SecKeyDecrypt",
+            ] {
+                #expect(!text.contains(call), "\(file) has \(call)")
+            }
+        }
+    }
+
+    @Test func `an update is private, and takes data and key`() throws {
+        let text = try #require(try sources("Capture")["KeychainService.swift"])
+        #expect(
+            text.contains("    private func update(_ data: Data, forKey key: String) throws {"))
+        #expect(text.contains("\npublic final class KeychainService"))
+    }
+}

@@ -1,0 +1,131 @@
+// Items by key: what makes them one, who sees them, and what happens when processes meet.
+
+import CryptoKit
+import Foundation
+import KeychainTesting
+import Security
+import Testing
+
+@testable import Capture
+
+@Suite(.freshKeychain) struct `Items` {
+    private let service = KeychainService()
+
+    @Test func `service and accounts are those of the app`() throws {
+        #expect(KeychainService.service == "app.rial.keychain")
+        #expect(
+            KeychainService.Account.all == [
+                "rial.attestation.keyId", "rial.device.id", "rial.device.state",
+                "rial.encryption.key",
+            ])
+        try service.save(Data([1]), forKey: KeychainService.Account.deviceId)
+        let item = try #require(try testKeychain.items().first)
+        #expect(item.itemClass == "genp")
+        #expect(item.service == "app.rial.keychain")
+        #expect(item.account == "rial.device.id")
+    }
+
+    @Test func `adding a duplicate fails and leaves the value`() throws {
+        try service.add(Data("one".utf8), forKey: anyKey)
+        #expect(throws: KeychainError.duplicateItem) {
+            try service.add(Data("two".utf8), forKey: anyKey)
+        }
+        #expect(try service.load(forKey: anyKey) == Data("one".utf8))
+    }
+
+    @Test func `an item that is deleted while it is saved over is added`() throws {
+        // The add is told that there is one, and the update finds none.
+        try testKeychain.inject(
+            .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
+        try service.save(Data("new".utf8), forKey: anyKey)
+        #expect(try service.load(forKey: anyKey) == Data("new".utf8))
+    }
+
+    @Test func `an item that comes and goes while it is saved is a duplicate`() throws {
+        try testKeychain.inject(
+            .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 2)
+        #expect(throws: KeychainError.duplicateItem) {
+            try service.save(Data("new".utf8), forKey: anyKey)
+        }
+        #expect(try service.load(forKey: anyKey) == nil)
+    }
+
+    @Test func `every key is an item of its own, however odd`() throws {
+        let keys =
+            ["", " ", "RIAL.TEST", "ключ", "a\0b", "a", String(repeating: "k", count: 10_000)]
+            + KeychainService.Account.all
+        for key in keys { try service.save(Data(key.utf8), forKey: key) }
+        for key in keys { #expect(try service.load(forKey: key) == Data(key.utf8)) }
+        #expect(try testKeychain.items().count == 11)
+        try service.delete(forKey: "a")
+        #expect(try service.load(forKey: "a") == nil)
+        #expect(try service.load(forKey: "a\0b") == Data("a\0b".utf8))
+    }
+
+    @Test func `items of other services are neither seen nor touched`() throws {
+        let theirs: [String: Any] = [
+            kSecClass as String: kSecClassGenericPassword,
+            kSecAttrService as String: "org.example.other",
+            kSecAttrAccount as String: anyKey,
+            kSecValueData as String: Data("theirs".utf8),
+        ]
+        #expect(SecItemAdd(theirs as CFDictionary, nil) == errSecSuccess)
+        #expect(try service.load(forKey: anyKey) == nil)
+        try service.save(Data("ours".utf8), forKey: anyKey)
+        try service.delete(forKey: anyKey)
+        let left = try #require(
+            try storedAttributes(forKey: anyKey, service: "org.example.other"))
+        #expect(left[kSecAttrAccount as String] as? String == anyKey)
+    }
+
+    @Test func `another program of the same user doesn't see the items`() throws {
+        let device = try testKeychain
+        device.accessGroups = ["ABCDE12345.app.rial"]
+        try device.withSecItem { try service.save(Data("ours".utf8), forKey: anyKey) }
+        device.accessGroups = ["ABCDE12345.org.example.other"]
+        try device.withSecItem { () throws -> Void in
+            #expect(try service.load(forKey: anyKey) == nil)
+            try service.delete(forKey: anyKey)
+        }
+        device.accessGroups = ["ABCDE12345.app.rial"]
+        try device.withSecItem { () throws -> Void in
+            #expect(try service.load(forKey: anyKey) == Data("ours".utf8))
+        }
+    }
+
+    @Test func `an item without bytes is invalid data`() throws {
+        let empty = service.query(forKey: anyKey)
+        #expect(SecItemAdd(empty as CFDictionary, nil) == errSecSuccess)
+        #expect(throws: KeychainError.invalidData) { try service.load(forKey: anyKey) }
+    }
+
+    @Test func `all that race to make the key get the same`() async throws {
+        let service = service
+        let keys = try await withThrowingTaskGroup(of: SymmetricKey.self) { group in
+            for _ in 0..<16 {
+                group.addTask { try service.loadOrMakeSymmetricKey(forKey: anyKey) }
+            }
+            return try await group.reduce(into: [SymmetricKey]()) { $0.append($1) }
+        }
+        #expect(keys.count == 16)
+        let stored = try #require(try service.loadSymmetricKey(forKey: anyKey))
+        #expect(keys.allSatisfy { $0 == stored })
+    }
+
+    @Test func `the key of the process that was first counts`() throws {
+        // The first look finds nothing, and the add finds the other process's key.
+        let first = CryptoService.generateKey()
+        try service.saveSymmetricKey(first, forKey: anyKey)
+        try testKeychain.inject(
+            .failure(.init(rawValue: errSecItemNotFound)), into: .search, times: 1)
+        #expect(try service.loadOrMakeSymmetricKey(forKey: anyKey) == first)
+    }
+
+    @Test func `a key that is deleted before it is read is not found`() throws {
+        try testKeychain.inject(
+            .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
+        #expect(throws: KeychainError.itemNotFound) {
+            try service.loadOrMakeSymmetricKey(forKey: anyKey)
+        }
+    }
+}

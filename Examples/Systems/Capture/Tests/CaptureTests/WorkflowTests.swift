@@ -1,0 +1,42 @@
+// The workflow of README.md, line for line, compiled and run.
+
+import Capture
+import CryptoKit
+import ExampleTesting
+import Foundation
+import Testing
+
+func encryptCapture(_ photo: Data) throws -> Data {
+    let keychain = KeychainService()
+    let key = CryptoService.generateKey()
+    try keychain.saveSymmetricKey(key, forKey: "rial.encryption.key")
+    return try CryptoService.encrypt(photo, using: key)
+}
+
+func decryptCapture(_ encrypted: Data) throws -> Data {
+    let keychain = KeychainService()
+    guard let key = try keychain.loadSymmetricKey(forKey: "rial.encryption.key") else {
+        throw CaptureError.encryptionKeyNotFound
+    }
+    return try CryptoService.decrypt(encrypted, using: key)
+}
+
+@Suite(.freshKeychain) struct `Workflow` {
+    @Test func `the workflow of the README is this file's`() throws {
+        try expectSnippet(under: "The workflow", inReadmeOf: "Capture")
+    }
+
+    @Test func `what the workflow encrypts it decrypts, also after a restart`() throws {
+        let photo = Data("photo".utf8)
+        let encrypted = try encryptCapture(photo)
+        #expect(encrypted.count == photo.count + 28)
+        try testKeychain.restart()
+        #expect(try decryptCapture(encrypted) == photo)
+    }
+
+    @Test func `the workflow stops where there is no key`() throws {
+        let encrypted = try encryptCapture(Data("photo".utf8))
+        try KeychainService().delete(forKey: "rial.encryption.key")
+        #expect(throws: CaptureError.encryptionKeyNotFound) { try decryptCapture(encrypted) }
+    }
+}

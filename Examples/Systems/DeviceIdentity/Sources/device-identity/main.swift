@@ -1,0 +1,67 @@
+// device-identity: shows the identifier of this installation, and does with it what the app does.
+
+import DeviceIdentity
+import Foundation
+
+let usage = """
+    usage: device-identity [get | has | reset | export | import | migrate | register]
+    import reads the identifier from standard input. register asks the backend on BACKEND_PORT of
+    this machine and waits BACKEND_TIME_LIMIT seconds for a registration.
+
+    """
+
+func fail(_ message: String, status: Int32 = 1) -> Never {
+    FileHandle.standardError.write(Data("device-identity: \(message)\n".utf8))
+    exit(status)
+}
+
+func backend() -> BackendClient {
+    let environment = ProcessInfo.processInfo.environment
+    let port = environment["BACKEND_PORT"] ?? "3000"
+    guard let url = URL(string: "http://127.0.0.1:\(port)") else { fail(usage, status: 64) }
+    let limit = environment["BACKEND_TIME_LIMIT"].flatMap(Double.init) ?? 60
+    return BackendClient(baseURL: url, registrationTimeLimit: .seconds(limit))
+}
+
+@MainActor
+func run(_ arguments: [String]) async throws {
+    let service = DeviceIdentificationService()
+    switch arguments {
+    case [], ["get"]:
+        let model = DeviceIdViewModel(deviceService: service)
+        await model.loadDeviceIdIfNeeded()
+        guard let deviceId = model.deviceId else { fail(model.errorMessage ?? "") }
+        print(deviceId)
+    case ["has"]:
+        print(try service.hasDeviceId() ? "yes" : "no")
+    case ["reset"]:
+        try service.resetDeviceId()
+        print("Forgotten.")
+    case ["export"]:
+        print(try service.exportDeviceId())
+    case ["import"]:
+        try service.importDeviceId(readLine() ?? "")
+        print("Imported.")
+    case ["migrate"]:
+        switch try DeviceIdMigration.migrateFromUserDefaults() {
+        case .nothingToMigrate: print("Nothing to migrate.")
+        case .migrated: print("Migrated.")
+        case .cleanedUp: print("Cleaned up: there is an identifier already.")
+        }
+    case ["register"]:
+        let coordinator = AppCoordinator(deviceService: service, backend: backend())
+        await coordinator.registerDeviceIfNeeded()
+        if let message = coordinator.errorMessage { fail(message) }
+        print("This device is registered.")
+    default:
+        FileHandle.standardError.write(Data(usage.utf8))
+        exit(64)
+    }
+}
+
+do {
+    try await run(Array(CommandLine.arguments.dropFirst()))
+} catch {
+    let isAbsent = error as? DeviceIdentificationError == .deviceIdNotFound
+    fail(error.localizedDescription, status: isAbsent ? 3 : 1)
+}

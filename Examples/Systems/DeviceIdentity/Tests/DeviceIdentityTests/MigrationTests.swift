@@ -1,0 +1,187 @@
+// The identifier of an earlier release comes out of UserDefaults once, and is only cleaned up then.
+
+import DeviceIdentity
+import DeviceIdentityTesting
+import Foundation
+import KeychainTesting
+import Security
+import Testing
+
+@Suite struct `Migration of an old identifier` {
+    static let old = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+
+    private func migrate(
+        _ defaults: OldDefaults, _ service: any KeychainServiceProtocol
+    ) throws -> DeviceIdMigration.Outcome {
+        try DeviceIdMigration.migrateFromUserDefaults(defaults: defaults.open(), keychain: service)
+    }
+
+    @Test(arguments: Place.allCases)
+    func `an old identifier moves into the keychain and is gone from the defaults`(
+        place: Place
+    ) async throws {
+        try await place.use { storage in
+            let defaults = try OldDefaults(Self.old)
+            #expect(try migrate(defaults, storage.service) == .migrated)
+            #expect(defaults.deviceId == nil)
+            #expect(try storage.devices.getDeviceIdSync() == UUID(uuidString: Self.old))
+            #expect(try migrate(defaults, storage.service) == .nothingToMigrate)
+            #expect(try storage.devices.getDeviceIdSync() == UUID(uuidString: Self.old))
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `where there is no old identifier nothing happens`(place: Place) async throws {
+        try await place.use { storage in
+            let defaults = try OldDefaults(nil)
+            #expect(try migrate(defaults, storage.service) == .nothingToMigrate)
+            #expect(try !storage.devices.hasDeviceId())
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `after a migration that stopped half-way the old one is only cleaned up`(
+        place: Place
+    ) async throws {
+        try await place.use { storage in
+            try storage.devices.importDeviceId(Self.old)
+            let defaults = try OldDefaults(Self.old)
+            #expect(try migrate(defaults, storage.service) == .cleanedUp)
+            #expect(defaults.deviceId == nil)
+            #expect(try storage.devices.getDeviceIdSync() == UUID(uuidString: Self.old))
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `where the keychain has another identifier that one stays`(place: Place) async throws {
+        try await place.use { storage in
+            let present = try await storage.devices.getDeviceId()
+            let defaults = try OldDefaults(Self.old)
+            #expect(try migrate(defaults, storage.service) == .cleanedUp)
+            #expect(defaults.deviceId == nil)
+            #expect(try storage.devices.getDeviceIdSync() == present)
+        }
+    }
+
+    @Test(arguments: MigrationStop.allCases)
+    func `a migration that is stopped leaves the old one, and the next does the rest`(
+        stop: MigrationStop
+    ) throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let defaults = try OldDefaults(Self.old)
+            stop.inject(keychain)
+            #expect(throws: KeychainError.self) { try migrate(defaults, KeychainService()) }
+            #expect(defaults.deviceId == Self.old)
+            try keychain.restart()
+            let expected: DeviceIdMigration.Outcome = stop.isSaved ? .cleanedUp : .migrated
+            #expect(try migrate(defaults, KeychainService()) == expected)
+            #expect(defaults.deviceId == nil)
+            #expect(
+                try KeychainService().loadUUID(for: KeychainKeys.deviceId)
+                    == UUID(uuidString: Self.old))
+        }
+    }
+
+    @Test func `what was saved is read back before the old one goes`() throws {
+        let mock = MockKeychainService()
+        let defaults = try OldDefaults(Self.old)
+        let forgetful = Spy(mock, afterAdd: { try mock.delete(for: KeychainKeys.deviceId) })
+        #expect(throws: KeychainError.itemNotFound) { try migrate(defaults, forgetful) }
+        #expect(defaults.deviceId == Self.old)
+        let wrong = Spy(mock, afterAdd: { try mock.saveUUID(UUID(), for: KeychainKeys.deviceId) })
+        #expect(throws: KeychainError.unexpectedData) { try migrate(defaults, wrong) }
+        #expect(defaults.deviceId == Self.old)
+    }
+
+    @Test(arguments: Place.allCases)
+    func `where the identifier of the keychain can't be read, the old one stays`(
+        place: Place
+    ) async throws {
+        try await place.use { storage in
+            let defaults = try OldDefaults(Self.old)
+            try storage.service.saveString("device 1", for: KeychainKeys.deviceId)
+            #expect(throws: KeychainError.unexpectedData) {
+                try migrate(defaults, storage.service)
+            }
+            storage.fail(errSecInteractionNotAllowed)
+            #expect(throws: KeychainError.self) { try migrate(defaults, storage.service) }
+            storage.fail(nil)
+            #expect(defaults.deviceId == Self.old)
+            #expect(try storage.service.loadString(for: KeychainKeys.deviceId) == "device 1")
+        }
+    }
+
+    @Test(
+        arguments: Place.allCases, ["device 1", "", "00000000-0000-0000-0000-000000000000"])
+    func `what is no identifier is not taken over and stays in the defaults`(
+        place: Place, text: String
+    ) async throws {
+        try await place.use { storage in
+            let defaults = try OldDefaults(text)
+            #expect(throws: DeviceIdentificationError.invalidDeviceId) {
+                try migrate(defaults, storage.service)
+            }
+            #expect(defaults.deviceId == text)
+            #expect(try !storage.devices.hasDeviceId())
+        }
+    }
+
+    @Test func `a value that is no text stays in the defaults`() throws {
+        let mock = MockKeychainService()
+        let defaults = try OldDefaults(nil)
+        try defaults.open().set(12, forKey: "deviceId")
+        #expect(throws: DeviceIdentificationError.invalidDeviceId) { try migrate(defaults, mock) }
+        #expect(try defaults.open().integer(forKey: "deviceId") == 12)
+        #expect(try !mock.exists(for: KeychainKeys.deviceId))
+    }
+}
+
+/// Where a migration is stopped.
+enum MigrationStop: CaseIterable {
+    case noSpace, locked, beforeSaving, beforeCommit, afterCommit, beforeReadingBack
+
+    func inject(_ keychain: TestKeychain) {
+        switch self {
+        case .noSpace: keychain.inject(.diskFull, times: 1)
+        case .locked: keychain.inject(.locked, into: .add, times: 1)
+        case .beforeSaving: keychain.inject(.stop(.afterStep(0)), into: .add, times: 1)
+        case .beforeCommit: keychain.inject(.stop(.beforeCommit), into: .add, times: 1)
+        case .afterCommit: keychain.inject(.stop(.afterCommit), into: .add, times: 1)
+        case .beforeReadingBack: keychain.inject(.locked, into: .search, times: 1)
+        }
+    }
+
+    /// Whether the identifier was saved before.
+    var isSaved: Bool { self == .afterCommit || self == .beforeReadingBack }
+}
+
+/// The defaults of an earlier release, in a suite of the test's own that goes with the last
+/// reference.
+private final class OldDefaults {
+    private let suite = "com.poopypals.test-\(UUID().uuidString)"
+
+    init(_ deviceId: String?) throws {
+        let defaults = try open()
+        if let deviceId { defaults.set(deviceId, forKey: "deviceId") }
+        #expect(defaults.synchronize())
+    }
+
+    deinit {
+        UserDefaults.standard.removePersistentDomain(forName: suite)
+        UserDefaults(suiteName: suite)?.synchronize()
+        let home = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? ""
+        let folder = home.hasPrefix("/") ? home : NSHomeDirectory() + "/.config"
+        // What is left on Linux is a file without a value.
+        try? FileManager.default.removeItem(atPath: "\(folder)/\(suite).plist")
+    }
+
+    func open() throws -> UserDefaults {
+        try #require(UserDefaults(suiteName: suite))
+    }
+
+    /// What another program would read.
+    var deviceId: String? {
+        UserDefaults(suiteName: suite)?.string(forKey: "deviceId")
+    }
+}

@@ -1,0 +1,145 @@
+// Place: where the same tests run: over the mock, and over the real service with its keychain in
+// memory.
+
+import DeviceIdentity
+import DeviceIdentityTesting
+import Dispatch
+import Foundation
+import KeychainTesting
+import Security
+import Synchronization
+
+enum Place: CaseIterable {
+    case mock, real
+
+    /// Runs a test on an empty keychain.
+    func use(
+        isolation: isolated (any Actor)? = #isolation, _ test: (Storage) async throws -> Void
+    ) async throws {
+        switch self {
+        case .mock:
+            let mock = MockKeychainService()
+            try await test(Storage(service: mock) { mock.failure = $0 })
+        case .real:
+            let keychain = TestKeychain()
+            try await keychain.withSecItem {
+                try await test(
+                    Storage(service: KeychainService()) { status in
+                        keychain.removeFaults()
+                        if let status {
+                            keychain.inject(.failure(.init(rawValue: status)))
+                        }
+                    })
+            }
+        }
+    }
+}
+
+/// A keychain service of a test.
+struct Storage: Sendable {
+    let service: any KeychainServiceProtocol
+    /// Lets every operation fail with a status; nil: none.
+    let fail: @Sendable (OSStatus?) -> Void
+
+    /// The identifier as the next launch has it: what was known before is not known to it.
+    var devices: DeviceIdentificationService { DeviceIdentificationService(keychain: service) }
+}
+
+/// A keychain service that tells what it is asked, and lets a test act before and after an
+/// addition.
+final class Spy: KeychainServiceProtocol {
+    /// The functions that were called, in their order.
+    var calls: [String] { state.withLock { $0.calls } }
+    /// Whether each of the calls was on the queue of the main actor.
+    var areOnMainQueue: [Bool] { state.withLock { $0.areOnMainQueue } }
+
+    private let base: any KeychainServiceProtocol
+    private let beforeAdd: @Sendable () throws -> Void
+    private let afterAdd: @Sendable () throws -> Void
+    /// A mark of the main queue. The main thread is no sign of it on Linux.
+    private static let mark: DispatchSpecificKey<Bool> = {
+        let mark = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: mark, value: true)
+        return mark
+    }()
+
+    private let state = Mutex((calls: [String](), areOnMainQueue: [Bool]()))
+
+    init(
+        _ base: any KeychainServiceProtocol,
+        beforeAdd: @escaping @Sendable () throws -> Void = {},
+        afterAdd: @escaping @Sendable () throws -> Void = {}
+    ) {
+        self.base = base
+        self.beforeAdd = beforeAdd
+        self.afterAdd = afterAdd
+    }
+
+    private func note(_ call: String = #function) {
+        state.withLock {
+            $0.calls.append(String(call.prefix { $0 != "(" }))
+            $0.areOnMainQueue.append(DispatchQueue.getSpecific(key: Self.mark) != nil)
+        }
+    }
+
+    func save(_ data: Data, for key: String) throws {
+        note()
+        try base.save(data, for: key)
+    }
+
+    func add(_ data: Data, for key: String) throws -> Bool {
+        note()
+        try beforeAdd()
+        let isNew = try base.add(data, for: key)
+        try afterAdd()
+        return isNew
+    }
+
+    func load(for key: String) throws -> Data? {
+        note()
+        return try base.load(for: key)
+    }
+
+    func delete(for key: String) throws {
+        note()
+        try base.delete(for: key)
+    }
+
+    func exists(for key: String) throws -> Bool {
+        note()
+        return try base.exists(for: key)
+    }
+}
+
+/// A service as the source has it, with four functions and nothing else.
+struct FourFunctions: KeychainServiceProtocol {
+    let base = MockKeychainService()
+    func save(_ data: Data, for key: String) throws { try base.save(data, for: key) }
+    func load(for key: String) throws -> Data? { try base.load(for: key) }
+    func delete(for key: String) throws { try base.delete(for: key) }
+    func exists(for key: String) -> Bool { (try? base.exists(for: key)) ?? false }
+}
+
+/// A keychain whose reads wait until they may go on. Where none lets them, they fail.
+final class StuckKeychain: KeychainServiceProtocol {
+    let deviceId = UUID()
+    private let gate = DispatchSemaphore(value: 0)
+    private let asked = Mutex(0)
+
+    /// How many reads there were.
+    var readCount: Int { asked.withLock { $0 } }
+
+    func goOn(_ count: Int) { for _ in 1...count { gate.signal() } }
+
+    func load(for key: String) throws -> Data? {
+        asked.withLock { $0 += 1 }
+        guard gate.wait(timeout: .now() + .seconds(20)) == .success else {
+            throw KeychainError.loadFailed(status: errSecIO)
+        }
+        return Data(deviceId.uuidString.utf8)
+    }
+
+    func save(_ data: Data, for key: String) throws {}
+    func delete(for key: String) throws {}
+    func exists(for key: String) throws -> Bool { true }
+}

@@ -1,0 +1,157 @@
+// device-identity as a program: the session of README.md, many of it at once, and what stays in
+// files.
+
+import DeviceIdentity
+import ExampleTesting
+import Foundation
+import Testing
+
+@Suite(.serialized) struct `Program device-identity` {
+    static let old = "3F2504E0-4F89-41D3-9A0C-0305E82C3301"
+
+    @Test func `the session of README.md is what is printed`() throws {
+        try Session(readmeOf: "DeviceIdentity").check(
+            in: Home(["device-identity", "backend", "keychainctl"], portVariable: "BACKEND_PORT"))
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
+    func `of 32 processes that are the first all print the same identifier`(
+        hasKeychain: Bool
+    ) throws {
+        let home = try Home(["device-identity"])
+        let data = home.url.appending(path: "fresh")
+        home.environment = ["XDG_DATA_HOME": data.path]
+        // Where there is no keychain, they race for it first. Where there is one, nothing holds
+        // them up, and most have looked in vain before the first identifier is saved.
+        if hasKeychain { #expect(try home.run("device-identity reset") == "Forgotten.\n") }
+        #expect(FileManager.default.fileExists(atPath: data.path) == hasKeychain)
+        let printed = try Race(32, "device-identity", [], in: home).run()
+        #expect(printed.count == 32)
+        #expect(Set(printed).count == 1)
+        let identifier = try #require(printed.first).trimmingCharacters(in: .newlines)
+        #expect(UUID(uuidString: identifier) != nil, "\(identifier)")
+        #expect(try home.run("device-identity") == "\(identifier)\n")
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `of 8 launches at once the backend registers the device once`() throws {
+        let home = try Home(["device-identity", "backend"], portVariable: "BACKEND_PORT")
+        #expect(try home.run("backend on") == "The backend is on.\n")
+        let printed = try Race(8, "device-identity", ["register"], in: home).run()
+        #expect(printed == Array(repeating: "This device is registered.\n", count: 8))
+        let log = try home.run("backend log").split(separator: "\n")
+        #expect(log.count { $0 == "POST /devices 201" } == 1)
+        #expect(log.count { $0.hasPrefix("GET /devices/") } == 8)
+        let requests = log.count
+        #expect(try home.run("device-identity register") == "This device is registered.\n")
+        let later = try home.run("backend log").split(separator: "\n").dropFirst(requests)
+        let identifier = try home.run("device-identity").trimmingCharacters(in: .newlines)
+        #expect(later == ["GET /devices/\(identifier) 200"])
+    }
+
+    @Test func `a device that the backend refuses is tried again at the next launch`() throws {
+        let home = try Home(["device-identity", "backend"], portVariable: "BACKEND_PORT")
+        #expect(try home.run("device-identity register").hasSuffix("error occurred.\n[1]\n"))
+        #expect(try home.run("backend on ok refuse ok") == "The backend is on.\n")
+        #expect(
+            try home.run("device-identity register")
+                == "device-identity: An unexpected error occurred.\n[1]\n")
+        #expect(try home.run("device-identity register") == "This device is registered.\n")
+        let log = try home.run("backend log").split(separator: "\n").map { $0.suffix(3) }
+        #expect(log == ["404", "403", "404", "201"])
+    }
+
+    @Test func `the identifier stands in no file, and in UserDefaults least of all`() throws {
+        let home = try Home(["device-identity"])
+        let old = Self.old
+        #expect(try home.run("echo \(old) | device-identity import") == "Imported.\n")
+        #expect(try home.run("device-identity") == "\(old)\n")
+        // The test keeps what the last command printed in a file of its own.
+        #expect(try home.run("device-identity migrate") == "Nothing to migrate.\n")
+        #expect(try home.run("grep -rlaFi \(old) . || true") == "")
+        // What finds nothing must be able to find something.
+        #expect(try home.run("echo x\(old)x > file && grep -rlaFi \(old) .") == "./file\n")
+    }
+
+    @Test func `a migration that was stopped is cleaned up by the next launch`() throws {
+        let home = try Home(["device-identity"])
+        let file = home.url.appending(path: ".config/device-identity.plist")
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        #expect(try home.run("echo \(Self.old) | device-identity import") == "Imported.\n")
+        let plist = try PropertyListSerialization.data(
+            fromPropertyList: ["deviceId": Self.old, "theme": "dark"], format: .xml, options: 0)
+        try plist.write(to: file)
+        #expect(
+            try home.run("device-identity migrate")
+                == "Cleaned up: there is an identifier already.\n")
+        // The other settings stay.
+        let left = try PropertyListSerialization.propertyList(
+            from: Data(contentsOf: file), format: nil)
+        #expect(left as? [String: String] == ["theme": "dark"])
+        #expect(try home.run("device-identity migrate") == "Nothing to migrate.\n")
+    }
+
+    @Test func `wrong usage is told apart`() throws {
+        let home = try Home(["device-identity"])
+        let printed = try home.run("device-identity import \(Self.old)")
+        #expect(printed.hasPrefix("usage: device-identity "))
+        #expect(printed.hasSuffix("[64]\n"))
+        #expect(try home.run("device-identity has") == "no\n")
+    }
+}
+
+/// Many of one program that begin at the same moment.
+private struct Race {
+    private let start = Pipe()
+    private let racers: [Racer]
+
+    init(_ count: Int, _ program: String, _ arguments: [String], in home: Home) throws {
+        let start = start
+        racers = try (0..<count).map { _ in try Racer(program, arguments, home, start) }
+    }
+
+    /// Lets them go and waits for the end of all.
+    ///
+    /// - Returns: What each has printed.
+    func run() throws -> [String] {
+        for racer in racers { racer.waitUntilReady() }
+        try start.fileHandleForWriting.close()
+        return racers.map { $0.result() }
+    }
+}
+
+/// A shell that is ready, waits for the end of its input, and becomes the program.
+private final class Racer {
+    private let process = Process()
+    private let output = Pipe()
+
+    init(_ program: String, _ arguments: [String], _ home: Home, _ start: Pipe) throws {
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments =
+            [
+                "-c", "echo ready; read line; exec \"$0\" \"$@\" 2>&1",
+                Home.programs.appending(path: program).path,
+            ] + arguments
+        process.environment = [
+            "HOME": home.url.path, "KEYCHAIN_TPM": "none",
+            "LLVM_PROFILE_FILE": home.url.appending(path: ".profile").path,
+        ].merging(home.environment) { $1 }
+        process.standardInput = start.fileHandleForReading
+        process.standardOutput = output
+        try process.run()
+    }
+
+    func waitUntilReady() {
+        while let byte = try? output.fileHandleForReading.read(upToCount: 1),
+            !byte.isEmpty, byte != Data("\n".utf8)
+        {}
+    }
+
+    func result() -> String {
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+            + (process.terminationStatus == 0 ? "" : "[\(process.terminationStatus)]")
+    }
+}

@@ -1,0 +1,150 @@
+// What the real service stores, beyond what the protocol shows.
+
+import DeviceIdentity
+import Foundation
+import KeychainTesting
+import Security
+import Testing
+
+@Suite struct `Items of the real service` {
+    static let key = "com.poopypals.nickname"
+
+    @Test func `they are after first unlock, this device only and not synchronized`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let service = KeychainService()
+            try service.saveString("Ada", for: Self.key)
+            // Replacing it changes none of this.
+            try service.saveString("Bob", for: Self.key)
+            let items = try keychain.items()
+            #expect(items.count == 1)
+            let item = try #require(items.first)
+            #expect(item.itemClass == "genp")
+            // A program of the command line on Linux has no bundle identifier.
+            #expect(item.service == Bundle.main.bundleIdentifier ?? "com.poopypals")
+            #expect(item.account == Self.key)
+            #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
+            #expect(!item.isSynchronizable)
+        }
+    }
+
+    @Test func `services of two names don't see each other's items`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let one = KeychainService(service: "com.poopypals.one")
+            let two = KeychainService(service: "com.poopypals.two")
+            try one.saveString("Ada", for: Self.key)
+            #expect(try !two.exists(for: Self.key))
+            try two.delete(for: Self.key)
+            #expect(try one.loadString(for: Self.key) == "Ada")
+            #expect(try keychain.items().map(\.service) == ["com.poopypals.one"])
+        }
+    }
+
+    @Test func `saving over an item updates it in place`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let service = KeychainService()
+            let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
+            keychain.now = beginning
+            try service.saveString("Ada", for: Self.key)
+            keychain.now = beginning + 60
+            try service.saveString("Bob", for: Self.key)
+            let item = try #require(try keychain.items().first)
+            #expect(item.creationDate == beginning)
+            #expect(item.modificationDate == beginning + 60)
+            #expect(try service.loadString(for: Self.key) == "Bob")
+        }
+    }
+
+    @Test func `saving over an item gives it the protection of today`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let earlier: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword,
+                kSecAttrService as String: "com.poopypals",
+                kSecAttrAccount as String: Self.key,
+                kSecAttrAccessible as String: kSecAttrAccessibleWhenUnlocked,
+                kSecValueData as String: Data("Ada".utf8),
+            ]
+            #expect(SecItemAdd(earlier as CFDictionary, nil) == errSecSuccess)
+            let service = KeychainService(service: "com.poopypals")
+            #expect(try service.loadString(for: Self.key) == "Ada")
+            try service.saveString("Bob", for: Self.key)
+            #expect(
+                try keychain.items().map(\.accessibility) == [.afterFirstUnlockThisDeviceOnly])
+        }
+    }
+
+    @Test func `a save goes on where the item was deleted in between`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            // The addition finds an item that the update doesn't.
+            keychain.inject(
+                .failure(.init(rawValue: errSecDuplicateItem)), into: .add, times: 1)
+            try KeychainService().saveString("Ada", for: Self.key)
+            #expect(try KeychainService().loadString(for: Self.key) == "Ada")
+        }
+    }
+
+    @Test func `a save that can't update says so, and the item stays`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let service = KeychainService()
+            try service.saveString("Ada", for: Self.key)
+            keychain.inject(.failure(.init(rawValue: errSecIO)), into: .update, times: 1)
+            #expect(throws: KeychainError.saveFailed(status: errSecIO)) {
+                try service.saveString("Bob", for: Self.key)
+            }
+            #expect(try service.loadString(for: Self.key) == "Ada")
+        }
+    }
+
+    @Test(arguments: [
+        TestKeychain.Fault.stop(.afterStep(0)), .stop(.beforeCommit), .stop(.afterCommit),
+    ])
+    func `a save that is stopped leaves the old value or the new one`(
+        fault: TestKeychain.Fault
+    ) throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let service = KeychainService()
+            try service.saveString("Ada", for: Self.key)
+            keychain.inject(fault, times: 1)
+            #expect(throws: KeychainError.self) { try service.saveString("Bob", for: Self.key) }
+            try keychain.restart()
+            let isDone = fault == .stop(.afterCommit)
+            #expect(try service.loadString(for: Self.key) == (isDone ? "Bob" : "Ada"))
+        }
+    }
+
+    @Test func `looking whether a key exists opens no secret`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let service = KeychainService()
+            try service.saveString("Ada", for: Self.key)
+            #expect(try service.exists(for: Self.key))
+            #expect(keychain.openedSecretCount == 0)
+            #expect(try service.loadString(for: Self.key) == "Ada")
+            #expect(keychain.openedSecretCount == 1)
+        }
+    }
+
+    @Test func `an item that is synchronized is another item`() throws {
+        let keychain = TestKeychain()
+        try keychain.withSecItem {
+            let synchronized: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword,
+                kSecAttrService as String: "com.poopypals",
+                kSecAttrAccount as String: Self.key,
+                kSecAttrSynchronizable as String: true,
+                kSecValueData as String: Data("from another device".utf8),
+            ]
+            #expect(SecItemAdd(synchronized as CFDictionary, nil) == errSecSuccess)
+            let service = KeychainService(service: "com.poopypals")
+            #expect(try service.load(for: Self.key) == nil)
+            try service.delete(for: Self.key)
+            #expect(try keychain.items().count == 1)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// The names and texts that the source prints.
+
+import DeviceIdentity
+import DeviceIdentityTesting
+import Foundation
+import Testing
+
+@Suite struct `Names and texts` {
+    @Test func `the keys are three reverse-domain names`() {
+        #expect(KeychainKeys.deviceId == "com.poopypals.deviceId")
+        #expect(KeychainKeys.supabaseToken == "com.poopypals.supabaseToken")
+        #expect(KeychainKeys.lastSyncDate == "com.poopypals.lastSyncDate")
+    }
+
+    @Test func `the errors of the keychain are six, each with its text`() {
+        let texts: [KeychainError: String] = [
+            .saveFailed(status: -34): "Failed to save to Keychain. Status: -34",
+            .loadFailed(status: -25308): "Failed to load from Keychain. Status: -25308",
+            .deleteFailed(status: -25293): "Failed to delete from Keychain. Status: -25293",
+            .dataConversionFailed: "Failed to convert data",
+            .unexpectedData: "Unexpected data format",
+            .itemNotFound: "Item not found in Keychain",
+        ]
+        for (error, text) in texts {
+            #expect(error.errorDescription == text)
+            #expect(error.localizedDescription == text)
+        }
+    }
+
+    @Test func `the errors of the identifier are two, each with its text`() {
+        let notFound: any LocalizedError = DeviceIdentificationError.deviceIdNotFound
+        let invalid: any LocalizedError = DeviceIdentificationError.invalidDeviceId
+        #expect(notFound.errorDescription == "Device ID not found. Please restart the app.")
+        #expect(invalid.errorDescription == "The provided device ID is invalid.")
+    }
+
+    @Test func `the user is told of secure storage or of an unexpected error`() {
+        let secureStorage = "Unable to access secure storage. Please restart the app."
+        let unexpected = "An unexpected error occurred."
+        for error in [
+            KeychainError.saveFailed(status: -34), .loadFailed(status: -25308),
+            .deleteFailed(status: -36), .dataConversionFailed, .unexpectedData, .itemNotFound,
+        ] {
+            #expect(UserMessage.text(for: error) == secureStorage)
+        }
+        #expect(UserMessage.text(for: DeviceIdentificationError.invalidDeviceId) == unexpected)
+        #expect(UserMessage.text(for: BackendError.status(503)) == unexpected)
+        #expect(UserMessage.text(for: CancellationError()) == unexpected)
+    }
+
+    @Test func `the signatures are the source's`() {
+        // What doesn't compile here differs from the source.
+        let make: () -> any KeychainServiceProtocol = { KeychainService() }
+        let named: (String) -> KeychainService = KeychainService.init(service:)
+        let service = MockKeychainService()
+        let devices = DeviceIdentificationService(keychain: service)
+        _ = DeviceIdentificationService()
+        let asynchronous: () async throws -> UUID = devices.getDeviceId
+        let synchronous: () throws -> UUID = devices.getDeviceIdSync
+        let has: () throws -> Bool = devices.hasDeviceId
+        let reset: () throws -> Void = devices.resetDeviceId
+        let take: (UUID) throws -> Void = devices.importDeviceId(_:)
+        let give: () throws -> UUID = devices.exportDeviceId
+        let forget: () -> Void = service.reset
+        let migrate: () throws -> DeviceIdMigration.Outcome =
+            DeviceIdMigration.migrateFromUserDefaults
+        _ = (make, named, asynchronous, synchronous, has, reset, take, give, forget, migrate)
+    }
+}

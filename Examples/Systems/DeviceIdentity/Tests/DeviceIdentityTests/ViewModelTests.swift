@@ -1,0 +1,72 @@
+// DeviceIdViewModel: loads at the first appearance, once.
+
+import DeviceIdentity
+import DeviceIdentityTesting
+import Foundation
+import Observation
+import Security
+import Synchronization
+import Testing
+
+@MainActor
+@Suite struct `View model` {
+    @Test func `nothing is read before the view appears, and then once`() async throws {
+        let spy = Spy(MockKeychainService())
+        let model = DeviceIdViewModel(deviceService: DeviceIdentificationService(keychain: spy))
+        #expect(model.deviceId == nil)
+        #expect(spy.calls == [])
+        await model.loadDeviceIdIfNeeded()
+        let deviceId = try #require(model.deviceId)
+        #expect(spy.calls == ["load", "add"])
+        await model.loadDeviceIdIfNeeded()
+        #expect(model.deviceId == deviceId)
+        #expect(spy.calls == ["load", "add"])
+        #expect(!model.isLoading)
+        #expect(model.errorMessage == nil)
+    }
+
+    @Test func `views that appear at once load it once`() async throws {
+        let keychain = StuckKeychain()
+        let model = DeviceIdViewModel(
+            deviceService: DeviceIdentificationService(keychain: keychain))
+        let first = Task { await model.loadDeviceIdIfNeeded() }
+        while keychain.readCount == 0 { await Task.yield() }
+        #expect(model.isLoading)
+        // It has nothing to wait for.
+        await model.loadDeviceIdIfNeeded()
+        #expect(model.deviceId == nil)
+        keychain.goOn(2)
+        await first.value
+        #expect(model.deviceId == keychain.deviceId)
+        #expect(keychain.readCount == 1)
+    }
+
+    @Test func `a failure is told to the user, and the next appearance tries again`() async throws {
+        let mock = MockKeychainService()
+        mock.failure = errSecInteractionNotAllowed
+        let model = DeviceIdViewModel(deviceService: DeviceIdentificationService(keychain: mock))
+        await model.loadDeviceIdIfNeeded()
+        #expect(model.deviceId == nil)
+        #expect(
+            model.errorMessage == "Unable to access secure storage. Please restart the app.")
+        #expect(!model.isLoading)
+        mock.failure = nil
+        await model.loadDeviceIdIfNeeded()
+        #expect(model.deviceId == (try mock.loadUUID(for: KeychainKeys.deviceId)))
+        #expect(model.deviceId != nil)
+        #expect(model.errorMessage == nil)
+    }
+
+    @Test func `a view that observes the identifier hears of it`() async {
+        let model = DeviceIdViewModel(
+            deviceService: DeviceIdentificationService(keychain: MockKeychainService()))
+        let changes = Mutex(0)
+        withObservationTracking {
+            _ = model.deviceId
+        } onChange: {
+            changes.withLock { $0 += 1 }
+        }
+        await model.loadDeviceIdIfNeeded()
+        #expect(changes.withLock { $0 } == 1)
+    }
+}

@@ -1,0 +1,203 @@
+// Patterns: wrong code beside right code, both run, each with what comes of it. This is the only
+// file that has wrong code.
+
+import Dispatch
+import Foundation
+import SecItemFundamentals
+import Security
+import Synchronization
+
+extension Session {
+    func patterns() async throws {
+        title("Wrong and right")
+        try ignoredDuplicate()
+        try deletedBeforeAdd()
+        try missingReturnKey()
+        try await blockedMainActor()
+        try literalKeys()
+        try sharedDictionary()
+        try unspecificQuery()
+        try nonKeyAttribute()
+        try removeEverything()
+    }
+
+    private func pattern(_ text: String) throws {
+        try removeEverything()
+        print("  \(text)")
+    }
+
+    private func wrong(_ outcome: String, _ holds: Bool) { check("  wrong: \(outcome)", holds) }
+
+    private func right(_ outcome: String, _ holds: Bool) { check("  right: \(outcome)", holds) }
+
+    private func ignoredDuplicate() throws {
+        try pattern("An add whose duplicate is ignored")
+        _ = SecItem.add(password("alice", "first"))
+        _ = SecItem.add(password("alice", "second"))
+        wrong("the old value stays, and nothing says so", secret("alice") == "first")
+
+        var status = SecItem.add(password("alice", "second"))
+        let answer = status
+        if status == errSecDuplicateItem {
+            let changes = KeychainQueryBuilder.buildChanges(
+                to: Data("second".utf8), accessibility: kSecAttrAccessibleAfterFirstUnlock)
+            status = SecItem.update(query("alice"), changes)
+        }
+        right(
+            "\(answer), then an update: the new value is there",
+            status == errSecSuccess && secret("alice") == "second")
+    }
+
+    private func deletedBeforeAdd() throws {
+        try pattern("A deletion before each add")
+        try put("alice")
+        let before = reference("alice")
+        try remove(query("alice"))
+        let isMissing = find(query("alice")).status == errSecItemNotFound
+        try put("alice")
+        wrong(
+            "a reader meanwhile finds nothing, and the persistent reference is another",
+            isMissing && before != nil && reference("alice") != before)
+
+        let kept = reference("alice")
+        let changes = KeychainQueryBuilder.buildChanges(
+            to: Data("new".utf8), accessibility: kSecAttrAccessibleAfterFirstUnlock)
+        let status = SecItem.update(query("alice"), changes)
+        right(
+            "an update keeps the item and its persistent reference",
+            status == errSecSuccess && kept != nil && reference("alice") == kept)
+    }
+
+    private func missingReturnKey() throws {
+        try pattern("A read without a return key")
+        try put("alice")
+        let (status, result) = find(query("alice"))
+        wrong("\(status), and no result", status == errSecSuccess && result == nil)
+
+        let answer = find(
+            KeychainQueryBuilder.buildQuery(
+                account: "alice", service: Self.service, returnData: true))
+        right(
+            "\(answer.status) with kSecReturnData, and \((answer.result as? Data)?.count ?? 0) bytes",
+            answer.status == errSecSuccess && answer.result as? Data == Data("secret".utf8))
+    }
+
+    /// No call is made on the main actor. What stands in for one lasts until a tap was handled, or
+    /// for a fifth of a second.
+    private func blockedMainActor() async throws {
+        try pattern("A SecItem call on the main actor")
+        let tap = Tap()
+        let isHandled = await MainActor.run { tap.isHandledDuringCall(.milliseconds(200)) }
+        wrong("no tap is handled while it lasts", !isHandled)
+
+        let next = Tap()
+        let manager = KeychainManager(service: Self.service)
+        let observer = SecItem.observer
+        let secret = try await SecItem.$observer.withValue({ call in
+            observer?(call)
+            next.waitDuringCall()
+        }) {
+            try await manager.load(for: "alice")
+        }
+        right(
+            "on the manager's own queue; a tap is handled while it lasts",
+            secret == nil && next.wasHandledInTime)
+    }
+
+    private func literalKeys() throws {
+        try pattern("Literals for keys")
+        try put("alice", "bob")
+        // kSecAttrAccount is "acct", kSecMatchLimit is "m_Limit".
+        let literals = (account: "acnt", other: "account", limit: "m_limit")
+        for literal in [literals.account, literals.other] {
+            var search = query()
+            search[literal] = "bob"
+            let status = find(search).status
+            let expected = literal.count == 4 ? errSecNoSuchAttr : errSecParam
+            wrong("“\(literal)” for the account: \(status)", status == expected)
+        }
+        var search = KeychainQueryBuilder.buildQuery(service: Self.service)
+        search[kSecReturnData as String] = true
+        search[literals.limit] = kSecMatchLimitAll
+        wrong(
+            "“\(literals.limit)” for the limit: success, and one of two items",
+            find(search).result is Data)
+
+        search = KeychainQueryBuilder.buildQuery(
+            service: Self.service, returnData: true, matchLimit: kSecMatchLimitAll)
+        right(
+            "the compiler knows constants: both items",
+            (find(search).result as? [Data])?.count == 2)
+    }
+
+    private func sharedDictionary() throws {
+        try pattern("One dictionary for several calls")
+        try put("alice")
+        var shared = KeychainQueryBuilder.buildQuery(
+            account: "alice", service: Self.service, returnData: true)
+        _ = find(shared)
+        shared[kSecValueData as String] = Data("new".utf8)
+        let status = SecItem.update(shared, [kSecValueData as String: Data("new".utf8)])
+        wrong("the search's keys stay in it: the update gives \(status)", status == errSecParam)
+
+        let answer = SecItem.update(
+            query("alice"), [kSecValueData as String: Data("new".utf8)])
+        right(
+            "a new dictionary for each call: \(answer)",
+            answer == errSecSuccess && secret("alice") == "new")
+    }
+
+    private func unspecificQuery() throws {
+        try pattern("A query that is not specific")
+        try put("alice", "bob")
+        var status = SecItem.delete(query())
+        wrong(
+            "a deletion without the account takes every item of the service",
+            status == errSecSuccess && secret("bob") == nil)
+
+        try put("alice", "bob")
+        status = SecItem.delete(query("alice"))
+        right(
+            "with it, one item",
+            status == errSecSuccess && secret("alice") == nil && secret("bob") != nil)
+    }
+
+    private func nonKeyAttribute() throws {
+        try pattern("A search by more than the primary key")
+        try put("alice")
+        var search = query("alice")
+        search[kSecAttrGeneric as String] = Data("1".utf8)
+        var addition = password("alice")
+        addition[kSecAttrGeneric as String] = Data("1".utf8)
+        let found = find(search).status
+        let added = SecItem.add(addition)
+        wrong(
+            "the search gives \(found), and the add \(added)",
+            found == errSecItemNotFound && added == errSecDuplicateItem)
+
+        let answer = find(query("alice")).status
+        right("the search gives \(answer)", answer == errSecSuccess)
+    }
+}
+
+/// A tap of the user, which the main actor handles.
+private final class Tap: Sendable {
+    private let handled = DispatchSemaphore(value: 0)
+    private let inTime = Mutex(false)
+
+    var wasHandledInTime: Bool { inTime.withLock { $0 } }
+
+    /// The user taps, and a call of the thread goes on for a while.
+    ///
+    /// - Returns: Whether the main actor has handled the tap before the call ended.
+    func isHandledDuringCall(_ duration: DispatchTimeInterval) -> Bool {
+        Task { @MainActor in handled.signal() }
+        return handled.wait(timeout: .now() + duration) == .success
+    }
+
+    /// The same for a call that lasts until the tap has been handled.
+    func waitDuringCall() {
+        let isHandled = isHandledDuringCall(.seconds(60))
+        inTime.withLock { $0 = isHandled }
+    }
+}

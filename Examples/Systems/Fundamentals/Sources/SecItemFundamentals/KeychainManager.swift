@@ -1,0 +1,125 @@
+// KeychainManager: the generic passwords of one service, one call to Security at a time, none of
+// them on the main actor.
+
+import Foundation
+import Security
+
+/// Saves, loads, deletes and lists the secrets of one service.
+public actor KeychainManager {
+    /// The manager of the program's own service.
+    public static let shared = KeychainManager()
+
+    private let service: String
+    private let executor = QueueExecutor(label: "KeychainManager")
+
+    /// A call to Security waits for another process or for the disk. It does so on a queue of this
+    /// actor's own, not on a thread that Swift's tasks share.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    /// A manager of the items of one service. Nothing is opened or read before the first call.
+    ///
+    /// - Parameter service: The service.
+    public init(service: String = Bundle.main.bundleIdentifier ?? "default") {
+        self.service = service
+    }
+
+    /// Saves a secret: adds it, or changes the item where there is one.
+    ///
+    /// The item is never missing meanwhile, and keeps its persistent reference.
+    ///
+    /// - Parameters:
+    ///   - data: The secret, 0 bytes and up.
+    ///   - key: The account.
+    ///   - accessibility: One of the values of `kSecAttrAccessible`.
+    /// - Throws: `KeychainError`. With `errSecInteractionNotAllowed` the device is locked: the item
+    ///   is as it was; save again after the unlock.
+    public func save(
+        _ data: Data, for key: String,
+        accessibility: CFTypeRef = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+    ) throws {
+        var status = add(data, key, accessibility)
+        if status == errSecDuplicateItem {
+            status = update(data, key, accessibility)
+            // Another process deleted the item between the two calls: it is added after all.
+            if status == errSecItemNotFound { status = add(data, key, accessibility) }
+        }
+        guard status == errSecSuccess else { throw KeychainError(status: status) }
+    }
+
+    private func add(_ data: Data, _ key: String, _ accessibility: CFTypeRef) -> OSStatus {
+        SecItem.add(
+            KeychainQueryBuilder.buildAddition(
+                of: data, account: key, service: service, accessibility: accessibility))
+    }
+
+    private func update(_ data: Data, _ key: String, _ accessibility: CFTypeRef) -> OSStatus {
+        SecItem.update(
+            KeychainQueryBuilder.buildQuery(account: key, service: service),
+            KeychainQueryBuilder.buildChanges(to: data, accessibility: accessibility))
+    }
+
+    /// Loads a secret.
+    ///
+    /// - Parameter key: The account.
+    /// - Returns: The secret, or nil if there is no such item.
+    /// - Throws: `KeychainError`. With `errSecInteractionNotAllowed` the item is there and locked:
+    ///   load again after the unlock.
+    public func load(for key: String) throws -> Data? {
+        let query = KeychainQueryBuilder.buildQuery(
+            account: key, service: service, returnData: true)
+        var result: CFTypeRef?
+        let status = SecItem.copyMatching(query, &result)
+        return try Self.secret(status, result)
+    }
+
+    /// Reads the answer to a search for one secret.
+    ///
+    /// An item that has no data is not an absent item.
+    static func secret(_ status: OSStatus, _ result: CFTypeRef?) throws -> Data? {
+        switch status {
+        case errSecSuccess:
+            guard let data = result as? Data else {
+                throw KeychainError(status: errSecDataNotAvailable)
+            }
+            return data
+        case errSecItemNotFound: return nil
+        default: throw KeychainError(status: status)
+        }
+    }
+
+    /// Deletes a secret. Deleting one that isn't there succeeds.
+    ///
+    /// - Parameter key: The account.
+    /// - Throws: `KeychainError`.
+    public func delete(key: String) throws {
+        let status = SecItem.delete(
+            KeychainQueryBuilder.buildQuery(account: key, service: service))
+        guard status == errSecSuccess || status == errSecItemNotFound else {
+            throw KeychainError(status: status)
+        }
+    }
+
+    /// The accounts that have a secret.
+    ///
+    /// It reads attributes and opens no secret.
+    ///
+    /// - Returns: The accounts, sorted.
+    /// - Throws: `KeychainError`.
+    public func allAccounts() throws -> [String] {
+        let query = KeychainQueryBuilder.buildQuery(
+            service: service, returnAttributes: true, matchLimit: kSecMatchLimitAll)
+        var result: CFTypeRef?
+        let status = SecItem.copyMatching(query, &result)
+        switch status {
+        case errSecSuccess:
+            guard let items = result as? [[String: Any]] else {
+                throw KeychainError(status: errSecDataNotAvailable)
+            }
+            return items.compactMap { $0[kSecAttrAccount as String] as? String }.sorted()
+        case errSecItemNotFound: return []
+        default: throw KeychainError(status: status)
+        }
+    }
+}

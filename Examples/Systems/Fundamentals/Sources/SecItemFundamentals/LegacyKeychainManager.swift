@@ -1,0 +1,45 @@
+// LegacyKeychainManager: the same for code without async and await: a serial queue, and a handler
+// that is called when the work is done.
+
+import Dispatch
+import Foundation
+import Security
+
+/// Loads the secrets of one service on a serial queue.
+public final class LegacyKeychainManager: Sendable {
+    private let service: String
+    private let queue = DispatchQueue(label: "com.app.keychain")
+
+    /// A manager of the items of one service.
+    ///
+    /// - Parameter service: The service.
+    public init(service: String = Bundle.main.bundleIdentifier ?? "default") {
+        self.service = service
+        SecItem.name(queue)
+    }
+
+    /// Loads a secret without blocking the caller.
+    ///
+    /// - Parameters:
+    ///   - key: The account.
+    ///   - completion: Receives the secret, nil if there is no such item, or `KeychainError`. It
+    ///     is called once, on the queue "com.app.keychain", in the order of the calls.
+    public func load(
+        key: String, completion: @escaping @Sendable (Result<Data?, Error>) -> Void
+    ) {
+        // A queue doesn't take the values of the task along.
+        let observer = SecItem.observer
+        queue.async { [service] in
+            let result = Result<Data?, Error> {
+                try SecItem.$observer.withValue(observer) {
+                    let query = KeychainQueryBuilder.buildQuery(
+                        account: key, service: service, returnData: true)
+                    var result: CFTypeRef?
+                    let status = SecItem.copyMatching(query, &result)
+                    return try KeychainManager.secret(status, result)
+                }
+            }
+            completion(result)
+        }
+    }
+}

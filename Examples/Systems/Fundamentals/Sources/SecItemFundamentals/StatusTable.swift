@@ -1,0 +1,63 @@
+// StatusTable: the nine statuses that code over Security meets, when each comes, and what the
+// program does next.
+
+import Foundation
+import Security
+
+/// One status and how to take it.
+public struct StatusRow: Sendable, CustomStringConvertible {
+    /// The number.
+    public let status: OSStatus
+    /// Apple's name of it.
+    public let name: String
+    /// When it comes.
+    public let cause: String
+    /// What the caller does.
+    public let answer: String
+
+    /// The system's text.
+    public var text: String { KeychainError.text(of: status) }
+
+    /// Number, name and the system's text.
+    public var description: String { "\(status) \(name): \(text)" }
+
+    /// The nine rows.
+    public static let all = [
+        StatusRow(
+            status: errSecSuccess, name: "errSecSuccess",
+            cause: "It was done.",
+            answer: "Read the result, if a return key asked for one."),
+        StatusRow(
+            status: errSecDuplicateItem, name: "errSecDuplicateItem",
+            cause: "An item has this primary key already.",
+            answer: "Update it. Don't delete and add: that loses its persistent reference."),
+        StatusRow(
+            status: errSecItemNotFound, name: "errSecItemNotFound",
+            cause: "Nothing matches, in the access groups of this program.",
+            answer: "It is an answer, not a failure: return nil."),
+        StatusRow(
+            status: errSecInteractionNotAllowed, name: "errSecInteractionNotAllowed",
+            cause: "The item is there and locked, and asking the user is not possible.",
+            answer: "Try again after the unlock. Never delete, never create anew."),
+        StatusRow(
+            status: errSecUserCanceled, name: "errSecUserCanceled",
+            cause: "The user was asked to authenticate and declined.",
+            answer: "Leave it. Ask again when the user starts the action again."),
+        StatusRow(
+            status: errSecAuthFailed, name: "errSecAuthFailed",
+            cause: "Authentication failed, or the item needs a passcode and none is set.",
+            answer: "Ask again, or ask the user to set a passcode."),
+        StatusRow(
+            status: errSecParam, name: "errSecParam",
+            cause: "A dictionary has a key or a value that the function doesn't take.",
+            answer: "Correct the program."),
+        StatusRow(
+            status: errSecNoSuchAttr, name: "errSecNoSuchAttr",
+            cause: "An attribute isn't one of the class, or what should change is no attribute.",
+            answer: "Correct the program."),
+        StatusRow(
+            status: errSecMissingEntitlement, name: "errSecMissingEntitlement",
+            cause: "The access group isn't among the program's entitlements.",
+            answer: "Correct the entitlements file, or the signature on Apple's systems."),
+    ]
+}

@@ -1,0 +1,210 @@
+// DictionaryTests: keys in a dictionary that doesn't take them, and claims about Apple's functions
+// that these contradict.
+
+import Foundation
+import KeychainTesting
+import SecItemFundamentals
+import Security
+import Testing
+
+@Suite struct DictionaryTests {
+    let keychain = TestKeychain()
+    let label: [String: Any] = [kSecAttrLabel as String: "L"]
+
+    init() { #expect(keychain.add("a") == errSecSuccess) }
+
+    private func isUnchanged() -> Bool {
+        keychain.copy(query("a").with(kSecAttrLabel, "L")).status == errSecItemNotFound
+            && keychain.secret("a") == "secret"
+    }
+
+    // MARK: Update
+
+    @Test func `an update's query needs a class`() {
+        #expect(keychain.update(query("a").without(kSecClass), label) == errSecParam)
+        #expect(isUnchanged())
+        #expect(keychain.update(query("a"), label) == errSecSuccess)
+        #expect(!isUnchanged())
+    }
+
+    @Test(arguments: ReturnKeys.combinations.dropFirst())
+    func `a return key in an update's query is errSecParam`(returns: ReturnKeys) {
+        let search = returns.keys.reduce(query("a")) { $0.with($1, true) }
+        #expect(keychain.update(search, label) == errSecParam)
+        #expect(isUnchanged())
+    }
+
+    @Test(arguments: MatchLimit.allCases)
+    func `a limit in an update's query is errSecParam`(limit: MatchLimit) {
+        #expect(
+            keychain.update(query("a").with(kSecMatchLimit, limit.value), label) == errSecParam)
+        #expect(isUnchanged())
+    }
+
+    @Test func `a class among the changes is refused with errSecNoSuchAttr`() {
+        #expect(
+            keychain.update(query("a"), label.with(kSecClass, kSecClassGenericPassword)) == -25303)
+        #expect(isUnchanged())
+    }
+
+    @Test(arguments: ReturnKeys.combinations.dropFirst())
+    func `a return key among the changes is refused with errSecNoSuchAttr`(returns: ReturnKeys) {
+        let changes = returns.keys.reduce(label) { $0.with($1, true) }
+        #expect(keychain.update(query("a"), changes) == -25303)
+        #expect(isUnchanged())
+    }
+
+    @Test func `a match key among the changes is refused with errSecNoSuchAttr`() {
+        for (key, value) in [
+            (kSecMatchLimit, kSecMatchLimitOne as Any), (kSecMatchLimit, kSecMatchLimitAll),
+            (kSecMatchCaseInsensitive, true),
+        ] {
+            #expect(keychain.update(query("a"), label.with(key, value)) == -25303)
+        }
+        #expect(isUnchanged())
+    }
+
+    // MARK: Add
+
+    @Test(arguments: MatchLimit.allCases)
+    func `a limit in an add is errSecParam`(limit: MatchLimit) {
+        #expect(keychain.add("b", [kSecMatchLimit: limit.value]) == errSecParam)
+        #expect(keychain.copy(query("b")).status == errSecItemNotFound)
+    }
+
+    @Test func `a return key in an add gives what it asks for`() throws {
+        let addition = KeychainQueryBuilder.buildAddition(
+            of: Data("secret".utf8), account: "b", service: service,
+            accessibility: kSecAttrAccessibleAfterFirstUnlock
+        ).with(kSecReturnData, true).with(kSecReturnAttributes, true)
+        var result: CFTypeRef?
+        #expect(keychain.withSecItem { SecItem.add(addition, &result) } == errSecSuccess)
+        let item = try #require(result as? [String: Any])
+        #expect(item[kSecAttrAccount as String] as? String == "b")
+        #expect(item[kSecValueData as String] as? Data == Data("secret".utf8))
+    }
+
+    // MARK: Delete
+
+    @Test func `a limit of one in a delete is errSecParam`() {
+        #expect(
+            keychain.delete(query("a").with(kSecMatchLimit, kSecMatchLimitOne)) == errSecParam)
+        #expect(isUnchanged())
+    }
+
+    /// A difference to iOS, which refuses it: macOS drops the key.
+    @Test func `a limit of all in a delete says what a delete does`() {
+        #expect(keychain.add("b") == errSecSuccess)
+        #expect(
+            keychain.delete(query().with(kSecMatchLimit, kSecMatchLimitAll)) == errSecSuccess)
+        #expect(keychain.copy(query()).status == errSecItemNotFound)
+    }
+
+    @Test(arguments: ReturnKeys.combinations.dropFirst())
+    func `a return key in a delete is ignored`(returns: ReturnKeys) {
+        let search = returns.keys.reduce(query("a")) { $0.with($1, true) }
+        #expect(keychain.delete(search) == errSecSuccess)
+        #expect(keychain.copy(query("a")).status == errSecItemNotFound)
+    }
+
+    // MARK: Search
+
+    @Test func `a search without a class is errSecParam, and the class is not ignored`() {
+        #expect(keychain.copy(query("a").without(kSecClass)).status == errSecParam)
+        #expect(keychain.delete(query("a").without(kSecClass)) == errSecParam)
+        #expect(
+            keychain.copy(
+                KeychainQueryBuilder.buildQuery(
+                    forClass: kSecClassInternetPassword, account: "a")
+            ).status == errSecItemNotFound)
+        #expect(isUnchanged())
+    }
+
+    // MARK: Claims that Apple contradicts
+
+    @Test func `errSecAuthFailed is -25293 and comes where authentication failed`() throws {
+        #expect(errSecAuthFailed == -25293)
+        #expect(
+            keychain.add(
+                "b", [kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly])
+                == -25293)
+    }
+
+    @Test func `errSecUserCanceled is -128 and comes from a user who declines`() throws {
+        #expect(errSecUserCanceled == -128)
+        try keychain.setPasscode("1234")
+        let control = try #require(
+            SecAccessControlCreateWithFlags(
+                nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil))
+        let item = query("present").with(kSecAttrAccessControl, control)
+            .with(kSecValueData, Data("secret".utf8))
+        #expect(keychain.withSecItem { SecItem.add(item) } == errSecSuccess)
+        keychain.person = .declining
+        #expect(keychain.copy(query("present").with(kSecReturnData, true)).status == -128)
+        keychain.person = .owner
+        #expect(keychain.secret("present") == "secret")
+    }
+
+    @Test func `an attribute that the class doesn't have is -25303 in all four functions`() {
+        #expect(errSecNoSuchAttr == -25303)
+        #expect(errSecInvalidOwnerEdit == -25244)
+        #expect(keychain.add("b", [kSecAttrServer: "example.org"]) == -25303)
+        let foreign = query("a").with(kSecAttrServer, "example.org")
+        #expect(keychain.copy(foreign).status == -25303)
+        #expect(keychain.update(foreign, label) == -25303)
+        #expect(
+            keychain.update(query("a"), [kSecAttrServer as String: "example.org"]) == -25303)
+        #expect(keychain.delete(foreign) == -25303)
+        #expect(isUnchanged())
+    }
+
+    @Test func `an update can change the account and the service of an item`() throws {
+        let search = { (query: [String: Any]) in
+            KeychainQueryBuilder.buildSearch(query, returning: .persistentReference, limit: .one)
+        }
+        let before = try #require(keychain.copy(search(query("a"))).result as? Data)
+        let changes: [String: Any] = [
+            kSecAttrAccount as String: "b", kSecAttrService as String: "moved",
+        ]
+        #expect(keychain.update(query("a"), changes) == errSecSuccess)
+        #expect(keychain.copy(query("a")).status == errSecItemNotFound)
+        let moved = KeychainQueryBuilder.buildQuery(account: "b", service: "moved")
+        #expect(keychain.copy(search(moved)).result as? Data == before)
+    }
+
+    @Test func `an update to an account that another item has is a duplicate`() {
+        #expect(keychain.add("b") == errSecSuccess)
+        #expect(
+            keychain.update(query("b"), [kSecAttrAccount as String: "a"])
+                == errSecDuplicateItem)
+        #expect(keychain.secret("a") == "secret")
+        #expect(keychain.secret("b") == "secret")
+    }
+
+    // MARK: Styles
+
+    @Test func `dictionaries with keys of type CFString and of type String are the same`() {
+        let byConstant: [CFString: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrService: service,
+            kSecAttrAccount: "styled", kSecValueData: Data("v".utf8),
+            kSecUseDataProtectionKeychain: true,
+        ]
+        #expect(
+            keychain.withSecItem { SecItemAdd(byConstant as CFDictionary, nil) }
+                == errSecSuccess)
+        #expect(keychain.secret("styled") == "v")
+        let search: [CFString: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrAccount: "a", kSecReturnData: true,
+        ]
+        let (status, result) = keychain.withSecItem { SecItem.copyMatching(search) }
+        #expect(status == errSecSuccess)
+        #expect(result as? Data == Data("secret".utf8))
+    }
+
+    @Test func `attributes with AnyHashable keys are looked up by Apple's constants`() throws {
+        let found = keychain.copy(query("a").with(kSecReturnAttributes, true))
+        let attributes = try #require(found.result as? [AnyHashable: Any])
+        #expect(attributes[kSecAttrAccount] as? String == "a")
+        #expect(attributes[kSecAttrAccount as String] as? String == "a")
+    }
+}

@@ -1,0 +1,143 @@
+// ResultTests: how many items a call takes, what makes an item the same one, and what a search
+// gives.
+
+import Foundation
+import KeychainTesting
+import SecItemFundamentals
+import Security
+import Testing
+
+@Suite struct ResultTests {
+    let keychain = TestKeychain()
+
+    // MARK: Shapes
+
+    /// What the documentation of each return key promises, for two passwords: the 16 combinations
+    /// in the order of the bits data, attributes, reference, persistent reference.
+    private static let promised: [String] = [
+        "nothing", "data", "dictionary: attributes", "dictionary: attributes, data",
+        "nothing", "dictionary: attributes, data, class", "dictionary: attributes, class",
+        "dictionary: attributes, data, class",
+        "persistent reference", "dictionary: data, persistent reference",
+        "dictionary: attributes, persistent reference",
+        "dictionary: attributes, data, persistent reference",
+        "dictionary: attributes, persistent reference, class",
+        "dictionary: attributes, data, persistent reference, class",
+        "dictionary: attributes, persistent reference, class",
+        "dictionary: attributes, data, persistent reference, class",
+    ]
+
+    @Test func `a search gives the shape that its return keys and limit say, in all 32 rows`() {
+        #expect(keychain.add("a") == errSecSuccess)
+        #expect(keychain.add("b") == errSecSuccess)
+        var ran: Set<String> = []
+        for limit in MatchLimit.allCases {
+            for returns in ReturnKeys.combinations {
+                let found = keychain.copy(
+                    KeychainQueryBuilder.buildSearch(query(), returning: returns, limit: limit))
+                #expect(found.status == errSecSuccess)
+                let shape = ResultShape(of: found.result) { $0 == Data("secret".utf8) }
+                let element = Self.promised[returns.rawValue]
+                let text =
+                    limit == .one
+                    ? element
+                    : element == "nothing" ? "empty array" : "array of 2 × \(element)"
+                #expect("\(shape)" == text)
+                // What the program holds its own results against says the same.
+                let expected = ResultShape.expected(returning: returns, limit: limit, count: 2)
+                #expect("\(expected)" == text)
+                #expect(shape.satisfies(expected))
+                if shape.satisfies(expected) { ran.insert("\(limit) \(returns)") }
+            }
+        }
+        #expect(ran.count == 32)
+    }
+
+    @Test func `a shape satisfies none but its own, attributes aside`() {
+        let dictionary = ResultShape.dictionary([.data, .persistentReference])
+        #expect(
+            ResultShape.dictionary([.attributes, .data, .persistentReference])
+                .satisfies(dictionary))
+        #expect(!dictionary.satisfies(.dictionary([.attributes, .data, .persistentReference])))
+        #expect(!ResultShape.data.satisfies(.persistentReference))
+        #expect(!ResultShape.array(of: .data, count: 1).satisfies(.array(of: .data, count: 2)))
+        #expect(!ResultShape.nothing.satisfies(.data))
+    }
+
+    @Test func `success without a return key yields no result`() {
+        #expect(keychain.add("a") == errSecSuccess)
+        let found = keychain.copy(query("a"))
+        #expect(found.status == errSecSuccess)
+        #expect(found.result == nil)
+    }
+
+    // MARK: Limits
+
+    @Test func `a search takes one without a limit, an update and a deletion take all`() {
+        for account in ["a", "b", "c"] { #expect(keychain.add(account) == errSecSuccess) }
+        #expect(keychain.copy(query().with(kSecReturnAttributes, true)).result is [String: Any])
+        #expect(keychain.update(query(), [kSecAttrLabel as String: "L"]) == errSecSuccess)
+        let labelled = query().with(kSecAttrLabel, "L").with(kSecReturnAttributes, true)
+            .with(kSecMatchLimit, kSecMatchLimitAll)
+        #expect((keychain.copy(labelled).result as? [[String: Any]])?.count == 3)
+        #expect(keychain.delete(query()) == errSecSuccess)
+        #expect(keychain.copy(query()).status == errSecItemNotFound)
+    }
+
+    // MARK: Uniqueness
+
+    @Test func `generic passwords differ by account, service, group and synchronizable alone`()
+        throws
+    {
+        keychain.accessGroups = ["TEAM.app", "TEAM.shared"]
+        #expect(keychain.add("a") == errSecSuccess)
+        let ways: [[CFString: Any]] = [
+            [kSecAttrAccount: "b"], [kSecAttrService: "other"],
+            [kSecAttrAccessGroup: "TEAM.shared"], [kSecAttrSynchronizable: true],
+        ]
+        for way in ways {
+            #expect(keychain.add("a", way) == errSecSuccess)
+            #expect(keychain.add("a", way) == errSecDuplicateItem)
+        }
+        let same: [[CFString: Any]] = [
+            [kSecAttrLabel: "L"], [kSecAttrDescription: "D"], [kSecAttrGeneric: Data("g".utf8)],
+            [kSecAttrComment: "C"], [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked],
+            [kSecValueData: Data("other".utf8)],
+        ]
+        for way in same { #expect(keychain.add("a", way) == errSecDuplicateItem) }
+        #expect(try keychain.items().count == 5)
+    }
+
+    @Test func `internet passwords differ by their nine attributes alone`() throws {
+        keychain.accessGroups = ["TEAM.app", "TEAM.shared"]
+        let website: [CFString: Any] = [
+            kSecClass: kSecClassInternetPassword, kSecAttrAccount: "a",
+            kSecAttrServer: "example.org", kSecAttrProtocol: kSecAttrProtocolHTTPS,
+            kSecAttrAuthenticationType: kSecAttrAuthenticationTypeHTMLForm, kSecAttrPort: 443,
+            kSecAttrPath: "/", kSecAttrSecurityDomain: "members",
+            kSecUseDataProtectionKeychain: true,
+        ]
+        func add(_ more: [CFString: Any]) -> OSStatus {
+            let attributes = website.merging(more) { $1 }
+            return keychain.withSecItem { SecItemAdd(attributes as CFDictionary, nil) }
+        }
+        #expect(add([:]) == errSecSuccess)
+        let ways: [[CFString: Any]] = [
+            [kSecAttrAccount: "b"], [kSecAttrServer: "example.com"],
+            [kSecAttrProtocol: kSecAttrProtocolHTTP],
+            [kSecAttrAuthenticationType: kSecAttrAuthenticationTypeHTTPBasic],
+            [kSecAttrPort: 8443], [kSecAttrPath: "/login"], [kSecAttrSecurityDomain: "staff"],
+            [kSecAttrAccessGroup: "TEAM.shared"], [kSecAttrSynchronizable: true],
+        ]
+        for way in ways {
+            #expect(add(way) == errSecSuccess)
+            #expect(add(way) == errSecDuplicateItem)
+        }
+        let same: [[CFString: Any]] = [
+            [kSecAttrLabel: "L"], [kSecAttrDescription: "D"], [kSecAttrComment: "C"],
+            [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock],
+        ]
+        for way in same { #expect(add(way) == errSecDuplicateItem) }
+        #expect(try keychain.items().count == 10)
+    }
+}

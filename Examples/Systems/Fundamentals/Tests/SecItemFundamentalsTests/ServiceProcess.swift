@@ -1,0 +1,113 @@
+// ServiceProcess: the service, started for one test, and its log.
+
+import ExampleTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// `keychaind` with a keychain in a home, and a socket in a folder of its own. A socket's path is
+/// limited to some hundred bytes, and that of a home can be longer.
+final class ServiceProcess {
+    let socket: String
+    let keychain: URL
+    private let folder: URL
+    private let process = Process()
+    private let log: LogReader
+
+    init(in home: Home) throws {
+        folder = FileManager.default.temporaryDirectory
+            .appending(path: "fundamentals-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        socket = folder.appending(path: "socket").path
+        keychain = home.url.appending(path: "served")
+        let pipe = Pipe()
+        log = LogReader(pipe.fileHandleForReading)
+        process.executableURL = Home.programs.appending(path: "keychaind")
+        process.arguments = [
+            "--socket", socket, "--directory", keychain.path, "--log-level", "info",
+        ]
+        process.environment = [
+            "HOME": home.url.path, "KEYCHAIN_TPM": "none",
+            "LLVM_PROFILE_FILE": home.url.appending(path: ".profile-service").path,
+        ]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = pipe
+        try process.run()
+        try #require(log.first() == "notice ready")
+    }
+
+    deinit {
+        if process.isRunning { process.terminate() }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Ends the service, and gives the lines of its log that are about requests of a program.
+    func end(requestsOf program: String) -> [String] {
+        process.terminate()
+        process.waitUntilExit()
+        return log.rest().filter { $0.hasSuffix("/\(program)") && $0.contains(" query=") }
+    }
+}
+
+/// Takes lines as they come, so that the writer never waits.
+private final class LogReader: Sendable {
+    private let lines: AsyncLines
+
+    init(_ handle: FileHandle) {
+        let lines = AsyncLines()
+        self.lines = lines
+        Thread.detachNewThread {
+            while case let data = handle.availableData, !data.isEmpty { lines.append(data) }
+            lines.end()
+        }
+    }
+
+    /// The first line; waits for it.
+    func first() -> String? { lines.first() }
+
+    /// All lines but the first; waits for the end.
+    func rest() -> [String] { Array(lines.all().dropFirst()) }
+}
+
+private final class AsyncLines: Sendable {
+    private struct State {
+        var data = Data()
+        var isFirstThere = false
+    }
+
+    private let state = Mutex(State())
+    private let firstLine = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+
+    func append(_ data: Data) {
+        let isFirst = state.withLock { state in
+            state.data += data
+            let isFirst = !state.isFirstThere && state.data.contains(UInt8(ascii: "\n"))
+            if isFirst { state.isFirstThere = true }
+            return isFirst
+        }
+        if isFirst { firstLine.signal() }
+    }
+
+    func end() {
+        firstLine.signal()
+        ended.signal()
+    }
+
+    func first() -> String? {
+        _ = firstLine.wait(timeout: .now() + 60)
+        return split().first
+    }
+
+    func all() -> [String] {
+        _ = ended.wait(timeout: .now() + 60)
+        return split()
+    }
+
+    private func split() -> [String] {
+        String(decoding: state.withLock { $0.data }, as: UTF8.self)
+            .split(separator: "\n").map(String.init)
+    }
+}

@@ -1,0 +1,92 @@
+// SourceTests: what can be read off the sources of the program.
+
+import ExampleTesting
+import Foundation
+import Testing
+
+/// A source file of the program.
+struct SourceFile {
+    let name: String
+    let text: String
+
+    var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+
+    /// The lines that are no comment.
+    var code: [Substring] { lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") } }
+
+    /// All of them.
+    static func all() throws -> [SourceFile] {
+        let sources = folder(ofSystem: "Fundamentals").appending(path: "Sources")
+        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
+        let urls = (files?.allObjects ?? []).compactMap { $0 as? URL }
+            .filter { $0.pathExtension == "swift" }
+        try #require(urls.count >= 10)
+        return try urls.map {
+            SourceFile(
+                name: $0.lastPathComponent, text: try String(contentsOf: $0, encoding: .utf8))
+        }
+    }
+
+    static func hasLiteralKey(_ line: Substring) -> Bool {
+        let code = line.drop { $0 == " " }
+        guard !code.hasPrefix("//"), !code.hasPrefix("case ") else { return false }
+        return code.contains(#/\w\["[^"]*"\]|"[^"\\]*":|"[^"]*" as/#)
+    }
+}
+
+@Suite struct SourceTests {
+    @Test func `the four functions are called in one file, each after a look at the actor`() throws
+    {
+        for file in try SourceFile.all() {
+            let calls = file.code.filter {
+                $0.contains(/\bSecItem(Add|CopyMatching|Update|Delete)\(/)
+            }
+            guard file.name == "SecItem.swift" else {
+                #expect(calls.isEmpty, "\(file.name)")
+                continue
+            }
+            #expect(calls.count == 6)
+            for body in file.text.components(separatedBy: "    public static func ").dropFirst()
+            where body.contains(/\bSecItem(Add|CopyMatching|Update|Delete)\(/) {
+                let checked = try #require(body.range(of: "checkActor()"))
+                let called = try #require(body.firstRange(of: /= SecItem\w+\(/))
+                #expect(checked.lowerBound < called.lowerBound)
+            }
+        }
+    }
+
+    @Test func `a status is dropped in the wrong code alone`() throws {
+        var droppedCount = 0
+        for file in try SourceFile.all() {
+            let count = file.code.filter { $0.contains(/_ = (SecItem\.|find\()/) }.count
+            if file.name == "Patterns.swift" { droppedCount += count } else { #expect(count == 0) }
+        }
+        #expect(droppedCount == 3)
+    }
+
+    @Test func `no dictionary is kept between calls`() throws {
+        for file in try SourceFile.all() {
+            let kept = file.code.filter {
+                $0.contains(
+                    /^(    )?(public |private |fileprivate )?(static )?(let|var) \w+: \[(String|CFString): Any\]( =|$)/
+                )
+            }
+            #expect(kept.isEmpty, "\(file.name)")
+        }
+    }
+
+    @Test func `nothing of the product Keychain is used, and no name of it`() throws {
+        for file in try SourceFile.all() {
+            #expect(!file.text.contains("import Keychain"), "\(file.name)")
+            #expect(!file.text.contains("KeychainServices"), "\(file.name)")
+            #expect(!file.text.contains("import CoreFoundation"), "\(file.name)")
+            #expect(!file.text.contains("#if os("), "\(file.name)")
+        }
+    }
+
+    @Test func `the class that is readable always is not used`() throws {
+        for file in try SourceFile.all() {
+            #expect(!file.code.contains { $0.contains("kSecAttrAccessibleAlways") })
+        }
+    }
+}

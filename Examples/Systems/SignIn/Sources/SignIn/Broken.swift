@@ -1,0 +1,2 @@
+import Foundation
+public let broken = ProcessInfo.processInfo.environment["BREAK"] ?? ""

@@ -1,0 +1,35 @@
+// sign-in-service: stands in for Apple's sign-in. `POST /sign-in` with an account is answered by
+//   succeed   the identifier of the person
+//   cancel    the person doesn't want to
+//   fail      status 500
+//   slow      as succeed, half a second later
+
+import Foundation
+import StandIn
+
+/// An opaque identifier in the form of Apple's, the same for the same account.
+func identifier(of account: String) -> String {
+    // FNV-1a with two offsets: it has to be stable, not secret.
+    let halves = [0xCBF2_9CE4_8422_2325, 0x84222325_CBF29CE4].map { (offset: UInt64) in
+        let hash = account.utf8.reduce(offset) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+    return "001234.\(halves.joined()).0907"
+}
+
+await StandIn(
+    "sign-in-service", answers: ["succeed", "cancel", "fail", "slow"],
+    portVariable: "SIGN_IN_PORT", port: 8755
+) { request, memory in
+    guard request.line == "POST /sign-in", let account = request.body["account"] else {
+        return StandInResponse(404)
+    }
+    let credential = ["user": identifier(of: ProcessInfo.processInfo.environment["BREAK"] == "29" ? UUID().uuidString : account)]
+    switch memory.nextAnswer() {
+    case "cancel": return StandInResponse(403, ["error": "user_cancelled_authorize"])
+    case "fail": return StandInResponse(500)
+    case "slow": return StandInResponse(200, credential, after: .milliseconds(500))
+    default: return StandInResponse(200, credential)
+    }
+}.main()

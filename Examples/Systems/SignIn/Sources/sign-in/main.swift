@@ -1,0 +1,67 @@
+// sign-in: one launch of the app for each call. What one launch has kept, the next one restores.
+
+import Foundation
+import Observation
+import Security
+import SignIn
+
+#if canImport(Logging)
+import Logging
+#endif
+
+let usage = """
+    usage: sign-in [--verbose] sign-in [ACCOUNT]   ACCOUNT is the device's, for the service
+           sign-in [--verbose] status
+           sign-in [--verbose] sign-out
+
+    """
+
+/// What waits in a buffer could come after what is written to standard error.
+func say(_ text: String) {
+    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+}
+
+var words = Array(CommandLine.arguments.dropFirst())
+let isVerbose = words.first == "--verbose"
+if isVerbose { words.removeFirst() }
+
+#if canImport(Logging)
+// Apple's systems have a program that shows the log.
+LoggingSystem.bootstrap { label in
+    if isVerbose || broken == "28" { return StreamLogHandler.standardError(label: label) }
+    return SwiftLogNoOpLogHandler()
+}
+#endif
+
+let environment = ProcessInfo.processInfo.environment
+let model = AuthViewModel(
+    authService: AppleAuthService(
+        port: environment["SIGN_IN_PORT"].flatMap(UInt16.init) ?? 8755,
+        account: words.count == 2 ? words[1] : NSUserName()))
+
+switch (words.first, words.count) {
+case ("status", 1):
+    await model.restoreSession()
+case ("sign-in", 1), ("sign-in", 2):
+    await model.restoreSession()
+    // An interface that doesn't know who is signed in offers no sign-in.
+    guard model.isSessionKnown else { break }
+    withObservationTracking {
+        _ = model.isLoading
+    } onChange: {
+        say("signing in…")
+    }
+    await model.signInWithApple()
+case ("sign-out", 1):
+    model.signOut()
+default:
+    FileHandle.standardError.write(Data(usage.utf8))
+    exit(64)
+}
+
+if let message = model.errorMessage, broken != "26" {
+    FileHandle.standardError.write(Data("sign-in: \(message)\n".utf8))
+    let locked = KeychainError.unexpectedStatus(errSecInteractionNotAllowed)
+    exit(message == locked.errorDescription ? 4 : 1)
+}
+say(model.userIdentifier.map { "signed in: \($0)" } ?? "signed out")

@@ -1,0 +1,167 @@
+// AppleAuthService: what it makes of the answers of the stand-in, which runs as a process.
+
+import ExampleTesting
+import Foundation
+import KeychainTesting
+import Observation
+import Testing
+
+@testable import SignIn
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+#if canImport(Glibc)
+import Glibc
+#endif
+
+@MainActor @Suite struct `Sign-in service` {
+    let home: Home
+    let port: UInt16
+
+    init() throws {
+        home = try Home(["sign-in-service"], portVariable: "SIGN_IN_PORT")
+        port = try #require(home.environment["SIGN_IN_PORT"].flatMap(UInt16.init))
+    }
+
+    private func turnOn(_ answers: String) throws {
+        #expect(
+            try home.run("sign-in-service on \(answers)") == "The sign-in-service is on.\n")
+    }
+
+    private func service(_ account: String = "alice", timeLimit: TimeInterval = 60)
+        -> AppleAuthService
+    {
+        AppleAuthService(port: port, account: account, timeLimit: timeLimit)
+    }
+
+    @Test func `a person has one opaque identifier, and another person another`() async throws {
+        try turnOn("succeed")
+        let user = try await service().signIn().user
+        #expect(user.wholeMatch(of: /\d{6}\.[0-9a-f]{32}\.\d{4}/) != nil)
+        #expect(!user.contains("alice"))
+        #expect(try await service().signIn().user == user)
+        #expect(try await service("bob").signIn().user != user)
+        #expect(
+            try home.run("sign-in-service log")
+                == String(repeating: "POST /sign-in 200\n", count: 3))
+    }
+
+    @Test func `a person who cancels is told apart from a service that fails`() async throws {
+        try turnOn("cancel fail")
+        await #expect(throws: AppleAuthError.cancelled) { try await service().signIn() }
+        await #expect(throws: AppleAuthError.failed(statusCode: 500)) {
+            try await service().signIn()
+        }
+        #expect(
+            try home.run("sign-in-service log") == "POST /sign-in 403\nPOST /sign-in 500\n")
+    }
+
+    @Test func `a service that is off can't be reached, and comes back`() async throws {
+        await #expect(throws: AppleAuthError.unreachable) { try await service().signIn() }
+        try turnOn("succeed")
+        #expect(try await !service().signIn().user.isEmpty)
+    }
+
+    @Test func `an answer that comes too late is told`() async throws {
+        try turnOn("slow")
+        await #expect(throws: AppleAuthError.timedOut) {
+            try await service(timeLimit: 0.1).signIn()
+        }
+        #expect(try await !service().signIn().user.isEmpty)
+    }
+
+    @Test func `during a slow answer the interface sees that the model is loading`() async throws {
+        try turnOn("slow")
+        await TestKeychain().withSecItem {
+            let model = AuthViewModel(authService: service(), keychain: silent)
+            await confirmation { began in
+                withObservationTracking {
+                    #expect(!model.isLoading)
+                } onChange: {
+                    began()
+                }
+                let signIn = Task { await model.signInWithApple() }
+                await wait { model.isLoading || model.isAuthenticated }
+                await signIn.value
+            }
+            #expect(model.isAuthenticated)
+            #expect(!model.isLoading)
+        }
+    }
+
+    @Test func `a task that is cancelled has cancelled the sign-in`() async throws {
+        // A service that takes the connection and never answers.
+        let silence = try SilentServer()
+        let service = AppleAuthService(port: silence.port, account: "alice", timeLimit: 60)
+        for turnCount in [0, 1, 100] {
+            let signIn = Task { try await service.signIn() }
+            for _ in 0..<turnCount { await turn() }
+            signIn.cancel()
+            await #expect(throws: AppleAuthError.cancelled) { try await signIn.value }
+        }
+    }
+
+    @Test func `a service that never answers is given up after the time limit`() async throws {
+        let silence = try SilentServer()
+        let service = AppleAuthService(port: silence.port, account: "alice", timeLimit: 0.1)
+        await #expect(throws: AppleAuthError.timedOut) { try await service.signIn() }
+    }
+
+    @Test(arguments: ["", "{}", #"{"user": 1}"#, "[]", #"{"user": "#, "\u{0}"])
+    func `an answer without a credential is told`(body: String) throws {
+        let url = try #require(URL(string: "http://127.0.0.1/sign-in"))
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+        #expect(throws: AppleAuthError.invalidAnswer) {
+            try AppleAuthService.credential(in: Data(body.utf8), response)
+        }
+    }
+
+    @Test func `an empty identifier is no credential`() async {
+        await #expect(throws: AppleAuthError.invalidAnswer) {
+            try await AppleAuthService { AppleAuthCredential(user: "") }.signIn()
+        }
+    }
+
+    @Test func `no description or dump of a credential holds the identifier`() {
+        let credential = AppleAuthCredential(user: alice)
+        var text = "\(credential) \(String(reflecting: credential))"
+        dump(credential, to: &text)
+        #expect(text.contains("AppleAuthCredential"))
+        #expect(!text.contains("001234"))
+    }
+
+    @Test func `each error has a text for people`() {
+        let errors: [AppleAuthError] = [
+            .cancelled, .failed(statusCode: 500), .timedOut, .unreachable, .invalidAnswer,
+        ]
+        let texts = Set(errors.map(\.localizedDescription))
+        #expect(texts.count == 5)
+        for text in texts { #expect(text.contains("sign-in") && text.hasSuffix(".")) }
+    }
+}
+
+/// Takes connections on the loopback and never answers.
+private final class SilentServer {
+    private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let port: UInt16
+
+    init() throws {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
+                    && listen(descriptor, 16) == 0
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        try #require(isListening)
+    }
+
+    deinit { close(descriptor) }
+}

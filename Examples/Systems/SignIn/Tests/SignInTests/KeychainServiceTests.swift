@@ -1,0 +1,218 @@
+// KeychainService: save, read, delete and exists, by the SecItem functions on a keychain in memory.
+
+import Foundation
+import KeychainTesting
+import Security
+import Testing
+
+@testable import SignIn
+
+@Suite struct `Sign-in keychain service` {
+    let test = TestKeychain()
+    let keychain = silent
+
+    @Test func `the names are those that the app's other code uses`() throws {
+        let keychain = KeychainService.shared
+        let save: (String, KeychainService.Key) throws -> Void = keychain.save(_:for:)
+        let read: (KeychainService.Key) throws -> String? = keychain.read(for:)
+        let delete: (KeychainService.Key) throws -> Void = keychain.delete(for:)
+        let exists: (KeychainService.Key) throws -> Bool = keychain.exists(for:)
+        try test.withSecItem { () throws in
+            try save(alice, .userIdentifier)
+            #expect(try read(.userIdentifier) == alice)
+            #expect(try exists(.userIdentifier))
+            try delete(.userIdentifier)
+            #expect(try !exists(.userIdentifier))
+        }
+        #expect(KeychainService.shared === keychain)
+        #expect(KeychainService.Key(rawValue: "userIdentifier") == .userIdentifier)
+    }
+
+    @Test func `what is saved is read, exists, is replaced and is deleted`() throws {
+        try test.withSecItem { () throws in
+            #expect(try keychain.read(for: .userIdentifier) == nil)
+            #expect(try !keychain.exists(for: .userIdentifier))
+            for user in [alice, "", "Žofie 🐩\n\0", String(repeating: "x", count: 100_000)] {
+                try keychain.save(user, for: .userIdentifier)
+                #expect(try keychain.read(for: .userIdentifier) == user)
+                #expect(try keychain.exists(for: .userIdentifier))
+            }
+            try keychain.delete(for: .userIdentifier)
+            #expect(try keychain.read(for: .userIdentifier) == nil)
+            #expect(try !keychain.exists(for: .userIdentifier))
+        }
+    }
+
+    @Test func `deleting an absent item succeeds`() throws {
+        try test.withSecItem { () throws in
+            try keychain.delete(for: .userIdentifier)
+            try keychain.save(alice, for: .userIdentifier)
+            try keychain.delete(for: .userIdentifier)
+            try keychain.delete(for: .userIdentifier)
+        }
+        #expect(try test.items().isEmpty)
+    }
+
+    @Test func `the item is a generic password of the app's service under its key`() throws {
+        try test.withSecItem { try keychain.save(alice, for: .userIdentifier) }
+        let items = try test.items()
+        #expect(items.count == 1)
+        let item = try #require(items.first)
+        #expect(item.itemClass == "genp")
+        #expect(item.service == "com.steeven.mysubguard")
+        #expect(item.account == "userIdentifier")
+    }
+
+    @Test func `the item carries the attribute this device only and is not synchronized`() throws {
+        try test.withSecItem { try keychain.save(alice, for: .userIdentifier) }
+        let item = try #require(try test.items().first)
+        #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
+        #expect(!item.isSynchronizable)
+    }
+
+    @Test func `saving over an item that could leave the device gives it the attribute`() throws {
+        try test.withSecItem { () throws in
+            addItem(Data(bob.utf8))
+            #expect(try test.items().first?.accessibility == .afterFirstUnlock)
+            try keychain.save(alice, for: .userIdentifier)
+            #expect(try keychain.read(for: .userIdentifier) == alice)
+        }
+        #expect(try test.items().map(\.accessibility) == [.afterFirstUnlockThisDeviceOnly])
+    }
+
+    @Test func `saving over an item changes it in place`() throws {
+        let start = Date(timeIntervalSinceReferenceDate: 1000)
+        try test.withSecItem { () throws in
+            test.now = start
+            try keychain.save(alice, for: .userIdentifier)
+            test.now = start + 60
+            try keychain.save(bob, for: .userIdentifier)
+        }
+        let item = try #require(try test.items().first)
+        #expect(item.creationDate == start)
+        #expect(item.modificationDate == start + 60)
+    }
+
+    @Test func `looking whether a key exists opens no secret`() throws {
+        try test.withSecItem { () throws in
+            try keychain.save(alice, for: .userIdentifier)
+            #expect(try keychain.exists(for: .userIdentifier))
+            #expect(test.openedSecretCount == 0)
+            #expect(try keychain.read(for: .userIdentifier) == alice)
+            #expect(test.openedSecretCount == 1)
+        }
+    }
+
+    @Test func `an item that another process deletes during a save is saved nevertheless`() throws {
+        try test.withSecItem { () throws in
+            // It was there for the addition, and isn't any more for the update.
+            test.inject(.failure(.duplicateItem), into: .add, times: 1)
+            try keychain.save(alice, for: .userIdentifier)
+            #expect(try keychain.read(for: .userIdentifier) == alice)
+        }
+    }
+
+    @Test func `an item that comes and goes during a save is reported as a duplicate`() {
+        test.withSecItem {
+            test.inject(.failure(.duplicateItem), into: .add, times: 2)
+            #expect(throws: KeychainError.duplicateItem) {
+                try keychain.save(alice, for: .userIdentifier)
+            }
+        }
+    }
+
+    @Test func `bytes that are no text are an error and stay`() throws {
+        try test.withSecItem { () throws in
+            addItem(Data([0xFF, 0xFE]))
+            #expect(throws: KeychainError.unexpectedStatus(errSecDecode)) {
+                try keychain.read(for: .userIdentifier)
+            }
+            #expect(try keychain.exists(for: .userIdentifier))
+        }
+    }
+
+    @Test func `a locked item is an error of all that need it, and stays`() throws {
+        try test.withSecItem { () throws in
+            try keychain.save(alice, for: .userIdentifier)
+            try test.setPasscode("1234")
+            try test.restart()
+            let locked = KeychainError.unexpectedStatus(errSecInteractionNotAllowed)
+            #expect(throws: locked) { try keychain.save(bob, for: .userIdentifier) }
+            #expect(throws: locked) { try keychain.read(for: .userIdentifier) }
+            #expect(throws: locked) { try keychain.exists(for: .userIdentifier) }
+            try test.unlock()
+            #expect(try keychain.read(for: .userIdentifier) == alice)
+        }
+    }
+
+    @Test func `every status arrives as it is, and nothing is changed`() throws {
+        var reached: Set<String> = []
+        try test.withSecItem { () throws in
+            try keychain.save(alice, for: .userIdentifier)
+            // What every call takes for an answer is looked at elsewhere.
+            for status in Statuses.failures + [-99_999] where status != errSecItemNotFound {
+                test.inject(.failure(.init(rawValue: status)))
+                let error =
+                    status == errSecDuplicateItem
+                    ? KeychainError.duplicateItem : KeychainError.unexpectedStatus(status)
+                #expect(throws: error) { try keychain.save(bob, for: .userIdentifier) }
+                #expect(throws: error) { try keychain.read(for: .userIdentifier) }
+                #expect(throws: error) { try keychain.delete(for: .userIdentifier) }
+                let thrown = #expect(throws: error) {
+                    try keychain.exists(for: .userIdentifier)
+                }
+                if let thrown { reached.insert("\(thrown)") }
+                test.removeFaults()
+                #expect(try keychain.read(for: .userIdentifier) == alice)
+            }
+        }
+        #expect(reached.count == 380)
+    }
+
+    @Test func `the errors have the app's texts`() {
+        let errors: [(any Error, String)] = [
+            (KeychainError.duplicateItem, "Item already exists in Keychain"),
+            (KeychainError.itemNotFound, "Item not found in Keychain"),
+            (KeychainError.unexpectedStatus(-25308), "Keychain error: -25308"),
+            (KeychainError.unexpectedStatus(errSecDiskFull), "Keychain error: -34"),
+        ]
+        for (error, text) in errors { #expect(error.localizedDescription == text) }
+    }
+
+    @Test func `a log line names operation, key and status, never the value`() throws {
+        let calls = Calls()
+        try test.withSecItem { () throws in
+            let keychain = calls.keychain
+            try keychain.save(alice, for: .userIdentifier)
+            try keychain.save(bob, for: .userIdentifier)
+            _ = try keychain.read(for: .userIdentifier)
+            _ = try keychain.exists(for: .userIdentifier)
+            try keychain.delete(for: .userIdentifier)
+            _ = try keychain.read(for: .userIdentifier)
+            test.inject(.locked)
+            #expect(throws: KeychainError.self) { try keychain.save(alice, for: .userIdentifier) }
+        }
+        #expect(
+            calls.lines == [
+                "save userIdentifier: 0", "save userIdentifier: 0", "read userIdentifier: 0",
+                "look for userIdentifier: 0", "delete userIdentifier: 0",
+                "read userIdentifier: -25300", "save userIdentifier: -25308",
+            ])
+    }
+
+    @Test func `a program of another access group does not see the item`() throws {
+        test.accessGroups = ["ABCDE12345.com.steeven.mysubguard"]
+        try test.withSecItem { try keychain.save(alice, for: .userIdentifier) }
+        test.accessGroups = ["ABCDE12345.com.example.other", "default"]
+        try test.withSecItem { () throws in
+            #expect(try keychain.read(for: .userIdentifier) == nil)
+            #expect(try !keychain.exists(for: .userIdentifier))
+            try keychain.delete(for: .userIdentifier)
+            try keychain.save(bob, for: .userIdentifier)
+        }
+        test.accessGroups = ["ABCDE12345.com.steeven.mysubguard"]
+        try test.withSecItem { () throws in
+            #expect(try keychain.read(for: .userIdentifier) == alice)
+        }
+    }
+}

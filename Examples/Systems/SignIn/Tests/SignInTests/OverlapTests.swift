@@ -1,0 +1,197 @@
+// Calls of the view model that overlap: what is carried out in order, refused, or dropped.
+
+import Dispatch
+import KeychainTesting
+import Testing
+
+@testable import SignIn
+
+@MainActor @Suite struct `Sign-in calls that overlap` {
+    let test = TestKeychain()
+    let calls = Calls()
+    let service = PatientService()
+
+    private func model() -> AuthViewModel {
+        AuthViewModel(authService: service.service, keychain: calls.keychain)
+    }
+
+    private var stored: String? {
+        get throws { try silent.read(for: .userIdentifier) }
+    }
+
+    @Test func `calls that overlap are carried out in their order`() async throws {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            service.answer()
+            calls.hold("read")
+            let restore = Task { await model.restoreSession() }
+            await wait { calls.isHolding }
+            let signIn = Task { await model.signInWithApple() }
+            let again = Task { await model.restoreSession() }
+            for _ in 0..<10 { await turn() }
+            #expect(service.requestCount == 0)
+            #expect(calls.lines == ["read userIdentifier: -25300"])
+            calls.release()
+            for task in [restore, signIn, again] { await task.value }
+            #expect(
+                calls.lines == [
+                    "read userIdentifier: -25300", "save userIdentifier: 0",
+                    "read userIdentifier: 0",
+                ])
+            #expect(model.userIdentifier == alice)
+            #expect(!model.isLoading)
+            #expect(try stored == alice)
+        }
+    }
+
+    @Test func `a second sign-in is refused while one is under way`() async throws {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            let first = Task { await model.signInWithApple() }
+            await wait { service.requestCount == 1 }
+            let second = Task { await model.signInWithApple() }
+            for _ in 0..<10 { await turn() }
+            #expect(model.isLoading)
+            #expect(!model.isAuthenticated)
+            service.answer()
+            await first.value
+            await second.value
+            #expect(service.requestCount == 1)
+            #expect(model.userIdentifier == alice)
+            // Afterwards there can be another.
+            await model.signInWithApple()
+            #expect(service.requestCount == 2)
+            #expect(model.userIdentifier == bob)
+            #expect(try stored == bob)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a sign-in that a sign-out overtakes signs no user in`(
+        isByDeletion: Bool
+    ) async throws {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            let signIn = Task { await model.signInWithApple() }
+            await wait { service.requestCount == 1 }
+            if isByDeletion { model.deleteToken() } else { model.signOut() }
+            service.answer()
+            await signIn.value
+            #expect(service.cancelledCount == 1)
+            #expect(!model.isAuthenticated)
+            #expect(model.userIdentifier == nil)
+            #expect(model.errorMessage == nil)
+            #expect(!model.isLoading)
+            #expect(try stored == nil)
+            #expect(calls.lines == ["delete userIdentifier: -25300"])
+        }
+    }
+
+    @Test func `a sign-out waits for a save that has begun, and deletes what it saved`()
+        async throws
+    {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            service.answer()
+            calls.hold("save")
+            let signIn = Task { await model.signInWithApple() }
+            await wait { calls.isHolding }
+            DispatchQueue.global().async { [calls] in calls.release() }
+            model.signOut()
+            await signIn.value
+            #expect(calls.lines == ["save userIdentifier: 0", "delete userIdentifier: 0"])
+            #expect(!model.isAuthenticated)
+            #expect(model.userIdentifier == nil)
+            #expect(try stored == nil)
+        }
+    }
+
+    @Test(arguments: [0, 5, 50])
+    func `a sign-out leaves nothing of a save that is being carried out`(
+        turnCount: Int
+    ) async throws {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            test.inject(.slow(.milliseconds(200)), into: .add)
+            service.answer()
+            let signIn = Task { await model.signInWithApple() }
+            await wait { service.requestCount == 1 }
+            // The save has not begun, has begun, or is done: in none does it come last.
+            for _ in 0..<turnCount { await turn() }
+            model.signOut()
+            await signIn.value
+            #expect(calls.lines.last?.hasPrefix("delete") == true)
+            #expect(!model.isAuthenticated)
+            #expect(try stored == nil)
+        }
+    }
+
+    @Test func `a sign-out during a sign-in lets the next sign-in begin`() async throws {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            let dropped = Task { await model.signInWithApple() }
+            await wait { service.requestCount == 1 }
+            model.signOut()
+            let next = Task { await model.signInWithApple() }
+            for _ in 0..<10 { await turn() }
+            service.answer()
+            await dropped.value
+            await next.value
+            #expect(service.requestCount == 2)
+            #expect(model.userIdentifier == bob)
+            #expect(try stored == bob)
+        }
+    }
+
+    @Test func `a sign-out that fails lets the sign-in go on, and its message stays`()
+        async throws
+    {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            let signIn = Task { await model.signInWithApple() }
+            await wait { service.requestCount == 1 }
+            test.inject(.denied, into: .delete, times: 1)
+            model.signOut()
+            service.answer()
+            await signIn.value
+            #expect(model.userIdentifier == alice)
+            #expect(model.errorMessage == "Keychain error: -25293")
+            #expect(try stored == alice)
+        }
+    }
+
+    @Test func `a restoring that a sign-out overtakes restores no user`() async throws {
+        try await test.withSecItem { () async throws in
+            try silent.save(alice, for: .userIdentifier)
+            let model = model()
+            calls.hold("read")
+            let restore = Task { await model.restoreSession() }
+            await wait { calls.isHolding }
+            model.signOut()
+            calls.release()
+            await restore.value
+            #expect(calls.lines == ["read userIdentifier: 0", "delete userIdentifier: 0"])
+            #expect(!model.isAuthenticated)
+            #expect(model.userIdentifier == nil)
+            #expect(model.isSessionKnown)
+        }
+    }
+
+    @Test func `a cancelled task signs no user in and shows no message`() async throws {
+        try await test.withSecItem { () async throws in
+            let model = model()
+            let signIn = Task { await model.signInWithApple() }
+            await wait { service.requestCount == 1 }
+            signIn.cancel()
+            service.answer()
+            await signIn.value
+            #expect(service.cancelledCount == 1)
+            #expect(!model.isAuthenticated)
+            #expect(model.errorMessage == nil)
+            #expect(!model.isLoading)
+            #expect(try stored == nil)
+            await model.signInWithApple()
+            #expect(model.isAuthenticated)
+        }
+    }
+}

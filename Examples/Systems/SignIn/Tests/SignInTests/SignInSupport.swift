@@ -1,0 +1,134 @@
+// What the tests of sign-in share: persons, a look at each call to the keychain, and gates.
+
+import Dispatch
+import Foundation
+import Security
+import Synchronization
+import Testing
+
+@testable import SignIn
+
+let alice = "001234.a11ce00000000000000000000000000f.0907"
+let bob = "001234.b0b0000000000000000000000000000f.0907"
+
+/// A service that logs nothing.
+let silent = KeychainService { _ in }
+
+extension AuthViewModel {
+    /// A launch of the app, at a device whose person signs in with an identifier.
+    convenience init(_ user: String, keychain: KeychainService = silent) {
+        self.init(
+            authService: AppleAuthService { AppleAuthCredential(user: user) }, keychain: keychain)
+    }
+}
+
+/// The calls of a keychain service: their log lines, and which of them were on the main actor.
+/// One of them can be held right after the keychain has answered.
+final class Calls: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var mainActorLines: [String] = []
+        var held: String?
+        var isHolding = false
+    }
+
+    /// The main actor's jobs are those of the main queue; its thread is not always the first one.
+    private static let mainActor: DispatchSpecificKey<Void> = {
+        let key = DispatchSpecificKey<Void>()
+        DispatchQueue.main.setSpecific(key: key, value: ())
+        return key
+    }()
+
+    private let state = Mutex(State())
+    private let gate = DispatchSemaphore(value: 0)
+
+    /// A service that tells its calls to this object.
+    var keychain: KeychainService { KeychainService { self.note($0) } }
+
+    var lines: [String] { state.withLock { $0.lines } }
+    var mainActorLines: [String] { state.withLock { $0.mainActorLines } }
+
+    /// Whether a call is being held.
+    var isHolding: Bool { state.withLock { $0.isHolding } }
+
+    /// Holds the next call whose line begins so, until ``release()``.
+    func hold(_ operation: String) { state.withLock { $0.held = operation } }
+
+    func release() { gate.signal() }
+
+    private func note(_ line: String) {
+        let isOnMainActor = DispatchQueue.getSpecific(key: Self.mainActor) != nil
+        let isHeld = state.withLock { state in
+            state.lines.append(line)
+            if isOnMainActor { state.mainActorLines.append(line) }
+            guard !isOnMainActor, let held = state.held, line.hasPrefix(held) else { return false }
+            state.held = nil
+            state.isHolding = true
+            return true
+        }
+        guard isHeld else { return }
+        // A test that never releases it fails here and doesn't hang.
+        #expect(gate.wait(timeout: .now() + 60) == .success)
+        state.withLock { $0.isHolding = false }
+    }
+}
+
+/// A sign-in service whose person takes their time: it answers when the test says so.
+final class PatientService: Sendable {
+    private struct State {
+        var requestCount = 0
+        var cancelledCount = 0
+        var isOpen = false
+    }
+
+    private let state = Mutex(State())
+
+    var requestCount: Int { state.withLock { $0.requestCount } }
+    /// How many requests were answered after their task was cancelled.
+    var cancelledCount: Int { state.withLock { $0.cancelledCount } }
+
+    /// Lets this and all later requests be answered.
+    func answer() { state.withLock { $0.isOpen = true } }
+
+    /// A service that gives alice's identifier first, and bob's from then on.
+    var service: AppleAuthService {
+        AppleAuthService {
+            let number = self.state.withLock { state in
+                state.requestCount += 1
+                return state.requestCount
+            }
+            while !self.state.withLock({ $0.isOpen }) { await turn() }
+            if Task.isCancelled { self.state.withLock { $0.cancelledCount += 1 } }
+            return AppleAuthCredential(user: number == 1 ? alice : bob)
+        }
+    }
+}
+
+/// Lets others have a turn of the main actor. `Task.yield()` would go by way of the pool.
+@MainActor func turn() async {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.main.async { continuation.resume() }
+    }
+}
+
+/// Takes turns of the main actor until something holds, for a minute at most.
+@MainActor func wait(
+    until condition: @MainActor () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+) async {
+    let end = ContinuousClock.now + .seconds(60)
+    while !condition(), ContinuousClock.now < end { await turn() }
+    #expect(condition(), sourceLocation: sourceLocation)
+}
+
+/// Adds the item as another version of the app could have left it.
+func addItem(_ data: Data, accessible: CFString = kSecAttrAccessibleAfterFirstUnlock) {
+    let item: [String: Any] = [
+        kSecClass as String: kSecClassGenericPassword,
+        kSecAttrService as String: "com.steeven.mysubguard",
+        kSecAttrAccount as String: "userIdentifier",
+        kSecAttrAccessible as String: accessible,
+        kSecValueData as String: data,
+        kSecUseDataProtectionKeychain as String: true,
+    ]
+    #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+}

@@ -1,0 +1,90 @@
+// systems-benchmarks: what saving and loading takes in the programs whose sources name a limit.
+// It prints a row for each and ends with 1 if a limit is missed.
+//
+// Each figure is the median of many calls on the disk, where a save is durable when it returns.
+// A median tells noise from a miss: half of all calls would have to be slow.
+
+import Capture
+import CryptoKit
+import Foundation
+import TVRemote
+
+/// One row: a body that is measured, and the most that its median may take.
+struct Limit {
+    let name: String
+    let milliseconds: Double
+    let body: () throws -> Void
+
+    /// The median duration in milliseconds.
+    func median(of count: Int = 201) throws -> Double {
+        for _ in 0..<20 { try body() }
+        let clock = ContinuousClock()
+        let durations = try (0..<count).map { _ in try clock.measure(body) }.sorted()
+        return durations[count / 2] / .milliseconds(1)
+    }
+}
+
+let capture = Capture.KeychainService()
+let key = CryptoService.generateKey()
+let data = Data("a value of the capture app".utf8)
+let state = DeviceState(
+    deviceId: UUID().uuidString, attestationKeyId: nil, attestationLevel: .unverified,
+    hasLidar: false, deviceModel: "benchmark", registeredAt: Date(timeIntervalSince1970: 0))
+let remote = TVRemote.KeychainManager()
+let service = "com.DaraConsultingInc.LGTVRemoteWidget.test"
+let credentials = TVCredentials(
+    ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50",
+    clientKey: "9ba71d29c353cf0bdcc00c4b0a8cc189")
+
+let limits = [
+    // The source's figures for its own tests of these names.
+    Limit(name: "S1 testPerformance_Save", milliseconds: 2.76) {
+        try capture.save(data, forKey: "benchmark")
+    },
+    Limit(name: "S1 testPerformance_Load", milliseconds: 2.64) {
+        _ = try capture.load(forKey: "benchmark")
+    },
+    Limit(name: "S1 testPerformance_SymmetricKeyRoundTrip", milliseconds: 3.09) {
+        try capture.saveSymmetricKey(key, forKey: "benchmark.key")
+        _ = try capture.loadSymmetricKey(forKey: "benchmark.key")
+    },
+    // Storage has to take less than 10 ms, serialization less than 1 ms.
+    Limit(name: "S1 device state, saved", milliseconds: 10) {
+        try capture.saveDeviceState(state)
+    },
+    Limit(name: "S1 device state, loaded", milliseconds: 10) {
+        _ = try capture.loadDeviceState()
+    },
+    Limit(name: "S1 serialization of a key", milliseconds: 1) {
+        _ = try CryptoService.keyFromData(CryptoService.keyToData(key))
+    },
+    Limit(name: "S1 serialization of a device state", milliseconds: 1) {
+        _ = try JSONDecoder().decode(DeviceState.self, from: JSONEncoder().encode(state))
+    },
+    Limit(name: "S2 credentials, saved", milliseconds: 10) {
+        try remote.save(credentials, service: service, account: "default")
+    },
+    Limit(name: "S2 credentials, loaded", milliseconds: 10) {
+        _ = try remote.load(TVCredentials.self, service: service, account: "default")
+    },
+    Limit(name: "S2 credentials, deleted and saved", milliseconds: 20) {
+        try remote.delete(service: service, account: "default")
+        try remote.save(credentials, service: service, account: "default")
+    },
+]
+
+var missed = 0
+print("What the sources of the five systems ask for, median of 201 calls")
+for limit in limits {
+    let median = try limit.median()
+    let isMet = median < limit.milliseconds
+    if !isMet { missed += 1 }
+    let name = limit.name.padding(toLength: 44, withPad: " ", startingAt: 0)
+    print(
+        "  \(name)", String(format: "%8.3f ms, limit %5.2f ms", median, limit.milliseconds),
+        isMet ? "" : "MISSED")
+}
+try capture.delete(forKey: "benchmark")
+try capture.delete(forKey: "benchmark.key")
+print(missed == 0 ? "Every limit is met." : "\(missed) of \(limits.count) limits are missed.")
+exit(missed == 0 ? 0 : 1)

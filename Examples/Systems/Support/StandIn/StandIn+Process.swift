@@ -1,0 +1,71 @@
+// Starting a stand-in in the background, and stopping it.
+
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+extension StandIn {
+    /// Starts the server as a process of its own and returns once it answers.
+    func turnOn(_ answers: [String]) throws {
+        guard !isListening() else { throw StandInError("Port \(port) is taken.") }
+        let server = Process()
+        server.executableURL = try program()
+        server.arguments = ["serve"] + answers
+        server.standardInput = FileHandle.nullDevice
+        server.standardOutput = FileHandle.nullDevice
+        server.standardError = FileHandle.nullDevice
+        try server.run()
+        let end = ContinuousClock.now + .seconds(30)
+        while !isListening() {
+            guard server.isRunning, ContinuousClock.now < end else {
+                throw StandInError("The \(name) did not start.")
+            }
+            usleep(2000)
+        }
+        try "\(server.processIdentifier)".write(
+            to: file("pid"), atomically: true, encoding: .utf8)
+        print("The \(name) is on.")
+    }
+
+    /// Stops the server and returns once it has ended.
+    func turnOff() throws {
+        guard let text = try? String(contentsOf: file("pid"), encoding: .utf8),
+            let process = Int32(text)
+        else { throw StandInError("The \(name) is off.") }
+        kill(process, SIGKILL)
+        while isListening() { usleep(2000) }
+        try FileManager.default.removeItem(at: file("pid"))
+        print("The \(name) is off.")
+    }
+
+    private func program() throws -> URL {
+        #if canImport(Darwin)
+        guard let program = Bundle.main.executableURL else { throw StandInError("No program.") }
+        return program
+        #else
+        URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        #endif
+    }
+
+    private func isListening() -> Bool {
+        let descriptor = socket(AF_INET, Self.stream, 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    #if canImport(Glibc)
+    private static let stream = Int32(SOCK_STREAM.rawValue)
+    #else
+    private static let stream = SOCK_STREAM
+    #endif
+}

@@ -1,0 +1,91 @@
+// The storage layer of DeviceIdentity, written with Keychain: the snippet of its README.
+
+import ExampleTesting
+import Foundation
+import Keychain
+import KeychainTesting
+import Testing
+
+struct DeviceIdentityStorage: Sendable {
+    let identity: DeviceIdentity
+
+    init(in database: KeychainDatabase = .default) {
+        identity = DeviceIdentity(
+            service: "com.poopypals", account: "com.poopypals.deviceId", in: database)
+    }
+
+    func getDeviceId() async throws -> UUID { try await identity.identifier(as: UUID.self) }
+    func hasDeviceId() throws -> Bool { try identity.exists() }
+    func resetDeviceId() throws { try identity.reset() }
+    func importDeviceId(_ uuid: UUID) throws { try identity.import(uuid, replacing: true) }
+    func exportDeviceId() throws -> UUID? { try identity.existing(as: UUID.self) }
+
+    func migrate(from defaults: UserDefaults) -> Keychain.Migration.Report {
+        identity.keychain.migrate(
+            [.init("deviceId", to: identity.key)], from: defaults, onConflict: .keepDestination)
+    }
+}
+
+extension KeychainKey where Value == String {
+    static var supabaseToken: Self { Self("com.poopypals.supabaseToken") }
+}
+
+extension KeychainKey where Value == Date {
+    static var lastSyncDate: Self { Self("com.poopypals.lastSyncDate") }
+}
+
+@Suite struct `Device identity with Keychain` {
+    @Test func `the snippet of DeviceIdentity's README is what is tested`() throws {
+        try expectSnippet(inReadmeOf: "DeviceIdentity")
+    }
+
+    @Test func `an identifier is made once, imported, exported and reset`() async throws {
+        let test = TestKeychain()
+        let storage = DeviceIdentityStorage(in: test.database)
+        #expect(try !storage.hasDeviceId())
+        #expect(try storage.exportDeviceId() == nil)
+        let made = try await storage.getDeviceId()
+        #expect(try await DeviceIdentityStorage(in: test.database).getDeviceId() == made)
+        let imported = UUID()
+        try storage.importDeviceId(imported)
+        #expect(try await storage.getDeviceId() == imported)
+        #expect(try storage.exportDeviceId() == imported)
+        let item = try #require(try test.items().first)
+        #expect(item.service == "com.poopypals")
+        #expect(item.account == "com.poopypals.deviceId")
+        #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
+        try storage.resetDeviceId()
+        #expect(try !storage.hasDeviceId())
+        #expect(try await storage.getDeviceId() != imported)
+    }
+
+    @Test func `an old identifier moves out of the defaults`() throws {
+        let suite = "com.poopypals.keychain-test-\(UUID().uuidString)"
+        let defaults = try #require(UserDefaults(suiteName: suite))
+        defer {
+            defaults.removePersistentDomain(forName: suite)
+            defaults.synchronize()
+            let folder = NSHomeDirectory() + "/.config"
+            try? FileManager.default.removeItem(atPath: "\(folder)/\(suite).plist")
+        }
+        let old = UUID()
+        defaults.set(old.uuidString, forKey: "deviceId")
+        let storage = DeviceIdentityStorage(in: TestKeychain().database)
+        #expect(storage.migrate(from: defaults).isComplete)
+        #expect(defaults.string(forKey: "deviceId") == nil)
+        #expect(try storage.exportDeviceId() == old)
+    }
+
+    @Test func `token and date come back under the app's keys`() throws {
+        let test = TestKeychain()
+        let keychain = Keychain(service: "com.poopypals", in: test.database)
+        let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
+        try keychain.save("s3cr3t", for: .supabaseToken)
+        try keychain.save(date, for: .lastSyncDate)
+        #expect(try keychain.load(.supabaseToken) == "s3cr3t")
+        #expect(try keychain.load(.lastSyncDate) == date)
+        #expect(
+            try test.items().map(\.account)
+                == ["com.poopypals.supabaseToken", "com.poopypals.lastSyncDate"])
+    }
+}

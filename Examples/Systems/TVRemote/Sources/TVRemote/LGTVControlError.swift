@@ -1,0 +1,37 @@
+// LGTVControlError: why there is no connection to the television.
+
+import Foundation
+
+/// Why there is no connection to the television.
+public enum LGTVControlError: Error, LocalizedError, Equatable {
+    /// The television's user declined to pair.
+    case declined
+    /// The television does not know the key. The key is still stored.
+    case keyRefused
+    /// The television did not answer within the time limit.
+    case noAnswer
+    /// Nothing answers at the television's address.
+    case unreachable
+    /// The address can't be part of a URL.
+    case invalidAddress
+    /// The television answered with this HTTP status, or with 200 and without a key.
+    case unexpectedAnswer(Int)
+
+    /// What happened and what to do next.
+    public var errorDescription: String? {
+        switch self {
+        case .declined:
+            "The television's user declined. Connect again, and accept on the television."
+        case .keyRefused:
+            "The television refused the stored key. Clear it in the app, and connect again."
+        case .noAnswer:
+            "The television did not answer in time. Connect again."
+        case .unreachable:
+            "The television is off, or has another address."
+        case .invalidAddress:
+            "The television's address is not valid."
+        case .unexpectedAnswer(let status):
+            "The television's answer was not understood (HTTP status \(status))."
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// television: stands in for a television that asks its user before it lets a program in.
+//
+//   POST /register {"name": …}                      asks the user: takes the next answer
+//   POST /register {"name": …, "client-key": …}     200 for a key that it gave, 401 for another
+//
+// It keeps the keys that it gave in television.json, also while it is off. Without that file it is
+// a television that was reset.
+
+import Foundation
+import StandIn
+
+await StandIn(
+    "television", answers: ["accept", "decline", "late", "fail"], portVariable: "LGTV_PORT",
+    port: 3000
+) { request, memory in
+    guard request.line == "POST /register", let name = request.body["name"] else {
+        return StandInResponse(404)
+    }
+    if let key = request.body["client-key"] {
+        return StandInResponse(memory.values[key] == nil ? 401 : 200)
+    }
+    let answer = memory.nextAnswer()
+    switch answer {
+    case "decline": return StandInResponse(403)
+    case "fail": return StandInResponse(500)
+    default:
+        let key = UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+        memory.values[key] = name
+        let delay = Duration.seconds(answer == "late" ? 1 : 0)
+        return StandInResponse(200, ["client-key": key], after: delay)
+    }
+}.main()

@@ -1,0 +1,90 @@
+// tv-app: the remote control's app. It connects to a television, and its widget uses what it stored.
+
+import Foundation
+import TVRemote
+
+let usage = """
+    usage: tv-app connect IP-ADDRESS MAC-ADDRESS
+           tv-app show
+           tv-app clear
+
+    """
+
+/// What the app does. Nothing of it runs on the main actor: each call of the keychain blocks its
+/// thread.
+struct App {
+    let manager = LGTVControlManager.shared
+    let defaults = UserDefaults(suiteName: ConnectionStatus.suiteName)
+
+    @concurrent
+    static func run(_ words: [String]) async throws -> Bool {
+        let app = App()
+        app.migrate()
+        switch (words.first, words.count) {
+        case ("connect", 3): try await app.connect(ip: words[1], mac: words[2])
+        case ("show", 1):
+            print(try app.manager.loadCredentials().map { "\($0)" } ?? "No television.")
+        case ("clear", 1): try app.clear()
+        default: return false
+        }
+        return true
+    }
+
+    /// What fails is tried again at the next start.
+    private func migrate() {
+        do {
+            switch try manager.migrateClientKey() {
+            case .nothingToMigrate: break
+            case .migrated: print("Moved the client key of an earlier release to the keychain.")
+            case .keptStoredKey: print("Removed the client key of an earlier release.")
+            }
+        } catch {
+            report(error)
+        }
+    }
+
+    private func connect(ip: String, mac: String) async throws {
+        do {
+            try await manager.connect(ip: ip, mac: mac)
+        } catch {
+            change { $0.isConnected = false }
+            throw error
+        }
+        change { $0 = ConnectionStatus(isConnected: true, lastAddress: ip) }
+        print("Connected to \(ip).")
+    }
+
+    private func clear() throws {
+        try manager.clearCredentials()
+        change { $0 = ConnectionStatus() }
+        print("Cleared.")
+    }
+
+    private func change(_ body: (inout ConnectionStatus) -> Void) {
+        guard let defaults else { return }
+        var status = ConnectionStatus(in: defaults)
+        body(&status)
+        status.save(in: defaults)
+    }
+}
+
+func report(_ error: any Error) {
+    FileHandle.standardError.write(Data("tv-app: \(error.localizedDescription)\n".utf8))
+}
+
+let environment = ProcessInfo.processInfo.environment
+if let port = environment["LGTV_PORT"].flatMap(UInt16.init) {
+    LGTVControlManager.shared.port = port
+}
+if let seconds = environment["LGTV_TIME_LIMIT"].flatMap(Double.init) {
+    LGTVControlManager.shared.timeLimit = .seconds(seconds)
+}
+do {
+    if try await !App.run(Array(CommandLine.arguments.dropFirst())) {
+        FileHandle.standardError.write(Data(usage.utf8))
+        exit(64)
+    }
+} catch {
+    report(error)
+    exit(1)
+}

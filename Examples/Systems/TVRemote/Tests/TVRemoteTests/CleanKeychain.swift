@@ -1,0 +1,96 @@
+// CleanKeychain: a keychain of its own for each test, and the clean-up of the test service.
+
+import Foundation
+import KeychainTesting
+import Security
+import Testing
+
+@testable import TVRemote
+
+/// The service of values that tests save.
+let testService = "com.DaraConsultingInc.LGTVRemoteWidget.test"
+
+extension TestKeychain {
+    /// The keychain of the test that is running.
+    @TaskLocal static var current = TestKeychain()
+
+    /// Deletes every item of the test service.
+    func cleanUp() throws {
+        removeFaults()
+        try unlock()
+        let query: [String: Any] = [
+            kSecClass as String: kSecClassGenericPassword,
+            kSecAttrService as String: testService,
+            kSecAttrSynchronizable as String: kSecAttrSynchronizableAny,
+            kSecUseDataProtectionKeychain as String: true,
+        ]
+        let status = withSecItem { SecItemDelete(query as CFDictionary) }
+        #expect(status == errSecSuccess || status == errSecItemNotFound)
+        #expect(try !items().contains { $0.service == testService })
+    }
+}
+
+/// Runs each test with a new keychain behind the SecItem functions, and cleans up after it.
+struct CleanKeychain: SuiteTrait, TestTrait, TestScoping {
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?,
+        performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        let keychain = TestKeychain()
+        let outcome: Result<Void, any Error> = await TestKeychain.$current.withValue(keychain) {
+            await keychain.withSecItem {
+                do { return .success(try await function()) } catch { return .failure(error) }
+            }
+        }
+        try keychain.cleanUp()
+        try outcome.get()
+    }
+}
+
+extension Trait where Self == CleanKeychain {
+    static var cleanKeychain: Self { Self() }
+}
+
+extension TVCredentials {
+    static let paired = TVCredentials(
+        ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50",
+        clientKey: "9ba71d29c353cf0bdcc00c4b0a8cc189")
+    static let unpaired = TVCredentials(
+        ipAddress: "10.0.0.14", macAddress: "34:E6:E6:F9:05:50")
+}
+
+/// The status of the keychain error that the code throws; nil if it throws none.
+func status(_ body: () throws -> Void) -> OSStatus? {
+    do {
+        try body()
+    } catch KeychainError.unexpectedStatus(let status) {
+        return status
+    } catch {
+        Issue.record("\(type(of: error))")
+    }
+    return nil
+}
+
+/// The status of the keychain error that the code throws; nil if it throws none.
+func status(_ body: () async throws -> Void) async -> OSStatus? {
+    do {
+        try await body()
+    } catch KeychainError.unexpectedStatus(let status) {
+        return status
+    } catch {
+        Issue.record("\(type(of: error))")
+    }
+    return nil
+}
+
+/// Adds an item of the test service, past the manager.
+func addItem(_ attributes: [String: Any]) -> OSStatus {
+    let item: [String: Any] = [
+        kSecClass as String: kSecClassGenericPassword,
+        kSecAttrService as String: testService,
+        kSecUseDataProtectionKeychain as String: true,
+    ]
+    return SecItemAdd(item.merging(attributes) { $1 } as CFDictionary, nil)
+}

@@ -1,0 +1,211 @@
+// Migration: the plain client key of an earlier release becomes part of the credentials, and no key
+// is lost.
+
+import Foundation
+import KeychainTesting
+import Testing
+
+@testable import TVRemote
+
+/// Defaults in memory, which a test can protect from being written or removed.
+private final class DefaultsWithoutFile: UserDefaults {
+    var values: [String: Any] = [:]
+    var canWrite = true
+    var canRemove = true
+
+    override func object(forKey key: String) -> Any? { values[key] }
+    override func string(forKey key: String) -> String? { values[key] as? String }
+    override func set(_ value: Any?, forKey key: String) { values[key] = value }
+    override func removeObject(forKey key: String) { if canRemove { values[key] = nil } }
+    override func synchronize() -> Bool { canWrite }
+}
+
+@Suite(.cleanKeychain) struct `Migration` {
+    typealias Failure = LGTVControlManager.ClientKeyMigrationError
+
+    let key = "9ba71d29c353cf0bdcc00c4b0a8cc189"
+    let manager = LGTVControlManager()
+    var keychain: TestKeychain { .current }
+
+    @Test func `the plain key joins the addresses of the keychain, and is removed`() throws {
+        let old = try TemporaryDefaults(["clientKey": key, "ipAddress": "10.0.0.7"])
+        try manager.saveCredentials(.unpaired)
+        #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
+        #expect(try manager.loadCredentials() == .paired)
+        #expect(old.stored("clientKey") == nil)
+    }
+
+    @Test func `without credentials it joins the addresses of the defaults`() throws {
+        let old = try TemporaryDefaults([
+            "clientKey": key, "ipAddress": "10.0.0.14", "macAddress": "34:E6:E6:F9:05:50",
+        ])
+        #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
+        #expect(try manager.loadCredentials() == .paired)
+        #expect(old.stored("clientKey") == nil)
+    }
+
+    @Test func `without any address it is kept for the first connection`() async throws {
+        let old = try TemporaryDefaults(["clientKey": key])
+        #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
+        #expect(
+            try manager.loadCredentials()
+                == TVCredentials(ipAddress: "", macAddress: "", clientKey: key))
+        try await LGTVControlManager { try #require($1) }.connect(
+            ip: "10.0.0.14", mac: "34:E6:E6:F9:05:50")
+        #expect(try manager.loadCredentials() == .paired)
+    }
+
+    @Test func `a second migration has nothing to do`() throws {
+        let old = try TemporaryDefaults(["clientKey": key])
+        #expect(try manager.migrateClientKey(from: old.defaults) == .migrated)
+        let stored = try manager.loadCredentials()
+        #expect(try manager.migrateClientKey(from: old.defaults) == .nothingToMigrate)
+        #expect(try manager.loadCredentials() == stored)
+        #expect(stored?.clientKey == key)
+        let new = try TemporaryDefaults()
+        #expect(try manager.migrateClientKey(from: new.defaults) == .nothingToMigrate)
+    }
+
+    /// The faults of a keychain that stops a migration: before it, in the saving, and between the
+    /// saving and the removal.
+    static let stops: [(String, TestKeychain.Fault, TestKeychain.Operations?, Int)] = [
+        ("locked", .locked, nil, 0),
+        ("the keychain can't be searched", .failure(.ioError), .search, 0),
+        ("stopped before the commit", .stop(.beforeCommit), nil, 0),
+        ("the disk is full", .diskFull, nil, 0),
+        ("stopped after the commit", .stop(.afterCommit), nil, 0),
+        ("saved and not verified", .failure(.ioError), .search, 1),
+    ]
+
+    @Test(arguments: stops.indices, [nil, TVCredentials.unpaired])
+    func `nothing is lost when it stops half-way, and the next one does the rest`(
+        _ index: Int, _ stored: TVCredentials?
+    ) throws {
+        let (_, fault, operations, skipCount) = Self.stops[index]
+        if let stored { try manager.saveCredentials(stored) }
+        let old = try TemporaryDefaults([
+            "clientKey": key, "ipAddress": "10.0.0.14", "macAddress": "34:E6:E6:F9:05:50",
+        ])
+        keychain.inject(fault, into: operations, after: skipCount)
+        #expect(throws: KeychainError.self) { try manager.migrateClientKey(from: old.defaults) }
+        #expect(old.stored("clientKey") as? String == key)
+        keychain.removeFaults()
+        try keychain.restart()
+        let wasSaved = try manager.loadCredentials() == .paired
+        #expect(try wasSaved || manager.loadCredentials() == stored)
+        #expect(
+            try manager.migrateClientKey(from: old.defaults)
+                == (wasSaved ? .keptStoredKey : .migrated))
+        #expect(try manager.loadCredentials() == .paired)
+        #expect(old.stored("clientKey") == nil)
+    }
+
+    @Test func `the stops are before, in and after the saving`() throws {
+        var wasSaved: [Bool] = []
+        for (_, fault, operations, skipCount) in Self.stops {
+            try manager.clearCredentials()
+            let old = try TemporaryDefaults(["clientKey": key])
+            keychain.inject(fault, into: operations, after: skipCount)
+            #expect(throws: KeychainError.self) { try manager.migrateClientKey(from: old.defaults) }
+            keychain.removeFaults()
+            wasSaved.append(try manager.loadCredentials() != nil)
+        }
+        #expect(wasSaved == [false, false, false, false, true, true])
+    }
+
+    /// As when the program ends after a step.
+    @Test(arguments: LGTVControlManager.MigrationStep.allCases)
+    func `nothing is lost when the program ends after a step`(
+        _ last: LGTVControlManager.MigrationStep
+    ) throws {
+        struct Ended: Error {}
+        let old = try TemporaryDefaults(["clientKey": key])
+        try manager.saveCredentials(.unpaired)
+        #expect(throws: Ended.self) {
+            try manager.migrateClientKey(from: old.defaults) { if $0 == last { throw Ended() } }
+        }
+        #expect(try manager.loadCredentials() == .paired)
+        #expect(old.stored("clientKey") as? String == (last == .removed ? nil : key))
+        #expect(
+            try manager.migrateClientKey(from: old.defaults)
+                == (last == .removed ? .nothingToMigrate : .keptStoredKey))
+        #expect(try manager.loadCredentials() == .paired)
+        #expect(old.stored("clientKey") == nil)
+    }
+
+    @Test func `a key that the keychain doesn't give back is not removed`() throws {
+        let old = try TemporaryDefaults(["clientKey": key])
+        #expect(throws: Failure.notVerified) {
+            try manager.migrateClientKey(from: old.defaults) { _ in
+                try manager.saveCredentials(.unpaired)
+            }
+        }
+        #expect(old.stored("clientKey") as? String == key)
+    }
+
+    @Test func `a newer key of the keychain stays, and the plain one is removed`() throws {
+        let newer = TVCredentials(ipAddress: "10.0.0.7", macAddress: "m", clientKey: "newer")
+        try manager.saveCredentials(newer)
+        let old = try TemporaryDefaults(["clientKey": key])
+        #expect(try manager.migrateClientKey(from: old.defaults) == .keptStoredKey)
+        #expect(try manager.loadCredentials() == newer)
+        #expect(old.stored("clientKey") == nil)
+    }
+
+    @Test func `what is not text is an error, and stays`() throws {
+        let old = try TemporaryDefaults(["clientKey": Data([1, 2])])
+        #expect(throws: Failure.notText) { try manager.migrateClientKey(from: old.defaults) }
+        #expect(old.stored("clientKey") as? Data == Data([1, 2]))
+        #expect(try manager.loadCredentials() == nil)
+    }
+
+    @Test func `an empty key is removed, and nothing is stored`() throws {
+        let old = try TemporaryDefaults(["clientKey": ""])
+        #expect(try manager.migrateClientKey(from: old.defaults) == .nothingToMigrate)
+        #expect(old.stored("clientKey") == nil)
+        #expect(try manager.loadCredentials() == nil)
+    }
+
+    @Test func `stored credentials that can't be read are an error, and both stay`() throws {
+        try KeychainManager().save(
+            "other", service: LGTVControlManager.Constants.keychainService,
+            account: LGTVControlManager.Constants.keychainAccount)
+        let old = try TemporaryDefaults(["clientKey": key])
+        #expect(throws: DecodingError.self) { try manager.migrateClientKey(from: old.defaults) }
+        #expect(old.stored("clientKey") as? String == key)
+        #expect(
+            try KeychainManager().load(
+                String.self, service: LGTVControlManager.Constants.keychainService,
+                account: LGTVControlManager.Constants.keychainAccount) == "other")
+    }
+
+    /// As with a value of a domain that the program can't change.
+    @Test func `a key that can't be removed from the defaults is reported`() throws {
+        let defaults = try #require(DefaultsWithoutFile(suiteName: "tv-remote-test-unremovable"))
+        defaults.values["clientKey"] = key
+        defaults.canRemove = false
+        #expect(throws: Failure.plainKeyRemains) { try manager.migrateClientKey(from: defaults) }
+        #expect(try manager.loadCredentials()?.clientKey == key)
+    }
+
+    @Test func `a key that stays in the file of the defaults is removed by the next migration`()
+        throws
+    {
+        let defaults = try #require(DefaultsWithoutFile(suiteName: "tv-remote-test-unwritable"))
+        defaults.values["clientKey"] = key
+        defaults.canWrite = false
+        #expect(throws: Failure.plainKeyRemains) { try manager.migrateClientKey(from: defaults) }
+        #expect(defaults.string(forKey: "clientKey") == key)
+        #expect(try manager.loadCredentials()?.clientKey == key)
+        defaults.canWrite = true
+        #expect(try manager.migrateClientKey(from: defaults) == .keptStoredKey)
+        #expect(defaults.object(forKey: "clientKey") == nil)
+    }
+
+    @Test func `no text of a migration shows the key`() {
+        for failure in [Failure.notText, .notVerified, .plainKeyRemains] {
+            #expect(failure.localizedDescription.contains("client key"))
+            #expect(!failure.localizedDescription.contains(key))
+        }
+    }
+}
