@@ -6,7 +6,7 @@ import KeychainAuthentication
 import KeychainModel
 import Testing
 
-struct RequirementRow: Sendable, CustomTestStringConvertible {
+struct RequirementRow: Sendable, CustomStringConvertible {
     let constraints: AccessConstraints
     let proven: Set<PresenceMethod>
     let biometryObstacle: LAError.Code?
@@ -26,7 +26,7 @@ struct RequirementRow: Sendable, CustomTestStringConvertible {
         self.step = step
     }
 
-    var testDescription: String {
+    var description: String {
         "\(String(constraints.rawValue, radix: 16)) \(proven) \(hasPasscode) → \(step)"
     }
 }
@@ -94,19 +94,21 @@ private let rows: [RequirementRow] = [
 ]
 
 @Suite struct `What constraints ask for` {
-    @Test(arguments: rows)
-    func `the next step is decided by what was proven and what can be`(_ row: RequirementRow) {
-        let requirement = AccessRequirement(row.constraints)
-        let possible = PresencePossibilities(
-            passcode: row.hasPasscode, biometryObstacle: row.biometryObstacle)
-        #expect(requirement.nextStep(proven: row.proven, possible) == row.step)
-        #expect(requirement.isSatisfied(by: row.proven) == (row.step == .none))
-        #expect(
-            requirement.needsApplicationPassword
-                == row.constraints.contains(.applicationPassword))
+    @Test func `the next step is decided by what was proven and what can be`() {
+        var ran = 0
+        for row in rows {
+            let requirement = AccessRequirement(row.constraints)
+            let possible = PresencePossibilities(
+                passcode: row.hasPasscode, biometryObstacle: row.biometryObstacle)
+            #expect(requirement.nextStep(proven: row.proven, possible) == row.step, "\(row)")
+            #expect(requirement.isSatisfied(by: row.proven) == (row.step == .none), "\(row)")
+            #expect(
+                requirement.needsApplicationPassword
+                    == row.constraints.contains(.applicationPassword), "\(row)")
+            ran += 1
+        }
+        #expect(ran == 46)
     }
-
-    @Test func `46 rows ran`() { #expect(rows.count == 46) }
 
     /// The keychain decides whether proofs are enough; this module gets them. Where the two
     /// disagreed, a request would ask in vain or for nothing.

@@ -6,7 +6,7 @@ import KeychainModel
 import Testing
 
 /// The surroundings of a process, and what it is to do.
-struct ChoiceRow: CustomTestStringConvertible, Sendable {
+struct ChoiceRow: Sendable {
     let name: String
     var environment: [String: String] = [:]
     /// What is there: sockets, and files with their content.
@@ -16,8 +16,6 @@ struct ChoiceRow: CustomTestStringConvertible, Sendable {
     let mode: KeychainChoice.Mode?
     /// A part of the reason, or of the failure.
     let mention: String
-
-    var testDescription: String { name }
 
     func choice() throws(KeychainFailure) -> KeychainChoice {
         try KeychainChoice(
@@ -127,20 +125,26 @@ struct ChoiceRow: CustomTestStringConvertible, Sendable {
         ChoiceRow(name: "nothing is there", mode: .embedded, mention: "default"),
     ]
 
-    @Test(arguments: rows)
-    func `the first rule that says anything decides`(_ row: ChoiceRow) throws {
-        if let mode = row.mode {
-            let choice = try row.choice()
-            #expect(choice.mode == mode)
-            #expect(choice.reason.contains(row.mention), "\(choice.reason)")
-        } else {
-            let failure = #expect(throws: KeychainFailure.self) { try row.choice() }
-            #expect(failure?.status == .param)
-            #expect(failure?.reason.contains(row.mention) == true)
+    @Test func `the first rule that says anything decides`() {
+        var ran = 0
+        for row in Self.rows {
+            if let mode = row.mode {
+                #expect(throws: Never.self, "\(row.name)") {
+                    let choice = try row.choice()
+                    #expect(choice.mode == mode, "\(row.name)")
+                    #expect(choice.reason.contains(row.mention), "\(row.name): \(choice.reason)")
+                }
+            } else {
+                let failure = #expect(throws: KeychainFailure.self, "\(row.name)") {
+                    try row.choice()
+                }
+                #expect(failure?.status == .param, "\(row.name)")
+                #expect(failure?.reason.contains(row.mention) == true, "\(row.name)")
+            }
+            ran += 1
         }
+        #expect(ran == 21)
     }
-
-    @Test func `there are rows`() { #expect(Self.rows.count == 21) }
 
     /// Where it is really read: a folder that can't be looked into hides no socket and no file.
     @Test func `the configuration file is read from its folder`() throws {

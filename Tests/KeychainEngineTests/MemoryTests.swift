@@ -38,6 +38,8 @@ import Testing
             Needle(
                 try AuthenticatedEncryption.unwrap(
                     secret[12..<72], using: classKey, authenticating: binding)))
+        // Of the classes under the passcode: two keys each that stay, or go; and the key of the row.
+        try #require(kept.count == 2 * 2 && forgotten.count == 2 * 3 + 1)
         return (kept, forgotten)
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainServices
 
 @Suite struct StatusTests {
-    @Test(arguments: StatusRow.all)
+    @Test(.cases(381), arguments: StatusRow.all)
     func `a code has Apple's number and a sentence`(row: StatusRow) throws {
         #expect(row.value == row.expected)
         let message = try #require(SecCopyErrorMessageString(row.value, nil) as String?)

@@ -9,12 +9,10 @@ import Testing
 @testable import KeychainWire
 
 /// A message that is to be refused.
-struct HostileMessage: CustomTestStringConvertible, Sendable {
+struct HostileMessage: Sendable {
     let name: String
     var status = Status.param
     let make: @Sendable (inout WireRequest) -> Void
-
-    var testDescription: String { name }
 
     private static func query(_ change: (inout WireItemQuery) -> Void) -> WireItemQuery {
         var query = WireItemQuery(ItemQuery(itemClass: .genericPassword))
@@ -114,19 +112,23 @@ struct HostileMessage: CustomTestStringConvertible, Sendable {
 }
 
 @Suite struct `Hostile messages` {
-    @Test(arguments: HostileMessage.all)
-    func `a request that is none is refused by its id`(_ hostile: HostileMessage) throws {
-        var message = WireRequest()
-        message.id = 42
-        hostile.make(&message)
-        let bytes: [UInt8] = try message.serializedBytes()
-        let received = try ReceivedRequest(bytes: bytes)
-        #expect(received.id == 42)
-        let failure = #expect(throws: KeychainFailure.self) { try received.request.get() }
-        #expect(failure?.status == hostile.status)
+    @Test func `a request that is none is refused by its id`() throws {
+        var ran = 0
+        for hostile in HostileMessage.all {
+            var message = WireRequest()
+            message.id = 42
+            hostile.make(&message)
+            let bytes: [UInt8] = try message.serializedBytes()
+            let received = try ReceivedRequest(bytes: bytes)
+            #expect(received.id == 42, "\(hostile.name)")
+            let failure = #expect(throws: KeychainFailure.self, "\(hostile.name)") {
+                try received.request.get()
+            }
+            #expect(failure?.status == hostile.status, "\(hostile.name)")
+            ran += 1
+        }
+        #expect(ran == 28)
     }
-
-    @Test func `there are hostile messages`() { #expect(HostileMessage.all.count == 28) }
 
     /// Bytes of a request: no id, an id of another kind, text that is no UTF-8 (in the access group
     /// of a search), a field without its end.

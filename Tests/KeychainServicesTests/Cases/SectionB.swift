@@ -61,10 +61,8 @@ let sectionB: [Row] = [
 ]
 
 @Suite("B. Return keys of SecItemAdd") struct SectionB {
-    @Test(arguments: Backend.allCases, sectionB)
+    @Test(.cases(4 * 8), arguments: Backend.allCases, sectionB)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
-
-    @Test func `8 rows ran`() { #expect(sectionB.count == 8) }
 
     @Test(arguments: Backend.allCases)
     func `an add without a return key gives nil`(on backend: Backend) throws {

@@ -106,10 +106,8 @@ let sectionC: [Row] = [
 ]
 
 @Suite("C. Return keys of SecItemCopyMatching") struct SectionC {
-    @Test(arguments: Backend.allCases, sectionC)
+    @Test(.cases(4 * 15), arguments: Backend.allCases, sectionC)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
-
-    @Test func `15 rows ran`() { #expect(sectionC.count == 15) }
 
     @Test(arguments: Backend.allCases)
     func `a search for a reference object of a password`(on backend: Backend) throws {

@@ -182,10 +182,8 @@ private func dates(_ k: Client) throws -> (created: Date, modified: Date) {
 }
 
 @Suite("H. SecItemUpdate") struct SectionH {
-    @Test(arguments: Backend.allCases, sectionH)
+    @Test(.cases(4 * 26), arguments: Backend.allCases, sectionH)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
-
-    @Test func `26 rows ran`() { #expect(sectionH.count == 26) }
 
     @Test(arguments: Backend.allCases)
     func `an update of several items is all or nothing`(on backend: Backend) throws {

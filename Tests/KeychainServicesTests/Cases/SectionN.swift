@@ -179,8 +179,6 @@ let sectionN: [Row] = [
 let constrainingBackends: [Backend] = [.embeddedEngine, .testKeychain, .service]
 
 @Suite("N. Access control and authentication") struct SectionN {
-    @Test(arguments: constrainingBackends, sectionN)
+    @Test(.cases(3 * 11), arguments: constrainingBackends, sectionN)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
-
-    @Test func `11 rows ran`() { #expect(sectionN.count == 11) }
 }

@@ -105,13 +105,11 @@ private func setMode(_ mode: Int, of path: String) throws {
 }
 
 @Suite("O. Damage") struct SectionO {
-    @Test(arguments: sectionO)
+    @Test(.cases(7), arguments: sectionO)
     func row(_ row: DamageRow) throws {
         let engine = try EngineUnderTest()
         try row.body(Client(engine, groups: ["G1", "G2"]), engine)
     }
-
-    @Test func `7 rows ran`() { #expect(sectionO.count == 7) }
 
     @Test func `a damaged item doesn't hide a whole one`() throws {
         let engine = try EngineUnderTest()

@@ -78,6 +78,7 @@ extension Data {
         let openSSL = try OpenSSL()
         let pair = try OpenSSLPair(form, in: openSSL)
         let recipient = try pair.publicKey()
+        var opened: Set<String> = []
         for (name, hash, derivesVector) in eciesVariants {
             for message in [Data(), Data("a message".utf8), Data(repeating: 7, count: 5000)] {
                 let sealed = try recipient.encrypted(name, message)
@@ -94,7 +95,9 @@ extension Data {
                     nonce: vector, ciphertext: body.dropLast(16), tag: body.suffix(16))
                 #expect(try AES.GCM.open(box, using: key) == message, "\(name)")
             }
+            opened.insert(name)
         }
+        #expect(opened.count == 18)
     }
 
     @Test(arguments: KeyForm.elliptic)
@@ -106,6 +109,7 @@ extension Data {
         let point = try ephemeral.publicBytes()
         let secret = try ephemeral.agreed(withFile: "mine.pub")
         let message = Data("a message".utf8)
+        var opened: Set<String> = []
         for (name, hash, derivesVector) in eciesVariants {
             let (key, vector) = try eciesKey(
                 hash, secret, ephemeral: point, form, derivesVector: derivesVector, openSSL)
@@ -120,11 +124,9 @@ extension Data {
                 }
                 #expect(refusal?.code == -50, "\(name)")
             }
+            opened.insert(name)
         }
-    }
-
-    @Test func `there are 18 variants of ECIES`() {
-        #expect(eciesVariants.count == 18)
+        #expect(opened.count == 18)
     }
 }
 

@@ -48,13 +48,15 @@ import Testing
                 Data([0])
                     + Data((1..<size).map { _ in UInt8.random(in: 0...255, using: &generator) }))
         }
+        var undone = 0
         for number in numbers {
             let raised = try #require(
                 SecKeyCalls.encrypt(sample.publicKey, .rsaEncryptionRaw, number).value)
             #expect(
                 SecKeyCalls.decrypt(sample.privateKey, .rsaEncryptionRaw, raised).value == number)
+            undone += 1
         }
-        #expect(numbers.count == 23)
+        #expect(undone == 23)
     }
 
     /// Their modulus is no whole number of bytes or of 64-bit limbs; that of 1025 bits has a byte
