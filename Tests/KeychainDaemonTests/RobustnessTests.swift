@@ -114,8 +114,12 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(failure.status == .wrongVersion)
     }
 
+    /// A request is logged by the thread that carries it out, before it is answered: the first ones
+    /// wait there until as many are under way as one connection may have.
     @Test func `requests of one connection overlap, and each has its answer`() throws {
-        let service = try TestService()
+        let meeting = Meeting(of: DaemonConfiguration.Limits().requestsPerConnection)
+        let log = LogLines { if $0.contains(" add ") { meeting.join() } }
+        let service = try TestService(log: log)
         let client = try RawClient(service.configuration.socket)
         try client.greet()
         var ids: Set<UInt64> = []
@@ -125,13 +129,15 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
         for _ in 2..<102 {
             let reply = try client.reply()
-            guard case .answer(.item) = reply.content else {
+            guard case .answer(.item(let item)) = reply.content else {
                 Issue.record("\(reply.id) failed")
                 continue
             }
+            #expect(item.attributes[.account] == .string("\(reply.id)"))
             #expect(ids.remove(reply.id) != nil)
         }
         #expect(ids.isEmpty)
+        #expect(meeting.tookPlace)
     }
 
     @Test func `a client that never reads is not read from, and nobody waits for it`() throws {

@@ -49,6 +49,10 @@ final class TemporaryFolder: Sendable {
 /// Lines that were logged.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
+    private let onLine: @Sendable (String) -> Void
+
+    /// `onLine` is called by the thread that logs, which goes on when it returns.
+    init(onLine: @escaping @Sendable (String) -> Void = { _ in }) { self.onLine = onLine }
 
     var all: [String] { lines.withLock { $0 } }
 
@@ -56,6 +60,7 @@ final class LogLines: Sendable {
         Logger(label: "test") { [self] _ in
             DaemonLogHandler(format: format, level: .trace) { line in
                 self.lines.withLock { $0.append(line) }
+                self.onLine(line)
             }
         }
     }
@@ -73,15 +78,17 @@ func eventually(_ what: String, _ condition: () throws -> Bool) throws {
 /// A service in this process.
 final class TestService: Sendable {
     let folder: TemporaryFolder
-    let log = LogLines()
+    let log: LogLines
     let server: KeychainServer
     let configuration: DaemonConfiguration
     private let isStopped = Mutex(false)
 
     init(
         folder: TemporaryFolder? = nil, socket: Int32? = nil, isStarted: Bool = true,
-        format: LogFormat = .text, _ change: (inout DaemonConfiguration) -> Void = { _ in }
+        log: LogLines = LogLines(), format: LogFormat = .text,
+        _ change: (inout DaemonConfiguration) -> Void = { _ in }
     ) throws {
+        self.log = log
         let folder = try folder ?? TemporaryFolder()
         var configuration = DaemonConfiguration(
             directory: folder.path + "/keychain", socket: folder.path + "/run/socket",
