@@ -4,20 +4,19 @@ import Testing
 @Suite struct `Transcripts` {
     private static let folder = (#filePath as NSString).deletingLastPathComponent
 
-    static let transcripts: [Transcript] = {
-        let transcripts = folder + "/Transcripts"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: transcripts)) ?? []
-        return names.filter { $0.hasSuffix(".txt") }.sorted()
-            .compactMap { try? Transcript(path: transcripts + "/" + $0) }
+    static let names: [String] = {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder + "/Transcripts")
+        return (names ?? []).filter { $0.hasSuffix(".txt") }.sorted()
     }()
 
-    @Test func `there are transcripts, and each has steps`() {
-        #expect(Self.transcripts.count >= 10)
-        for transcript in Self.transcripts { #expect(!transcript.steps.isEmpty, "\(transcript)") }
+    @Test func `there are transcripts`() {
+        #expect(Self.names.count >= 18)
     }
 
-    @Test(arguments: transcripts)
-    func `a session prints what is written`(_ transcript: Transcript) throws {
+    @Test(arguments: names)
+    func `a session prints what is written`(_ name: String) throws {
+        let transcript = try Transcript(path: Self.folder + "/Transcripts/" + name)
+        #expect(!transcript.steps.isEmpty)
         try transcript.run()
     }
 

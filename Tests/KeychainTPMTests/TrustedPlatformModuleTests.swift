@@ -170,10 +170,21 @@ import Testing
         let key = try module.makeKey(authorization: authorization)
         let wrapped = (Data([1, 2, 3]) + key.wrapped).dropFirst(3)
         let digest = (Data([9]) + Data(SHA256.hash(data: Data()))).dropFirst()
-        _ = try module.sign(digest: digest, with: wrapped, authorization: authorization)
+        let signature = try module.sign(
+            digest: digest, with: wrapped, authorization: authorization)
+        #expect(
+            try P256.Signing.PublicKey(x963Representation: key.publicKey).isValidSignature(
+                P256.Signing.ECDSASignature(rawRepresentation: signature),
+                for: SHA256.hash(data: Data())))
         let other = P256.KeyAgreement.PrivateKey()
         let point = (Data([9]) + other.publicKey.x963Representation).dropFirst()
-        _ = try module.sharedSecret(of: wrapped, with: point, authorization: authorization)
+        let ours = try module.sharedSecret(
+            of: wrapped, with: point, authorization: authorization)
+        let theirs = try other.sharedSecretFromKeyAgreement(
+            with: P256.KeyAgreement.PublicKey(x963Representation: key.publicKey))
+        // SAFETY: copied within the call.
+        let expected = unsafe theirs.withUnsafeBytes { unsafe Array($0) }
+        #expect(bytes(ours) == expected)
     }
 
     @Test func `it says that it is simulated`() throws {
