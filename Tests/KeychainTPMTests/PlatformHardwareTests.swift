@@ -136,15 +136,4 @@ import KeychainModel
     }
 }
 
-#else
-
-import KeychainTPM
-
-@Suite struct `Platform hardware, built without the trait` {
-    @Test func `there is none, and it is said why`() {
-        #expect(PlatformHardware.current == nil)
-        #expect(PlatformHardware.reason.contains("trait TPM"))
-    }
-}
-
 #endif

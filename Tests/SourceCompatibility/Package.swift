@@ -36,5 +36,7 @@ let package = Package(
             name: "SymbolsInSwift5", dependencies: [security, localAuthentication],
             path: "Sources/SymbolsInSwift5", swiftSettings: settings + [.swiftLanguageMode(.v5)]),
         .testTarget(name: "SymbolListTests", swiftSettings: settings),
+        .testTarget(
+            name: "WithoutTraitsTests", dependencies: [security], swiftSettings: settings),
     ]
 )

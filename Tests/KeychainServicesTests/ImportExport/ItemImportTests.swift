@@ -143,14 +143,6 @@ import Testing
         ])
         #expect(Imported(data, passphrase: "pä" as NSString).status == errSecUnsupportedFormat)
     }
-    #else
-    @Test(arguments: PrivateForm.older)
-    func `an older cipher is not there without the trait`(_ form: PrivateForm) throws {
-        let openSSL = try OpenSSL()
-        try openSSL.makeKey(.p256)
-        let data = try openSSL.run(form.arguments + ["-in", "own.key"])
-        #expect(Imported(data, passphrase: "secret" as NSString).status == errSecUnimplemented)
-    }
     #endif
 
     @Test(arguments: ExternalKeyKind.allCases, ["PEM", "DER"])

@@ -16,7 +16,8 @@ import Testing
             ["-macalg", "sha384", "-noiter", "-nomaciter"],
         ] + olderSchemes
 
-    /// Those among them that a trait of the package brings.
+    // Those among them that a trait of the package brings. What is answered without it is tested in
+    // Tests/SourceCompatibility, which is built so.
     #if OlderPKCS12
     static let olderSchemes: [[String]] = [
         ["-legacy"], ["-descert"],
@@ -171,12 +172,6 @@ import Testing
     @Test func `an older cipher on a key of Ed25519 is refused`() throws {
         let data = try container(chain(.ed25519), ["-legacy"])
         #expect(imported(data).status == errSecUnsupportedFormat)
-    }
-    #else
-    @Test func `an older cipher is not there without the trait`() throws {
-        let data = try container(chain(), ["-legacy"])
-        #expect(imported(data).status == errSecUnimplemented)
-        #expect(imported(data, "wrong").status == errSecAuthFailed)
     }
     #endif
 
