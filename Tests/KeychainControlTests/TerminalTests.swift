@@ -111,7 +111,7 @@ import Testing
         #expect(dialogue.shown.hasPrefix("keychainctl: The secret is not plain text."))
         let raw = try Dialogue(home, "get", "-s", "mail", "--raw")
         #expect(try raw.end() == .exit(0))
-        #expect(!raw.shown.isEmpty)
+        #expect(try raw.shown == home.run("keychainctl get -s mail").output)
     }
 
     @Test func `the passcode is asked for when an item is locked, and again when it is wrong`()

@@ -112,6 +112,11 @@ import Testing
     @Test func `a lock is reported before authentication is asked for`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, protection: .always)
+        // Rows are met in the order of their keyed labels: of so many, one that asks for
+        // authentication is met before the locked one.
+        for number in 1...30 {
+            try add(keychain, "a\(number)", .userPresence, protection: .always)
+        }
         try add(keychain, "b", [], protection: .whenUnlocked)
         try keychain.engine.lock()
         #expect(status { _ = try read(keychain, "a") } == .authenticationNeeded)

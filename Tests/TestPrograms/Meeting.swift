@@ -30,7 +30,7 @@ package final class Meeting: Sendable {
             if arrived == size { for _ in 1..<size { isComplete.signal() } }
             return
         }
-        guard isComplete.wait(timeout: .now() + 60) == .success else {
+        guard isComplete.wait(timeout: .now() + 30) == .success else {
             state.withLock { $0.isLate = true }
             return
         }
