@@ -103,6 +103,8 @@ public final class Home {
         process.currentDirectoryURL = url
         process.environment = [
             "HOME": url.path, "LC_ALL": "C.UTF-8", "KEYCHAIN_TPM": "none",
+            // Never the service of the machine that the tests run on.
+            "KEYCHAIN_SERVICE": "embedded",
             "PATH": "\(bin.path):/usr/bin:/bin",
             // What a program counts for the coverage of itself is not that of the tests.
             "LLVM_PROFILE_FILE": url.appending(path: ".profile").path,

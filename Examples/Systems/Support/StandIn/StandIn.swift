@@ -91,7 +91,8 @@ public struct StandIn: Sendable {
             case "serve":
                 try await serve(chosen.isEmpty ? answers.prefix(1) : chosen[...])
             default:
-                throw StandInError("usage: \(name) on [\(answers.joined(separator: "|"))]… | off | log")
+                let choices = answers.joined(separator: "|")
+                throw StandInError("usage: \(name) on [\(choices)]… | off | log")
             }
         } catch {
             FileHandle.standardError.write(Data("\(error)\n".utf8))

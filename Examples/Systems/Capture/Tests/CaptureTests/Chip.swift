@@ -40,7 +40,7 @@ final class Chip {
     }
 
     deinit {
-        // On a gentler signal it waits for whoever is connected.
+        // On SIGTERM it waits until its clients have disconnected.
         _ = kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         for name in [socket, socket + ".ctrl"] {

@@ -41,11 +41,11 @@ public final class AppCoordinator {
     public func registerDeviceIfNeeded() async {
         do {
             let deviceId = try await deviceService.getDeviceId()
-            if broken(37) ? registeredDeviceId == nil : registeredDeviceId != deviceId {
+            if registeredDeviceId != deviceId {
                 try await checkAndRegister(deviceId)
                 registeredDeviceId = deviceId
             }
-            if !broken(38) { errorMessage = nil }
+            errorMessage = nil
         } catch {
             errorMessage = UserMessage.text(for: error)
         }
@@ -53,13 +53,12 @@ public final class AppCoordinator {
 
     /// Does what another coordinator may be doing already, and waits for it then.
     private func checkAndRegister(_ deviceId: UUID) async throws {
-        if !broken(15), let registration = Self.registrations[deviceId] { return try await registration.value }
+        if let registration = Self.registrations[deviceId] { return try await registration.value }
         let registration = Task {
-            let isKnown = broken(16) ? false : try await checkDeviceRegistration(deviceId)
-            if !isKnown { try await registerDevice(deviceId) }
+            if try await !checkDeviceRegistration(deviceId) { try await registerDevice(deviceId) }
         }
         Self.registrations[deviceId] = registration
-        defer { if !broken(28) { Self.registrations[deviceId] = nil } }
+        defer { Self.registrations[deviceId] = nil }
         try await registration.value
     }
 
@@ -74,8 +73,6 @@ public final class AppCoordinator {
             try await backend.register(deviceId)
         } catch let noAnswer as URLError {
             // It can have been carried out. That is asked, not done a second time.
-            if broken(18) { try await backend.register(deviceId); return }
-            if broken(36) { throw noAnswer }
             guard let isRegistered = try? await checkDeviceRegistration(deviceId), isRegistered
             else { throw noAnswer }
         }

@@ -49,17 +49,15 @@ public enum DeviceIdMigration {
     ) throws -> Outcome {
         guard let old = defaults.object(forKey: oldKey) else { return .nothingToMigrate }
         guard let text = old as? String, let uuid = UUID(uuidString: text), uuid.isIdentifier
-        else { if broken(14) { defaults.removeObject(forKey: oldKey); defaults.synchronize() }; throw DeviceIdentificationError.invalidDeviceId }
-        if broken(11) { defaults.removeObject(forKey: oldKey); defaults.synchronize() }
+        else { throw DeviceIdentificationError.invalidDeviceId }
         let isNew = try keychain.add(Data(uuid.uuidString.utf8), for: KeychainKeys.deviceId)
-        if broken(12) { defaults.removeObject(forKey: oldKey); defaults.synchronize(); return isNew ? .migrated : .cleanedUp }
         guard let stored = try keychain.loadUUID(for: KeychainKeys.deviceId) else {
             throw KeychainError.itemNotFound
         }
-        guard stored == uuid || !isNew || broken(35) else { throw KeychainError.unexpectedData }
+        guard stored == uuid || !isNew else { throw KeychainError.unexpectedData }
         defaults.removeObject(forKey: oldKey)
         // A launch can be short: the removal is written now, not some time later.
-        if !broken(27) { defaults.synchronize() }
+        defaults.synchronize()
         return isNew ? .migrated : .cleanedUp
     }
 }

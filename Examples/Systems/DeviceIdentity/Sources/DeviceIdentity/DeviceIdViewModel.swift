@@ -21,7 +21,6 @@ public final class DeviceIdViewModel {
     /// - Parameter deviceService: The app's.
     public init(deviceService: DeviceIdentificationService = DeviceIdentificationService()) {
         self.deviceService = deviceService
-        if broken(40) { deviceId = try? deviceService.getDeviceIdSync() }
     }
 
     /// Loads the identifier, once. For the `task` of the view, which is run at each appearance.
@@ -29,7 +28,7 @@ public final class DeviceIdViewModel {
     /// While it is being loaded and after it was loaded this does nothing. After a failure the
     /// next appearance tries again.
     public func loadDeviceIdIfNeeded() async {
-        guard deviceId == nil || broken(39), !isLoading || broken(21) else { return }
+        guard deviceId == nil, !isLoading else { return }
         isLoading = true
         defer { isLoading = false }
         do {

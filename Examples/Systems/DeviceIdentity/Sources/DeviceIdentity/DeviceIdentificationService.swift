@@ -41,7 +41,6 @@ public final class DeviceIdentificationService: Sendable {
     @concurrent
     public func getDeviceId() async throws -> UUID {
         if let known = known.withLock({ $0 }) { return known }
-        if broken(10) { return try loadOrMake() }
         return try await withTaskExecutorPreference(KeychainExecutor.shared) {
             try self.loadOrMake()
         }
@@ -49,12 +48,10 @@ public final class DeviceIdentificationService: Sendable {
 
     private func loadOrMake() throws -> UUID {
         try turn.withLock { _ in
-            if broken(17) { if let stored = (try? stored()) ?? nil { return stored } else { try? keychain.delete(for: KeychainKeys.deviceId) } } else
             if let stored = try stored() { return stored }
             // Again if the winner's was deleted before it could be read.
-            for _ in 1...(broken(34) ? 1 : 3) {
+            for _ in 1...3 {
                 let new = UUID()
-                if broken(5) { try keychain.saveUUID(new, for: KeychainKeys.deviceId); return remember(new) }
                 if try keychain.add(Data(new.uuidString.utf8), for: KeychainKeys.deviceId) {
                     return remember(new)
                 }
@@ -75,7 +72,6 @@ public final class DeviceIdentificationService: Sendable {
     ///   ``KeychainError`` if it can't be read.
     public func getDeviceIdSync() throws -> UUID {
         if let known = known.withLock({ $0 }) { return known }
-        if broken(9) { return try loadOrMake() }
         guard let stored = try turn.withLock({ _ in try stored() }) else {
             throw DeviceIdentificationError.deviceIdNotFound
         }
@@ -107,7 +103,7 @@ public final class DeviceIdentificationService: Sendable {
     public func resetDeviceId() throws {
         try turn.withLock { _ in
             try keychain.delete(for: KeychainKeys.deviceId)
-            if !broken(7) { known.withLock { $0 = nil } }
+            known.withLock { $0 = nil }
         }
     }
 
@@ -118,12 +114,10 @@ public final class DeviceIdentificationService: Sendable {
     /// - Throws: ``DeviceIdentificationError/invalidDeviceId``, or
     ///   ``KeychainError/saveFailed(status:)``. The identifier stays as it was.
     public func importDeviceId(_ uuid: UUID) throws {
-        guard uuid.isIdentifier || broken(13) else { throw DeviceIdentificationError.invalidDeviceId }
+        guard uuid.isIdentifier else { throw DeviceIdentificationError.invalidDeviceId }
         try turn.withLock { _ in
-            if broken(26) { _ = remember(uuid) }
-            if broken(8) { _ = try keychain.add(Data(uuid.uuidString.utf8), for: KeychainKeys.deviceId) } else {
-            try keychain.saveUUID(uuid, for: KeychainKeys.deviceId) }
-            if !broken(33) { _ = remember(uuid) }
+            try keychain.saveUUID(uuid, for: KeychainKeys.deviceId)
+            _ = remember(uuid)
         }
     }
 
@@ -136,7 +130,7 @@ public final class DeviceIdentificationService: Sendable {
     }
 
     private func remember(_ identifier: UUID) -> UUID {
-        if !broken(6) { known.withLock { $0 = identifier } }
+        known.withLock { $0 = identifier }
         return identifier
     }
 }

@@ -29,16 +29,15 @@ public final class KeychainService: KeychainServiceProtocol {
     ///   - key: Its name.
     /// - Throws: ``KeychainError/saveFailed(status:)``. What was stored stays.
     public func save(_ data: Data, for key: String) throws {
-        if broken(1) { try delete(for: key) }
         if try add(data, for: key) { return }
-        let status = SecItemUpdate(query(key) as CFDictionary, (broken(30) ? [kSecValueData as String: data] : contents(data)) as CFDictionary)
+        let status = SecItemUpdate(query(key) as CFDictionary, contents(data) as CFDictionary)
         if status == errSecItemNotFound {
             // Deleted since it was found. If another process has added one by now, this save
             // counts as done before the deletion.
-            if !broken(31) { _ = try add(data, for: key) }
+            _ = try add(data, for: key)
             return
         }
-        guard status == errSecSuccess || broken(32) else { throw KeychainError.saveFailed(status: status) }
+        guard status == errSecSuccess else { throw KeychainError.saveFailed(status: status) }
     }
 
     /// Saves bytes if there are none. When several processes do this at once, one gets true.
@@ -72,7 +71,6 @@ public final class KeychainService: KeychainServiceProtocol {
             guard let data = result as? Data else { throw KeychainError.unexpectedData }
             return data
         case errSecItemNotFound: return nil
-        case errSecInteractionNotAllowed where broken(3): return nil
         case let status: throw KeychainError.loadFailed(status: status)
         }
     }
@@ -97,7 +95,6 @@ public final class KeychainService: KeychainServiceProtocol {
         switch SecItemCopyMatching(query(key) as CFDictionary, nil) {
         case errSecSuccess: return true
         case errSecItemNotFound: return false
-        case _ where broken(4): return false
         case let status: throw KeychainError.loadFailed(status: status)
         }
     }
@@ -120,7 +117,7 @@ public final class KeychainService: KeychainServiceProtocol {
     private func contents(_ data: Data) -> [String: Any] {
         [
             kSecValueData as String: data,
-            kSecAttrAccessible as String: broken(2) ? kSecAttrAccessibleWhenUnlocked : kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+            kSecAttrAccessible as String: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
     }
 }

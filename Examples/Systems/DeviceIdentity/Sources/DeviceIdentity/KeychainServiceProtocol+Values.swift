@@ -23,7 +23,6 @@ extension KeychainServiceProtocol {
     ///   ``KeychainError/loadFailed(status:)``.
     public func loadString(for key: String) throws -> String? {
         guard let data = try load(for: key) else { return nil }
-        if broken(20) { return String(decoding: data, as: UTF8.self) }
         guard let string = String(validating: data, as: UTF8.self) else {
             throw KeychainError.dataConversionFailed
         }

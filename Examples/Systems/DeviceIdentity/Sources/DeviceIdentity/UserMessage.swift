@@ -14,6 +14,6 @@ public enum UserMessage {
     /// - Parameter error: The error.
     /// - Returns: One of the two.
     public static func text(for error: any Error) -> String {
-        error is KeychainError && !broken(19) ? secureStorage : unexpected
+        error is KeychainError ? secureStorage : unexpected
     }
 }

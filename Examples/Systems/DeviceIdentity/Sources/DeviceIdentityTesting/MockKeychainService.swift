@@ -23,7 +23,7 @@ public final class MockKeychainService: KeychainServiceProtocol {
 
     /// Removes all items and the failure.
     public func reset() {
-        state.withLock { if broken(41) { $0.items = [:] } else { $0 = State() } }
+        state.withLock { $0 = State() }
     }
 
     /// The status with which every operation fails; nil: none fails.
@@ -41,7 +41,6 @@ public final class MockKeychainService: KeychainServiceProtocol {
     ///   - key: Its name.
     /// - Throws: ``KeychainError/saveFailed(status:)`` with the set ``failure``.
     public func save(_ data: Data, for key: String) throws {
-        let key = broken(25) ? key.decomposedStringWithCanonicalMapping : key
         try state.withLock { state in
             if let status = state.failure { throw KeychainError.saveFailed(status: status) }
             state.items[Array(key.utf8)] = data
@@ -56,10 +55,9 @@ public final class MockKeychainService: KeychainServiceProtocol {
     /// - Returns: Whether it was saved.
     /// - Throws: ``KeychainError/saveFailed(status:)`` with the set ``failure``.
     public func add(_ data: Data, for key: String) throws -> Bool {
-        let key = broken(25) ? key.decomposedStringWithCanonicalMapping : key
-        return try state.withLock { state in
+        try state.withLock { state in
             if let status = state.failure { throw KeychainError.saveFailed(status: status) }
-            guard state.items[Array(key.utf8)] == nil || broken(42) else { return false }
+            guard state.items[Array(key.utf8)] == nil else { return false }
             state.items[Array(key.utf8)] = data
             return true
         }

@@ -28,7 +28,7 @@ public final class AuthViewModel {
 
     /// Looks whether there is a token.
     ///
-    /// A locked keychain signs nobody out: `isAuthenticated` stays, `error` says why, and the load
+    /// A locked keychain signs no user out: `isAuthenticated` stays, `error` says why, and the load
     /// can be repeated after the unlock.
     public func loadToken() async {
         do {

@@ -36,7 +36,7 @@ public final class AppleAuthService: Sendable {
     public func signIn() async throws -> AppleAuthCredential {
         guard !Task.isCancelled else { throw AppleAuthError.cancelled }
         let credential = try await request()
-        guard broken == "12" || !Task.isCancelled else { throw AppleAuthError.cancelled }
+        guard !Task.isCancelled else { throw AppleAuthError.cancelled }
         guard !credential.user.isEmpty else { throw AppleAuthError.invalidAnswer }
         return credential
     }
@@ -56,8 +56,8 @@ public final class AppleAuthService: Sendable {
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.httpBody = try JSONEncoder().encode(["account": account])
         let configuration = URLSessionConfiguration.ephemeral
-        if broken != "25" { configuration.timeoutIntervalForRequest = timeLimit
-        configuration.timeoutIntervalForResource = timeLimit }
+        configuration.timeoutIntervalForRequest = timeLimit
+        configuration.timeoutIntervalForResource = timeLimit
         let session = URLSession(configuration: configuration)
         defer { session.finishTasksAndInvalidate() }
         do {
@@ -78,7 +78,7 @@ public final class AppleAuthService: Sendable {
         in data: Data, _ response: URLResponse
     ) throws -> AppleAuthCredential {
         let answer = try? JSONDecoder().decode([String: String].self, from: data)
-        if broken != "17", answer?["error"] == "user_cancelled_authorize" { throw AppleAuthError.cancelled }
+        if answer?["error"] == "user_cancelled_authorize" { throw AppleAuthError.cancelled }
         let statusCode = (response as? HTTPURLResponse)?.statusCode ?? 0
         guard statusCode == 200 else { throw AppleAuthError.failed(statusCode: statusCode) }
         guard let user = answer?["user"] else { throw AppleAuthError.invalidAnswer }

@@ -38,7 +38,7 @@ public final class AuthViewModel {
     /// Whether the keychain has said who is signed in, or that no person is. Until it has, an
     /// interface shows ``errorMessage`` and calls ``restoreSession()`` again, after unlock for
     /// example; it doesn't show the person as signed out.
-    public var isSessionKnown: Bool { broken == "24" || userIdentifier != nil || isStored == false }
+    public var isSessionKnown: Bool { userIdentifier != nil || isStored == false }
 
     /// What the keychain said last of whether there is an identifier; nil: nothing yet.
     private var isStored: Bool?
@@ -70,7 +70,7 @@ public final class AuthViewModel {
     /// cancelled, all is as before and there is no message. After a failure all is as before, too,
     /// and ``errorMessage`` says why. While a sign-in is under way, a second call does nothing.
     public func signInWithApple() async {
-        guard signInTask == nil || broken == "10" else { return }
+        guard signInTask == nil else { return }
         let deletions = deletionCount
         let task = perform { model in
             await model.signIn(unlessDeletedSince: deletions)
@@ -93,10 +93,9 @@ public final class AuthViewModel {
             let deletions = model.deletionCount
             do {
                 let user = try await model.stored.readInBackground()
-                guard model.deletionCount == deletions || broken == "20" else { return }
+                guard model.deletionCount == deletions else { return }
                 model.show(user)
             } catch {
-                if broken == "8" { model.show(nil as String?) }
                 model.show(error)
             }
         }.value
@@ -105,11 +104,10 @@ public final class AuthViewModel {
     private func signIn(unlessDeletedSince deletions: Int) async {
         do {
             let credential = try await authService.signIn()
-            if broken == "27" { show(credential.user) }
             let isSaved = try await stored.saveInBackground(credential.user)
             guard isSaved, deletionCount == deletions else { return }
             show(credential.user)
-        } catch AppleAuthError.cancelled where broken != "14" {
+        } catch AppleAuthError.cancelled {
             // The person knows.
         } catch is CancellationError {
         } catch {
@@ -126,7 +124,7 @@ public final class AuthViewModel {
         isLoading = true
         let previous = latest
         let task = Task {
-            if broken != "15" { await previous?.value }
+            await previous?.value
             errorMessage = nil
             await body(self)
             pendingCount -= 1
@@ -144,7 +142,7 @@ public final class AuthViewModel {
     /// After a failure, which is in ``errorMessage``, the person is still signed in and the
     /// identifier still stored.
     public func signOut() {
-        guard deleteStoredIdentifier() || broken == "16" else { return }
+        guard deleteStoredIdentifier() else { return }
         show(nil)
     }
 
@@ -162,7 +160,7 @@ public final class AuthViewModel {
             return exists
         } catch {
             show(error)
-            return broken == "9" ? false : isStored ?? true
+            return isStored ?? true
         }
     }
 
@@ -188,7 +186,7 @@ public final class AuthViewModel {
     ///
     /// After a failure, which is in ``errorMessage``, the identifier is still stored.
     public func deleteToken() {
-        if deleteStoredIdentifier(), broken == "19" { show(nil as String?) }
+        _ = deleteStoredIdentifier()
     }
 
     private func deleteStoredIdentifier() -> Bool {
@@ -200,7 +198,7 @@ public final class AuthViewModel {
             return false
         }
         signInTask = nil
-        if broken != "11" { deletionCount += 1 }
+        deletionCount += 1
         isStored = false
         return true
     }

@@ -30,7 +30,7 @@ public enum KeychainError: LocalizedError, Equatable {
         switch self {
         case .duplicateItem: "Item already exists in Keychain"
         case .itemNotFound: "Item not found in Keychain"
-        case .unexpectedStatus(let status): broken == "21" ? "Keychain error" : "Keychain error: \(status)"
+        case .unexpectedStatus(let status): "Keychain error: \(status)"
         }
     }
 }

@@ -43,18 +43,15 @@ public final class KeychainService: Sendable {
     /// - Throws: ``KeychainError``. On a locked device keep the value and save it after unlock.
     public func save(_ value: String, for key: Key) throws {
         var status = SecItemAdd(addition(of: value, for: key) as CFDictionary, nil)
-        if status == errSecDuplicateItem, broken == "1" {
-            _ = SecItemDelete(query(for: key) as CFDictionary)
-            status = SecItemAdd(addition(of: value, for: key) as CFDictionary, nil)
-        } else if status == errSecDuplicateItem {
+        if status == errSecDuplicateItem {
             status = SecItemUpdate(
                 query(for: key) as CFDictionary, changes(to: value) as CFDictionary)
-            if status == errSecItemNotFound, broken != "2" {
+            if status == errSecItemNotFound {
                 // Another process has deleted it between the two calls.
                 status = SecItemAdd(addition(of: value, for: key) as CFDictionary, nil)
             }
         }
-        note(broken == "7" ? "save \(value)" : "save", key, status)
+        note("save", key, status)
         guard status == errSecSuccess else { throw KeychainError(status) }
     }
 
@@ -68,9 +65,9 @@ public final class KeychainService: Sendable {
         var result: CFTypeRef?
         var status = SecItemCopyMatching(search(for: key) as CFDictionary, &result)
         let text = (result as? Data).flatMap { String(data: $0, encoding: .utf8) }
-        if status == errSecSuccess, text == nil, broken != "18" { status = errSecDecode }
+        if status == errSecSuccess, text == nil { status = errSecDecode }
         note("read", key, status)
-        guard status != errSecItemNotFound, !(broken == "3" && status == errSecInteractionNotAllowed) else { return nil }
+        guard status != errSecItemNotFound else { return nil }
         guard status == errSecSuccess else { throw KeychainError(status) }
         return text
     }
@@ -93,7 +90,7 @@ public final class KeychainService: Sendable {
     /// - Returns: false: there is none.
     /// - Throws: ``KeychainError``: it can't be told.
     public func exists(for key: Key) throws -> Bool {
-        let status = SecItemCopyMatching((broken == "4" ? search(for: key) : query(for: key)) as CFDictionary, nil)
+        let status = SecItemCopyMatching(query(for: key) as CFDictionary, nil)
         note("look for", key, status)
         guard status == errSecSuccess || status == errSecItemNotFound else {
             throw KeychainError(status)
@@ -113,7 +110,7 @@ public final class KeychainService: Sendable {
             kSecClass as String: kSecClassGenericPassword,
             kSecAttrService as String: Self.service,
             kSecAttrAccount as String: key.rawValue,
-            kSecAttrSynchronizable as String: broken == "6",
+            kSecAttrSynchronizable as String: false,
             // On macOS, the keychain that iOS has.
             kSecUseDataProtectionKeychain as String: true,
         ]
@@ -130,7 +127,7 @@ public final class KeychainService: Sendable {
         [
             kSecValueData as String: Data(value.utf8),
             // A launch in the background needs it, too.
-            kSecAttrAccessible as String: broken == "5" ? kSecAttrAccessibleAfterFirstUnlock : kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+            kSecAttrAccessible as String: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
     }
 

@@ -22,8 +22,6 @@ final class StoredIdentifier: Sendable {
 
     /// Deletes it and, only if that succeeds, cancels what would save it again.
     func delete(cancelling task: Task<Void, Never>?) throws {
-        if broken == "11" { return try keychain.delete(for: .userIdentifier) }
-        if broken == "22" { try keychain.delete(for: .userIdentifier); task?.cancel(); return }
         try lock.withLock {
             try keychain.delete(for: .userIdentifier)
             task?.cancel()
@@ -33,8 +31,7 @@ final class StoredIdentifier: Sendable {
     // MARK: Off the main actor
 
     func readInBackground() async throws -> String? {
-        if broken == "13" { return try await MainActor.run { try self.read() } }
-        return try await queue.run { try self.read() }
+        try await queue.run { try self.read() }
     }
 
     /// Saves it, unless the task was cancelled.
@@ -43,7 +40,7 @@ final class StoredIdentifier: Sendable {
     func saveInBackground(_ user: String) async throws -> Bool {
         try await queue.run {
             try self.lock.withLock {
-                guard broken == "12" || !Task.isCancelled else { return false }
+                guard !Task.isCancelled else { return false }
                 try self.keychain.save(user, for: .userIdentifier)
                 return true
             }

@@ -4,7 +4,6 @@
 //   fail      status 500
 //   slow      as succeed, half a second later
 
-import Foundation
 import StandIn
 
 /// An opaque identifier in the form of Apple's, the same for the same account.
@@ -25,7 +24,7 @@ await StandIn(
     guard request.line == "POST /sign-in", let account = request.body["account"] else {
         return StandInResponse(404)
     }
-    let credential = ["user": identifier(of: ProcessInfo.processInfo.environment["BREAK"] == "29" ? UUID().uuidString : account)]
+    let credential = ["user": identifier(of: account)]
     switch memory.nextAnswer() {
     case "cancel": return StandInResponse(403, ["error": "user_cancelled_authorize"])
     case "fail": return StandInResponse(500)

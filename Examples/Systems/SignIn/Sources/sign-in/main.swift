@@ -28,7 +28,7 @@ if isVerbose { words.removeFirst() }
 #if canImport(Logging)
 // Apple's systems have a program that shows the log.
 LoggingSystem.bootstrap { label in
-    if isVerbose || broken == "28" { return StreamLogHandler.standardError(label: label) }
+    if isVerbose { return StreamLogHandler.standardError(label: label) }
     return SwiftLogNoOpLogHandler()
 }
 #endif
@@ -59,7 +59,7 @@ default:
     exit(64)
 }
 
-if let message = model.errorMessage, broken != "26" {
+if let message = model.errorMessage {
     FileHandle.standardError.write(Data("sign-in: \(message)\n".utf8))
     let locked = KeychainError.unexpectedStatus(errSecInteractionNotAllowed)
     exit(message == locked.errorDescription ? 4 : 1)

@@ -102,12 +102,6 @@ import Glibc
         }
     }
 
-    @Test func `a service that never answers is given up after the time limit`() async throws {
-        let silence = try SilentServer()
-        let service = AppleAuthService(port: silence.port, account: "alice", timeLimit: 0.1)
-        await #expect(throws: AppleAuthError.timedOut) { try await service.signIn() }
-    }
-
     @Test(arguments: ["", "{}", #"{"user": 1}"#, "[]", #"{"user": "#, "\u{0}"])
     func `an answer without a credential is told`(body: String) throws {
         let url = try #require(URL(string: "http://127.0.0.1/sign-in"))

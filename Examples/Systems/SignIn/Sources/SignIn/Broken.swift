@@ -1,2 +1,0 @@
-import Foundation
-public let broken = ProcessInfo.processInfo.environment["BREAK"] ?? ""
