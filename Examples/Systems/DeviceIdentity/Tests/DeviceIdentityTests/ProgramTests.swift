@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct `Program device-identity` {
     static let old = "3F2504E0-4F89-41D3-9A0C-0305E82C3301"
 
-    @Test func `the session of README.md is what is printed`() throws {
+    @Test func `the session of the README is what the program prints`() throws {
         try Session(readmeOf: "DeviceIdentity").check(
             in: Home(["device-identity", "backend", "keychainctl"], portVariable: "BACKEND_PORT"))
     }

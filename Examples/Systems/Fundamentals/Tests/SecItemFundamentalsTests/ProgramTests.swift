@@ -13,7 +13,7 @@ import Testing
         return home
     }
 
-    @Test func `the session of the README is what the programs print`() throws {
+    @Test func `the session of the README is what the program prints`() throws {
         try Session(readmeOf: "Fundamentals").check(in: home())
     }
 

@@ -30,7 +30,7 @@ import Testing
             try home.run("sign-in-service on \(answers)") == "The sign-in-service is on.\n")
     }
 
-    @Test func `the sessions of README.md are what is printed`() throws {
+    @Test func `the session of the README is what the program prints`() throws {
         try Session(readmeOf: "SignIn").check(in: home)
     }
 

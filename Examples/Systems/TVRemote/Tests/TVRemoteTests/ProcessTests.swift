@@ -48,7 +48,7 @@ extension Home {
 
     init() throws { home = try remoteHome() }
 
-    @Test func `the sessions of the README are what the programs print`() throws {
+    @Test func `the session of the README is what the program prints`() throws {
         try Session(readmeOf: "TVRemote").check(in: home)
     }
 
