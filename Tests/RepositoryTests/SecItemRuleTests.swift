@@ -38,6 +38,19 @@ import Testing
         #expect(Self.hasLiteralKey(line[...]) == isLiteral)
     }
 
+    /// On macOS a dictionary without this key is for the file-based keychain.
+    @Test func `what names a class asks for the data-protection keychain`() throws {
+        var count = 0
+        for file in try Self.builders() where file.path.hasPrefix("Examples/Systems/") {
+            let text = file.lines.joined(separator: "\n")
+            let classes = text.matches(of: /kSecClass as String:/).count
+            let demands = text.matches(of: /kSecUseDataProtectionKeychain as String: true/).count
+            #expect(demands >= classes, "\(file)")
+            count += classes
+        }
+        #expect(count >= 7)
+    }
+
     /// A call makes its dictionary anew; one that is kept could be changed by an earlier call.
     @Test func `no dictionary of a builder is kept`() throws {
         var count = 0

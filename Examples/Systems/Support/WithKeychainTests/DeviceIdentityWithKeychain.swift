@@ -31,7 +31,9 @@ extension KeychainKey where Value == String {
 }
 
 extension KeychainKey where Value == Date {
-    static var lastSyncDate: Self { Self("com.poopypals.lastSyncDate") }
+    static var lastSyncDate: Self {
+        Self("com.poopypals.lastSyncDate", encoder: JSONEncoder(), decoder: JSONDecoder())
+    }
 }
 
 @Suite struct `Device identity with Keychain` {
@@ -79,11 +81,16 @@ extension KeychainKey where Value == Date {
     @Test func `token and date come back under the app's keys`() throws {
         let test = TestKeychain()
         let keychain = Keychain(service: "com.poopypals", in: test.database)
-        let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
+        let date = Date(timeIntervalSinceReferenceDate: 700_000_000.125)
         try keychain.save("s3cr3t", for: .supabaseToken)
         try keychain.save(date, for: .lastSyncDate)
         #expect(try keychain.load(.supabaseToken) == "s3cr3t")
         #expect(try keychain.load(.lastSyncDate) == date)
+        // The form that the app's own storage layer reads and writes.
+        let bytes = try #require(
+            try keychain.load(KeychainKey<Data>("com.poopypals.lastSyncDate")))
+        #expect(try JSONDecoder().decode(Date.self, from: bytes) == date)
+        #expect(try bytes == JSONEncoder().encode(date))
         #expect(
             try test.items().map(\.account)
                 == ["com.poopypals.supabaseToken", "com.poopypals.lastSyncDate"])

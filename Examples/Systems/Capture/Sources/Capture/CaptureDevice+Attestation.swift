@@ -44,7 +44,7 @@ extension CaptureDevice {
     /// The registration goes first: a deletion that was stopped never leaves a device registered
     /// with a key that is gone. Do it again to finish it.
     ///
-    /// - Throws: ``KeychainError/deleteFailed(_:)``.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``; a part may be deleted.
     public func deleteAttestationKey() throws {
         try keychain.delete(forKey: KeychainService.Account.deviceState)
         try keychain.delete(forKey: KeychainService.Account.attestationKeyId)

@@ -24,7 +24,8 @@ public struct CaptureDevice: Sendable {
     ///   - hasLidar: Whether the device measures depth.
     ///   - date: The time of the registration.
     /// - Returns: The state that is stored.
-    /// - Throws: ``KeychainError``. A stored state that can't be read is never replaced.
+    /// - Throws: ``KeychainError``; the identifier and the key may have been made. A stored state
+    ///   that can't be read is never replaced.
     public func register(
         model: String, hasLidar: Bool, at date: Date = Date()
     ) throws -> DeviceState {

@@ -19,6 +19,11 @@ public enum CaptureError: Error, LocalizedError, Equatable, Sendable {
 
     /// What to do, as a sentence for people.
     public var recoverySuggestion: String? {
-        "Open the capture on the device that sealed it; keys are not copied to other devices."
+        switch self {
+        case .encryptionKeyNotFound:
+            "Open the capture on the device that sealed it; keys are not copied to other devices."
+        case .captureNotAuthentic:
+            "Open an unaltered copy, on the device that sealed it."
+        }
     }
 }

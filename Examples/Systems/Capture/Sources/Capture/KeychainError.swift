@@ -8,23 +8,26 @@ import Security
 /// No case and no text holds a value or the key of an item. <doc:ErrorRecovery> has a table of the
 /// cases and of the statuses.
 public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
-    /// The item or key was not stored. What was stored before is as it was.
+    /// The item or key could not be stored. Nothing was changed; but where a keychain service broke
+    /// off, the change may have been made: load before you repeat it.
     case saveFailed(OSStatus)
     /// The item or key could not be read. It is still there.
     case loadFailed(OSStatus)
-    /// The item or key could not be deleted. It is still there.
+    /// The item or key could not be deleted. It is still there, unless a keychain service broke
+    /// off.
     case deleteFailed(OSStatus)
     /// There is no such item where there has to be one.
     case itemNotFound
     /// There is such an item or key already. It is as it was.
     case duplicateItem
-    /// The bytes are not what they have to be, such as a key of 256 bits. Stored bytes stay.
+    /// The bytes have the wrong form: those of a key that has not 256 bits, for example. Stored
+    /// bytes stay.
     case invalidData
     /// The value could not be turned into bytes. Nothing was stored.
     case encodingFailed
     /// The stored bytes are no value of the type. They stay.
     case decodingFailed
-    /// This device has no Secure Enclave. No key was made, in software neither.
+    /// This device has no Secure Enclave. No key was made, and none in software.
     case secureEnclaveUnavailable
     /// A function on keys failed with a status, or gave a result of an unknown form.
     case unexpectedError(OSStatus)
@@ -45,8 +48,8 @@ public enum KeychainError: Error, LocalizedError, Equatable, Sendable {
         }
     }
 
-    /// The status that the keychain returned; nil if the keychain did what it was asked to and the
-    /// bytes are the reason.
+    /// The status that the keychain returned or, where it was not asked, the one that says the
+    /// same; nil if the bytes are the reason.
     public var status: OSStatus? {
         switch self {
         case .saveFailed(let status), .loadFailed(let status), .deleteFailed(let status),

@@ -11,7 +11,8 @@ extension KeychainService {
     /// Makes a key in the Secure Enclave: on P-256, permanent, bound to this device and not
     /// extractable. It can be used after the first unlock.
     ///
-    /// It is durable when this returns; when it throws, nothing was stored.
+    /// It is durable when this returns. When it throws, nothing was stored, with one exception:
+    /// where a keychain service broke off, the key may have been. Load it before you repeat this.
     ///
     /// - Parameter key: The name of the key.
     /// - Returns: The private key, which signs.
@@ -72,7 +73,8 @@ extension KeychainService {
     /// Deletes a key of the Secure Enclave, for good. Deleting one that is not there succeeds.
     ///
     /// - Parameter key: The name of the key.
-    /// - Throws: ``KeychainError/deleteFailed(_:)``; the key is still there.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``; the key is still there, unless a keychain
+    ///   service broke off.
     public func deleteSecureEnclaveKey(forKey key: String) throws {
         try logger.log("delete key", key) {
             let status = SecItemDelete(secureEnclaveQuery(forKey: key) as CFDictionary)
@@ -114,7 +116,9 @@ extension KeychainService {
     }
 
     /// Whether the bytes of a private key can be had from its object or from the keychain. It asks
-    /// for them in both ways; they are never returned.
+    /// for them in these two ways; they are never returned.
+    ///
+    /// The hardware is not used for that. Sign with the key to see that it is there.
     ///
     /// - Parameter key: The name of the key.
     /// - Returns: Whether there are bytes; false for each key in the Secure Enclave.

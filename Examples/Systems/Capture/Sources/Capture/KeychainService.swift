@@ -1,7 +1,8 @@
 // KeychainService: the items of the capture app, each under its key.
 //   (1) Every dictionary is made anew for its call, from `query(forKey:)`.
 //   (2) An item is never deleted in order to be saved: it is added or, if it exists, updated.
-//   (3) A failure changes nothing, and nothing is deleted or made anew because of one.
+//   (3) A failure changes nothing, and nothing is deleted or made anew because of one. The one
+//       exception: where a keychain service broke off, the change may have been made.
 
 import Foundation
 import Security
@@ -55,7 +56,8 @@ public final class KeychainService: Sendable {
     ///
     /// A new item can be read after the first unlock, on this device only. An existing one keeps
     /// its accessibility, its creation date and its persistent reference. The item is durable when
-    /// this returns; when it throws, the item is as it was.
+    /// this returns. When it throws, nothing was changed, with one exception: where a keychain
+    /// service broke off, the change may have been made. Load before you repeat it.
     ///
     /// - Parameters:
     ///   - data: The secret, 0 bytes and up.
@@ -107,7 +109,8 @@ public final class KeychainService: Sendable {
     /// Deletes an item. Deleting one that is not there succeeds.
     ///
     /// - Parameter key: The key of the item.
-    /// - Throws: ``KeychainError/deleteFailed(_:)``; the item is still there.
+    /// - Throws: ``KeychainError/deleteFailed(_:)``; the item is still there, unless a keychain
+    ///   service broke off.
     public func delete(forKey key: String) throws {
         try logger.log("delete", key) {
             let status = SecItemDelete(query(forKey: key) as CFDictionary)

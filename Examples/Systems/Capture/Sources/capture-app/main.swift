@@ -72,6 +72,20 @@ struct CommandLineProgram {
 
     private func checkKey() throws {
         let name = CaptureDevice.attestationKey
+        guard let key = try keychain.loadSecureEnclaveKey(forKey: name) else {
+            throw KeychainError.itemNotFound
+        }
+        // The object of a key can be had without the hardware. A signature needs it.
+        let probe = Data(UUID().uuidString.utf8)
+        let signature = try keychain.signature(for: probe, using: key)
+        guard let publicKey = SecKeyCopyPublicKey(key),
+            SecKeyVerifySignature(
+                publicKey, .ecdsaSignatureMessageX962SHA256, probe as CFData, signature as CFData,
+                nil)
+        else {
+            say("\(name): its signature is not valid.")
+            exit(1)
+        }
         guard try !keychain.isSecureEnclaveKeyExtractable(forKey: name) else {
             say("\(name): its bytes can be read.")
             exit(1)

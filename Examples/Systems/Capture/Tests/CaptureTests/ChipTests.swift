@@ -85,6 +85,15 @@ extension Home {
                 == "rial.attestation.key: in the Secure Enclave, not extractable.\n")
     }
 
+    @Test func `without its chip a key is not said to be in it`() throws {
+        _ = try home.run("capture sign photo.jpg")
+        let output = try home.run("KEYCHAIN_TPM=none capture check-key")
+        #expect(output.hasPrefix("capture: Secure Enclave is not available on this device."))
+        #expect(output.hasSuffix("[1]\n"))
+        #expect(!output.contains("not extractable"))
+        #expect(try home.run("capture check-key").hasSuffix("not extractable.\n"))
+    }
+
     @Test func `a copy of the whole keychain signs nothing with another chip`() throws {
         _ = try home.run("capture sign photo.jpg")
         let other = try Home.ofCapture()
@@ -131,9 +140,22 @@ extension Home {
             Data(key.base64EncodedString().utf8),
         ]
         var texts = [Data(output.utf8)]
-        for name in ["photo.jpg.sealed", "copy.jpg", "photo.jpg.signature"] {
+        // Every file of the home, but for those of the keychain, the programs and the chip.
+        var files: Set<String> = []
+        for name in try FileManager.default.subpathsOfDirectory(atPath: home.url.path) {
+            let isLeftOut = [".local/share/keychain", "bin", "chip"].contains {
+                name == $0 || name.hasPrefix("\($0)/")
+            }
+            var isFolder: ObjCBool = false
+            let path = home.url.appending(path: name).path
+            guard !isLeftOut,
+                FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+                !isFolder.boolValue
+            else { continue }
             texts.append(try home.file(name))
+            files.insert(name)
         }
+        #expect(files.isSuperset(of: ["photo.jpg.sealed", "copy.jpg", "photo.jpg.signature"]))
         for text in texts {
             for form in forms { #expect(text.range(of: form) == nil) }
         }

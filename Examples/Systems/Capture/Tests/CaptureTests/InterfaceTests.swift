@@ -79,7 +79,7 @@ import Testing
             "keyToData(", "keyFromData(", ".withUnsafeBytes", " SymmetricKey(",
             "SecKeyCopyExternalRepresentation(", "SecItemExport(", "kSecReturnData",
             "SecItemCopyMatching(", "rawRepresentation", "dataRepresentation",
-            "x963Representation",
+            "x963Representation", ".load(forKey:",
         ]
         var count = 0
         for (file, text) in try allSources() {
@@ -101,6 +101,11 @@ import Testing
                 #expect(!text.contains(call), "\(file) has \(call)")
             }
         }
+    }
+
+    @Test func `subsystem and category of the log are apart`() throws {
+        let text = try #require(try sources("Capture")["Logger+Capture.swift"])
+        #expect(text.contains(#"Logger(subsystem: "app.rial", category: "keychain")"#))
     }
 
     @Test func `an update is private, and takes data and key`() throws {

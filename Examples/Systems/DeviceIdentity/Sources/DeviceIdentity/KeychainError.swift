@@ -5,15 +5,16 @@ import Security
 
 /// An error of the keychain. A caller tells the cases apart, and has the status of the system.
 ///
-/// An absent item is no error: loading it gives nil.
+/// An absent item is no error: loading it gives nil. After an error nothing was changed, unless a
+/// keychain service broke off: then the change may have been made.
 public enum KeychainError: Error, LocalizedError, Hashable, Sendable {
-    /// Nothing was saved. With `errSecInteractionNotAllowed` (-25308) the device is locked: keep
-    /// the value and try again after the unlock.
+    /// It was not saved, unless a keychain service broke off. With `errSecInteractionNotAllowed`
+    /// (-25308) the device is locked: keep the value and try again after the unlock.
     case saveFailed(status: OSStatus)
     /// It isn't known what is stored, and what is stored stays. With
     /// `errSecInteractionNotAllowed` (-25308) the device is locked: try again after the unlock.
     case loadFailed(status: OSStatus)
-    /// Nothing was deleted.
+    /// It was not deleted, unless a keychain service broke off.
     case deleteFailed(status: OSStatus)
     /// A value has no form as bytes, or the bytes are not UTF-8. What is stored stays.
     case dataConversionFailed

@@ -32,8 +32,8 @@ public final class KeychainService: KeychainServiceProtocol {
         if try add(data, for: key) { return }
         let status = SecItemUpdate(query(key) as CFDictionary, contents(data) as CFDictionary)
         if status == errSecItemNotFound {
-            // Deleted since it was found. If another process has added one by now, this save
-            // counts as done before the deletion.
+            // Deleted since it was found. If another process has added one by now, that one
+            // stays: this save counts as done before the deletion.
             _ = try add(data, for: key)
             return
         }

@@ -5,7 +5,8 @@ import Foundation
 /// Keeps secrets by key. The app uses ``KeychainService``; tests can use one in memory.
 ///
 /// Every function blocks its thread for as long as the keychain takes. All throw
-/// ``KeychainError``, and have changed nothing then.
+/// ``KeychainError``, and have changed nothing then, unless a keychain service broke off: then the
+/// change may have been made. This goes for every "what was stored stays" below.
 public protocol KeychainServiceProtocol: Sendable {
     /// Saves bytes, replacing those that were there. They are durable when this returns.
     ///

@@ -28,7 +28,8 @@ public final class MockKeychainService: KeychainServiceProtocol {
 
     /// The status with which every operation fails; nil: none fails.
     ///
-    /// -25308, `errSecInteractionNotAllowed`, is that of a locked device.
+    /// -25308, `errSecInteractionNotAllowed`, is that of a locked device. -25300 and -25299 are
+    /// answers to ``KeychainService`` and no failures: don't set them here.
     public var failure: OSStatus? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }

@@ -6,6 +6,19 @@ import KeychainTesting
 import Security
 import Testing
 
+/// The persistent reference of the one item.
+private func persistentReference() throws -> Data {
+    let search: [String: Any] = [
+        kSecClass as String: kSecClassGenericPassword,
+        kSecReturnPersistentRef as String: true,
+        kSecMatchLimit as String: kSecMatchLimitOne,
+        kSecUseDataProtectionKeychain as String: true,
+    ]
+    var result: CFTypeRef?
+    #expect(SecItemCopyMatching(search as CFDictionary, &result) == errSecSuccess)
+    return try #require(result as? Data)
+}
+
 @Suite struct `Items of the real service` {
     static let key = "com.poopypals.nickname"
 
@@ -48,11 +61,13 @@ import Testing
             let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
             keychain.now = beginning
             try service.saveString("Ada", for: Self.key)
+            let reference = try persistentReference()
             keychain.now = beginning + 60
             try service.saveString("Bob", for: Self.key)
             let item = try #require(try keychain.items().first)
             #expect(item.creationDate == beginning)
             #expect(item.modificationDate == beginning + 60)
+            #expect(try persistentReference() == reference)
             #expect(try service.loadString(for: Self.key) == "Bob")
         }
     }

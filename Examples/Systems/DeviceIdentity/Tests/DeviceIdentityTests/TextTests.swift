@@ -2,6 +2,7 @@
 
 import DeviceIdentity
 import DeviceIdentityTesting
+import ExampleTesting
 import Foundation
 import Testing
 
@@ -46,6 +47,15 @@ import Testing
         #expect(UserMessage.text(for: DeviceIdentificationError.invalidDeviceId) == unexpected)
         #expect(UserMessage.text(for: BackendError.status(503)) == unexpected)
         #expect(UserMessage.text(for: CancellationError()) == unexpected)
+    }
+
+    @Test func `the coordinator's functions have the source's names`() throws {
+        let file = folder(ofSystem: "DeviceIdentity")
+            .appending(path: "Sources/DeviceIdentity/AppCoordinator.swift")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        for name in ["registerDeviceIfNeeded", "checkDeviceRegistration", "registerDevice"] {
+            #expect(text.contains("func \(name)("))
+        }
     }
 
     @Test func `the signatures are the source's`() {

@@ -133,10 +133,9 @@ extension Session {
     private func sharedDictionary() throws {
         try pattern("One dictionary for several calls")
         try put("alice")
-        var shared = KeychainQueryBuilder.buildQuery(
+        let shared = KeychainQueryBuilder.buildQuery(
             account: "alice", service: Self.service, returnData: true)
         _ = find(shared)
-        shared[kSecValueData as String] = Data("new".utf8)
         let status = SecItem.update(shared, [kSecValueData as String: Data("new".utf8)])
         wrong("the search's keys stay in it: the update gives \(status)", status == errSecParam)
 

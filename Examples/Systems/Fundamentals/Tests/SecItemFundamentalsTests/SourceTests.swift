@@ -64,6 +64,11 @@ struct SourceFile {
         #expect(droppedCount == 3)
     }
 
+    @Test func `a query is begun in one file`() throws {
+        let files = try SourceFile.all().filter { $0.text.contains("kSecClass as String:") }
+        #expect(files.map(\.name) == ["KeychainQueryBuilder.swift"])
+    }
+
     @Test func `no dictionary is kept between calls`() throws {
         for file in try SourceFile.all() {
             let kept = file.code.filter {

@@ -1,6 +1,8 @@
 // AuthViewModel: who is signed in, for a user interface to observe.
 //   (1) No function throws or traps: what went wrong is in `errorMessage`.
-//   (2) A failure changes neither `isAuthenticated` nor `userIdentifier`: what is known stays.
+//   (2) A failure changes neither `isAuthenticated` nor `userIdentifier`: what is known stays. What
+//       is stored stays, too, unless a keychain service broke off: then the change may have been
+//       made, and `restoreSession()` shows it.
 //   (3) The asynchronous functions are carried out in the order of their calls and don't block
 //       the main actor. A second sign-in while one is under way is refused.
 //   (4) The synchronous functions act at once and block. A deletion overtakes what is under way:
@@ -67,8 +69,10 @@ public final class AuthViewModel {
     /// Signs the person in, and keeps the identifier for the next launch.
     ///
     /// The person is signed in once the identifier is saved. If they cancel, or the task is
-    /// cancelled, all is as before and there is no message. After a failure all is as before, too,
-    /// and ``errorMessage`` says why. While a sign-in is under way, a second call does nothing.
+    /// cancelled before the save begins, all is as before and there is no message. After a failure
+    /// all is as before, too, unless a keychain service broke off: then the identifier may have
+    /// been saved; ``errorMessage`` says why. While a sign-in is under way, a second call does
+    /// nothing.
     public func signInWithApple() async {
         guard signInTask == nil else { return }
         let deletions = deletionCount
@@ -140,7 +144,7 @@ public final class AuthViewModel {
     /// cancelled. This blocks until the keychain has answered.
     ///
     /// After a failure, which is in ``errorMessage``, the person is still signed in and the
-    /// identifier still stored.
+    /// identifier still stored, unless a keychain service broke off: then it may be deleted.
     public func signOut() {
         guard deleteStoredIdentifier() else { return }
         show(nil)
@@ -184,7 +188,8 @@ public final class AuthViewModel {
     /// is signed out. A sign-in that is under way is cancelled. This blocks until the keychain
     /// has answered.
     ///
-    /// After a failure, which is in ``errorMessage``, the identifier is still stored.
+    /// After a failure, which is in ``errorMessage``, the identifier is still stored, unless a
+    /// keychain service broke off: then it may be deleted.
     public func deleteToken() {
         _ = deleteStoredIdentifier()
     }

@@ -10,7 +10,8 @@ public enum KeychainError: LocalizedError, Equatable {
     /// An item was there each time that a save added one, and gone each time that it updated one:
     /// another program saves and deletes at the same time. Save again.
     case duplicateItem
-    /// The keychain answered an addition with "there is no such item". Save again.
+    /// The keychain answered an addition with "there is no such item", which it has no reason to.
+    /// Save again.
     case itemNotFound
     /// The keychain answered with this status. `errSecInteractionNotAllowed` (-25308): the item is
     /// locked and still there; try again after unlock. `errSecDecode` (-26275): the stored bytes

@@ -35,7 +35,8 @@ public final class KeychainService: Sendable {
     /// Saves text, replacing what was there.
     ///
     /// An existing item is updated in place: no reader finds it missing meanwhile. When this
-    /// throws, the keychain is as it was.
+    /// throws, the keychain is as it was, unless a keychain service broke off: then the change may
+    /// have been made.
     ///
     /// - Parameters:
     ///   - value: The text, 0 characters and up.
@@ -75,7 +76,8 @@ public final class KeychainService: Sendable {
     /// Deletes what is there. Deleting what is absent succeeds.
     ///
     /// - Parameter key: Its name.
-    /// - Throws: ``KeychainError``. The item is still there.
+    /// - Throws: ``KeychainError``. The item is still there, unless a keychain service broke off:
+    ///   then it may be deleted.
     public func delete(for key: Key) throws {
         let status = SecItemDelete(query(for: key) as CFDictionary)
         note("delete", key, status)

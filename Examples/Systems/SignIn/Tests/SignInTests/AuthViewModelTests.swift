@@ -264,6 +264,20 @@ import Testing
         }
     }
 
+    @Test func `signing out works on a locked device`() async throws {
+        try await test.withSecItem { () async throws in
+            let model = AuthViewModel(alice)
+            await model.signInWithApple()
+            try test.setPasscode("1234")
+            try test.restart()
+            model.signOut()
+            #expect(model.errorMessage == nil)
+            #expect(!model.isAuthenticated)
+            try test.unlock()
+            #expect(try stored == nil)
+        }
+    }
+
     enum Call: CaseIterable {
         case restore, signIn, signOut
 

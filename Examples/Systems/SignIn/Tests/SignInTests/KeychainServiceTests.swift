@@ -85,8 +85,10 @@ import Testing
         try test.withSecItem { () throws in
             test.now = start
             try keychain.save(alice, for: .userIdentifier)
+            let reference = try persistentReference()
             test.now = start + 60
             try keychain.save(bob, for: .userIdentifier)
+            #expect(try persistentReference() == reference)
         }
         let item = try #require(try test.items().first)
         #expect(item.creationDate == start)

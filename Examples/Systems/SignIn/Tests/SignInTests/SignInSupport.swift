@@ -120,6 +120,19 @@ final class PatientService: Sendable {
     #expect(condition(), sourceLocation: sourceLocation)
 }
 
+/// The persistent reference of the one item.
+func persistentReference() throws -> Data {
+    let search: [String: Any] = [
+        kSecClass as String: kSecClassGenericPassword,
+        kSecReturnPersistentRef as String: true,
+        kSecMatchLimit as String: kSecMatchLimitOne,
+        kSecUseDataProtectionKeychain as String: true,
+    ]
+    var result: CFTypeRef?
+    #expect(SecItemCopyMatching(search as CFDictionary, &result) == errSecSuccess)
+    return try #require(result as? Data)
+}
+
 /// Adds the item as another version of the app could have left it.
 func addItem(_ data: Data, accessible: CFString = kSecAttrAccessibleAfterFirstUnlock) {
     let item: [String: Any] = [

@@ -1,9 +1,10 @@
-// ConnectionStatus: whether the app is connected, in defaults that app and widget share.
+// ConnectionStatus: whether the app's last connection succeeded, in defaults that app and widget
+// share.
 //   (1) Defaults lie readable in a file: no secret goes there.
 
 import Foundation
 
-/// Whether the app is connected, and where.
+/// Whether the app's last connection succeeded, and where the last one did.
 ///
 /// The app saves it, and the widget shows it.
 public struct ConnectionStatus: Hashable, Sendable {
@@ -30,7 +31,7 @@ public struct ConnectionStatus: Hashable, Sendable {
         self.lastAddress = lastAddress
     }
 
-    /// Reads the status. Without one, the app is not connected and never was.
+    /// Reads the status. Without one, the app has never connected.
     ///
     /// - Parameter defaults: The defaults of ``suiteName``.
     public init(in defaults: UserDefaults) {

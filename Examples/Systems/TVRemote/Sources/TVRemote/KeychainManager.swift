@@ -21,7 +21,9 @@ public final class KeychainManager: Sendable {
 
     /// Saves a value, replacing the one that was there.
     ///
-    /// The value is stored when this returns. When it throws, the stored value is as it was.
+    /// The value is stored when this returns. When it throws, nothing was changed, with one
+    /// exception: where a keychain service broke off, the change may have been made. Load before
+    /// you repeat it.
     ///
     /// - Parameters:
     ///   - object: The value.
@@ -57,9 +59,10 @@ public final class KeychainManager: Sendable {
     ///   - account: What it is called there.
     /// - Returns: The value; nil if there is none.
     /// - Throws: `DecodingError` if the stored value does not decode as this type: it stays as it
-    ///   is, and loads as the type that it was saved as. ``KeychainError/unexpectedStatus(_:)``
-    ///   with `errSecInteractionNotAllowed` before the first unlock, with `errSecDecode` for an
-    ///   item without data, or with another status of the keychain.
+    ///   is, and loads as the type that it was saved as. The error names the type, and nothing of
+    ///   the value. ``KeychainError/unexpectedStatus(_:)`` with `errSecInteractionNotAllowed`
+    ///   before the first unlock, with `errSecDecode` for an item without data, or with another
+    ///   status of the keychain.
     ///
     /// The corresponding call is `SecItemCopyMatching`.
     public func load<T: Codable>(_ type: T.Type, service: String, account: String) throws -> T? {
@@ -73,7 +76,13 @@ public final class KeychainManager: Sendable {
         guard let data = result as? Data else {
             throw KeychainError.unexpectedStatus(errSecDecode)
         }
-        return try JSONDecoder().decode(type, from: data)
+        do {
+            return try JSONDecoder().decode(type, from: data)
+        } catch {
+            // The decoder's error can describe the value that it is about.
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "The stored value is no \(type)."))
+        }
     }
 
     /// Deletes a value. Deleting one that is not there succeeds.
@@ -81,7 +90,8 @@ public final class KeychainManager: Sendable {
     /// - Parameters:
     ///   - service: What the value belongs to.
     ///   - account: What it is called there.
-    /// - Throws: ``KeychainError/unexpectedStatus(_:)``; the value is still there.
+    /// - Throws: ``KeychainError/unexpectedStatus(_:)``; the value is still there, unless a
+    ///   keychain service broke off.
     ///
     /// The corresponding call is `SecItemDelete`.
     public func delete(service: String, account: String) throws {

@@ -1,14 +1,16 @@
 // Migration: the client key that an earlier release kept readable in UserDefaults.
-//   (1) The plain key is removed only after the keychain has given back credentials with a key.
-//   (2) A key that is in the keychain is never replaced: the earlier release, which alone writes
-//       the plain one, is older.
+//   (1) The plain key is removed only after the keychain has given back credentials with a key. An
+//       empty one, which is no key, is removed without that.
+//   (2) A key that the migration finds in the keychain is not replaced: the plain one is older, as
+//       only the earlier release writes it. This holds in one process: a key that another one saves
+//       between the look and the saving is replaced.
 
 import Foundation
 
 extension LGTVControlManager {
     /// What a migration did.
     public enum ClientKeyMigration: Hashable, Sendable {
-        /// There is no plain key.
+        /// There is no plain key, or it was empty and is removed.
         case nothingToMigrate
         /// The plain key is part of the credentials now, and removed.
         case migrated

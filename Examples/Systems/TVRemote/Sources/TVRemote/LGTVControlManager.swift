@@ -1,8 +1,8 @@
 // LGTVControlManager: the credentials of the one television, and the connection that makes them.
-//   (1) Connections run one after the other: of two at the same time, the second finds the key that
-//       the first got, and the television asks its user once.
-//   (2) A stored client key is replaced only by credentials that the television has accepted.
-//   (3) Credentials that are cleared while a connection runs stay cleared.
+//   (1) In one process connections run one after the other: of two at the same time, the second
+//       finds the key that the first got, and the television asks its user once.
+//   (2) A connection replaces a stored client key only by one that the television has accepted.
+//   (3) Credentials that this process clears while a connection runs in it stay cleared.
 
 import Synchronization
 
@@ -77,10 +77,11 @@ public final class LGTVControlManager: Sendable {
 
     /// Deletes the credentials. The next connection pairs again.
     ///
-    /// A connection that is under way stores nothing any more. It throws `CancellationError` where
-    /// it would have.
+    /// A connection of this manager that is under way stores nothing any more. It throws
+    /// `CancellationError` where it would have. A connection of another process is not stopped, and
+    /// stores what it gets.
     ///
-    /// - Throws: As ``KeychainManager/delete(service:account:)``; the credentials are still there.
+    /// - Throws: As ``KeychainManager/delete(service:account:)``.
     public func clearCredentials() throws {
         try state.withLock { state in
             try keychain.delete(
@@ -94,8 +95,8 @@ public final class LGTVControlManager: Sendable {
     /// Connects to a television, with the stored key or, without one, by pairing.
     ///
     /// Without a key the television asks its user, and the key that it gives is stored. If pairing
-    /// fails, addresses without a key are stored, unless the credentials of another television are:
-    /// these stay until the new one has accepted. The calling actor is not blocked.
+    /// fails, the addresses are stored without a key. A stored key of another television stays,
+    /// with its addresses, until the new television has accepted. The calling actor is not blocked.
     ///
     /// - Parameters:
     ///   - ip: The television's IP address.

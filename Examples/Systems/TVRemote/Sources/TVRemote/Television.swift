@@ -1,6 +1,8 @@
 // Television: what this program says to a television, and what the answers mean.
 //   (1) The client key stands in the body of a request, never in its URL.
 //   (2) Nothing is cached or written to a file: the session is ephemeral.
+//   (3) The exchange is a simplified stand-in, JSON over plain HTTP: a real set speaks another
+//       protocol.
 
 import Foundation
 

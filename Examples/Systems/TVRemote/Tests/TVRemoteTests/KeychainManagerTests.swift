@@ -92,6 +92,13 @@ import Testing
         try save(["a": 1])
         #expect(throws: DecodingError.self) { try load(TVCredentials.self) }
         #expect(try load([String: Int].self) == ["a": 1])
+        try save("secret input")
+        #expect {
+            try load(Input.self)
+        } throws: { error in
+            error is DecodingError && !"\(error) \(error.localizedDescription)".contains("secret")
+        }
+        #expect(try load(String.self) == "secret input")
     }
 
     @Test func `values of any Codable type load as they were saved`() throws {
