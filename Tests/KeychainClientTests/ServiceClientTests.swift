@@ -206,7 +206,7 @@ import Testing
                 if isFirst {
                     isFirst = false
                     connections.append(number)
-                    // Nobody is answered before each thread has asked on a connection of its own.
+                    // No request is answered before each thread has asked on a connection of its own.
                     let deadline = ContinuousClock.now + .seconds(60)
                     while connections.values.count < 6, ContinuousClock.now < deadline {
                         sched_yield()

@@ -29,6 +29,17 @@ import Testing
         #expect(try home.run("keychainctl get -s mail -a ada").output == "tiger")
     }
 
+    @Test func `two empty answers save nothing`() throws {
+        let home = try TestHome()
+        let dialogue = try Dialogue(home, "set", "-s", "mail")
+        try dialogue.expect("Secret: ")
+        try dialogue.type("\r")
+        try dialogue.expect("Secret, again: ")
+        try dialogue.type("\r")
+        #expect(try dialogue.end() == .exit(1))
+        #expect(try home.run("keychainctl get -s mail").ending == .exit(3))
+    }
+
     @Test func `two different answers are asked for again`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")

@@ -112,12 +112,14 @@ struct SetCommand: ParsableCommand {
     private static let largestSecret = 1 << 28
 
     private func readSecret() throws -> Data {
+        var bytes: [UInt8]
         if descriptor == nil, Descriptor.isTerminal(STDIN_FILENO), let terminal = Terminal() {
-            return Data(try SecretInput.new("Secret", at: terminal).plainBytes)
+            bytes = try SecretInput.new("Secret", at: terminal).plainBytes
+        } else {
+            bytes = try Descriptor.readToEnd(
+                of: descriptor ?? STDIN_FILENO, atMost: Self.largestSecret)
+            if trimNewline, bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         }
-        var bytes = try Descriptor.readToEnd(
-            of: descriptor ?? STDIN_FILENO, atMost: Self.largestSecret)
-        if trimNewline, bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         guard allowEmpty || !bytes.isEmpty else {
             throw ControlFailure(
                 .failure,
