@@ -66,9 +66,14 @@ package final class KeychainEngine: KeychainService {
     private static func open(
         _ folder: StoreFolder, _ options: EngineOptions, _ lease: StoreFolder.Lease
     ) throws(KeychainFailure) -> KeychainEngine {
-        if !folder.exists(.database) || !folder.exists(.keybag) {
-            try folder.withLock { () throws(KeychainFailure) in
-                try Bootstrap.createIfNew(folder, options.hardware)
+        if !folder.exists(.database) || !folder.exists(.keybag) || folder.hasLeftovers {
+            do throws(KeychainFailure) {
+                try folder.withLock { lock throws(KeychainFailure) in
+                    try Bootstrap.createIfNew(lock, options.hardware)
+                }
+            } catch {
+                // What can be read is read where nothing can be written.
+                guard folder.exists(.database), error.status == .readOnly else { throw error }
             }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
@@ -107,6 +112,7 @@ package final class KeychainEngine: KeychainService {
                         "its keybag is not the one that its items were written with")
                 }
             }
+            Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
             return KeychainEngine(
                 store: store, ring: KeyRing(hierarchy, deviceKeys: deviceKeys),
                 deviceKey: deviceKey, options: options, lease: lease)

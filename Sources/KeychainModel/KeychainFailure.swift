@@ -102,6 +102,10 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
                 + "damaged file.", cause: .damage)
     }
 
+    /// An entry of an index leads to a row that is not the one it is for.
+    package static let misleadingIndex = damagedStore(
+        "an index leads to an item that it should not lead to")
+
     /// There is nothing that could be recovered.
     package static func missingDatabase(in folder: String) -> KeychainFailure {
         KeychainFailure(

@@ -16,7 +16,7 @@ struct FullDiskOfThreads {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
         _ = try engine.add(item("before", Data([1])), as: caller)
         // The log is empty then, so that the next commit needs space for all its pages.
-        engine.store.emptyLog()
+        try engine.store.emptyLog()
         let ballast = directory + "/ballast"
         try fillDisk(ballast)
         report(try additions("full", to: engine))

@@ -164,7 +164,7 @@ struct LeftLog {
         for number in 0..<3 {
             _ = try engine.add(item("item \(number)", Data("value \(number)".utf8)), as: caller)
         }
-        engine.store.emptyLog()
+        try engine.store.emptyLog()
         _ = try engine.add(item("item 3", Data("value 3".utf8)), as: caller)
         acknowledge("ready")
         kill(getpid(), SIGKILL)

@@ -1,5 +1,6 @@
 // MemoryTests: looks through this process's whole memory for keys that should be gone.
 
+import Crypto
 import Foundation
 import KeychainCrypto
 import KeychainEngine
@@ -57,7 +58,13 @@ import Testing
     }
 
     /// Loads a secret, then drops it.
-    private func useSecret(_ keychain: TemporaryKeychain) throws {
+    private func useSecret(_ keychain: TemporaryKeychain, adding: Bool = false) throws {
+        if adding {
+            _ = try keychain.engine.add(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("a"),
+                    protection: .whenUnlocked, data: Data("secret".utf8)), as: keychain.caller)
+        }
         let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
         for _ in 0..<3 {
             let item = try keychain.engine.find(
@@ -102,5 +109,30 @@ import Testing
         }
         for needle in all { #expect(try needle.occurrenceCount() == 0) }
         print("memory after the end: \(all.count) keys looked for")
+    }
+
+    @Test func `no state of a hash that stands for the index or integrity key is in memory`() throws
+    {
+        let keychain = try TemporaryKeychain()
+        try useSecret(keychain, adding: true)
+        let folder = StoreFolder(path: keychain.directory)
+        let deviceKey = try DeviceKeyFile.decode(try #require(try folder.read(.deviceKey))).key
+        let keybag = try Keybag.parse(try #require(try folder.read(.keybag)).plainBytes)
+        let keys = try KeyHierarchy(keybag, deviceKey: deviceKey).openDeviceKeys()
+        for key in [keys.indexKey, keys.integrityKey] {
+            for pad: UInt8 in [0x36, 0x5C] {
+                var block = [UInt8](repeating: pad, count: 64)
+                for (index, byte) in key.plainBytes.enumerated() { block[index] ^= byte }
+                let needle = Needle(masked: HashState.behind(block, mask: Needle.mask))
+                #expect(try needle.occurrenceCount() == 0)
+                // The search is able to find such a state.
+                var hash = SHA256()
+                hash.update(data: block)
+                let count = try needle.occurrenceCount()
+                #expect(count > 0)
+                hash.update(data: block)
+            }
+        }
+        #expect(keychain.engine.lockState == .unlocked)
     }
 }

@@ -79,8 +79,9 @@ private final class SealingHardware: KeyHardware {
     }
 
     private func write(_ bytes: [UInt8], _ keychain: TemporaryKeychain) throws {
-        try StoreFolder(path: keychain.directory)
-            .write(SecretBytes(copying: bytes), to: .deviceKey)
+        try StoreFolder(path: keychain.directory).withLock { lock throws(KeychainFailure) in
+            try lock.write(SecretBytes(copying: bytes), to: .deviceKey)
+        }
     }
 
     private func itemCount(_ keychain: TemporaryKeychain, _ hardware: (any KeyHardware)?) throws

@@ -154,7 +154,9 @@ import Testing
             count += 1
             let expected: Anchor.Reading = test.generation.map { .generation($0) } ?? .unreadable
             let reading = try withAnchor(test) { folder, anchor in
-                try folder.write(test.file.secret, to: .anchor)
+                try folder.withLock { lock throws(KeychainFailure) in
+                    try lock.write(test.file.secret, to: .anchor)
+                }
                 return anchor.read()
             }
             #expect(reading == expected, "test \(test.tcId)")

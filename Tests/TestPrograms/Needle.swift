@@ -14,8 +14,13 @@ package struct Needle: Sendable {
 
     package init(_ key: SecretBytes) {
         // SAFETY: read byte by byte, so that no plain copy is made.
-        masked = unsafe key.withUnsafeBytes { unsafe $0.map { $0 ^ 0xA5 } }
+        masked = unsafe key.withUnsafeBytes { unsafe $0.map { $0 ^ Self.mask } }
     }
+
+    /// What each byte of a key in `masked` is XOR.
+    package static let mask: UInt8 = 0xA5
+
+    package init(masked: [UInt8]) { self.masked = masked }
 
     /// How many places in readable memory hold the key, other than the search's own.
     /// - Throws: ``UnreadableMemory`` where it can't be looked through as a whole.
@@ -34,7 +39,7 @@ package struct Needle: Sendable {
             unsafe page.deallocate()
         }
         for (index, byte) in masked.enumerated() {
-            unsafe page.storeBytes(of: byte ^ 0xA5, toByteOffset: index, as: UInt8.self)
+            unsafe page.storeBytes(of: byte ^ Self.mask, toByteOffset: index, as: UInt8.self)
         }
         // Through the file, since other threads may unmap what is being read.
         let memory = unsafe open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
@@ -77,7 +82,7 @@ package struct Needle: Sendable {
         // SAFETY: all reads lie within the first `count` bytes of the window.
         while start + masked.count <= count,
             let hit = unsafe memchr(
-                window + start, Int32(masked[0] ^ 0xA5), count - start - masked.count + 1)
+                window + start, Int32(masked[0] ^ Self.mask), count - start - masked.count + 1)
         {
             let offset = unsafe UnsafeRawPointer(hit) - window
             if unsafe memcmp(hit, key, masked.count) == 0 { found.append(offset) }

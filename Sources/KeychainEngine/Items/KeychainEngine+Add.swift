@@ -128,27 +128,19 @@ extension KeychainEngine {
         for record: ItemRecord, _ labels: RowLabels, replacing id: Int64?,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
-        if let occupant = try transaction.row(under: labels) {
-            guard case .row(let row) = occupant else {
-                throw .damagedStore("a row has columns of the wrong kind")
-            }
-            if row.id != id {
-                guard isDamaged(row) else { throw .duplicateItem }
-                try transaction.setAside(
-                    row, reason: .replaced, at: options.now())
-            }
+        if let occupant = try transaction.row(under: labels), occupant.id != id {
+            guard isDamaged(occupant) else { throw .duplicateItem }
+            try transaction.setAside(occupant, reason: .replaced, at: options.now())
         }
         guard !record.isTombstone else { return }
         var tombstone = record
         tombstone.isTombstone = true
-        let key = RowLabels(tombstone, index: store.index)
-        if case .row(let row)? = try transaction.row(under: key), row.id != id {
-            try transaction.delete(row)
-        }
+        try removeTombstone(
+            under: RowLabels(tombstone, index: store.index), butNot: id, in: &transaction)
     }
 
     /// Whether a row's metadata don't open although their key is there.
-    private func isDamaged(_ row: SealedRow) -> Bool {
+    func isDamaged(_ row: SealedRow) -> Bool {
         guard let protection = ProtectionClass(rawValue: row.protection) else { return true }
         guard let keys = try? keys(for: protection) else { return false }
         return (try? RowSealing.openMetadata(of: row, keychainID: store.keychainID, keys: keys))

@@ -75,8 +75,10 @@ extension KeychainEngine {
     /// Opens what constraints guard, once the keychain's keys have done their part: it is the secret
     /// itself unless a password is required too.
     func openContent(_ content: Data, _ guarded: Guarded, showing proof: Proof) -> SecretOpening {
-        guard guarded.constraints.requiresApplicationPassword, let password = proof.password
-        else { return .opened(content) }
+        guard guarded.constraints.requiresApplicationPassword else { return .opened(content) }
+        guard let password = proof.password else {
+            return .refused(.authenticationNeeded(guarded.constraints, guarded.reference))
+        }
         do {
             return .opened(
                 try PasswordSealing.open(content, password: password, for: guarded.binding))

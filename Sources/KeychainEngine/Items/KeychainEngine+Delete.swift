@@ -1,5 +1,7 @@
 // KeychainEngine+Delete: deleting all items that match, or none.
-//   (1) A locked row is deleted without being opened where the labels alone choose it.
+//   (1) A locked row is deleted without being opened where the labels alone choose it, and the row
+//       itself has those labels. No other row is deleted that was not opened.
+//   (2) All or none: a deletion that meets a row it can't judge fails and changes nothing.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -47,10 +49,12 @@ extension KeychainEngine {
         do {
             opened = try open(candidate, for: search, noting: &damaged)
         } catch {
-            // Locked. What it may leave behind for others to see needs its attributes.
-            guard isChosen, tombstones != .always, query.isSynchronizable == false else {
-                throw error
-            }
+            // Only a lock is passed over. What the row may leave behind for others to see needs its
+            // attributes.
+            guard error.status == .interactionNotAllowed, isChosen, tombstones != .always,
+                query.isSynchronizable == false
+            else { throw error }
+            guard search.includes(row) else { throw .misleadingIndex }
             try transaction.delete(row)
             return true
         }
@@ -58,6 +62,7 @@ extension KeychainEngine {
             // The labels are not authenticated, but they are all there is to go by, and the
             // caller asked for the row to go. It is kept aside.
             guard isChosen || search.reference != nil else { return false }
+            guard search.includes(row) else { throw .misleadingIndex }
             try transaction.setAside(
                 row, reason: .deleted, at: options.now())
             return true
@@ -99,9 +104,7 @@ extension KeychainEngine {
             isTombstone: true)
         record.attributes[.modificationDate] = .date(options.now())
         let labels = RowLabels(record, index: store.index)
-        if case .row(let row)? = try transaction.row(under: labels) {
-            try transaction.delete(row)
-        }
+        try removeTombstone(under: labels, in: &transaction)
         let reference = ItemReference.random()
         let metadata = RowSealing.seal(
             record, reference: reference, protection: opened.protection, labels: labels,
@@ -110,5 +113,17 @@ extension KeychainEngine {
             SealedRow(
                 id: 0, reference: reference, protection: opened.protection.rawValue,
                 labels: labels, metadata: metadata, secret: nil))
+    }
+
+    /// Deletes the tombstone under a primary key, if there is one. `id` is that of a row that stays.
+    func removeTombstone(
+        under labels: RowLabels, butNot id: Int64? = nil, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        guard let row = try transaction.row(under: labels), row.id != id else { return }
+        if isDamaged(row) {
+            try transaction.setAside(row, reason: .replaced, at: options.now())
+        } else {
+            try transaction.delete(row)
+        }
     }
 }

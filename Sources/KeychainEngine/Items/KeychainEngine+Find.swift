@@ -127,7 +127,7 @@ extension KeychainEngine {
             return nil
         }
         guard search.includes(row) else {
-            throw .damagedStore("an index leads to an item that it should not lead to")
+            throw .misleadingIndex
         }
         return opened
     }

@@ -1,65 +1,75 @@
 // Bootstrap: from a folder to keys. What is missing is made only where nothing can be lost by it.
-//   (1) The keybag copy is written last when a keychain is made; a folder that has it, or a
-//       database, holds a keychain, and nothing of it is ever made anew.
-//   (2) The keybag row is the one that counts; the copy stands in where the row is damaged.
+//   (1) A keychain is made at one moment: when its database, complete and durable, takes its name.
+//       Before that there is at the most a device key, which the next attempt takes; after it the
+//       copy of the keybag may be missing, which the next opening makes.
+//   (2) A folder that has a keybag or a database holds a keychain, and nothing of it is made anew.
+//   (3) The keybag row is the one that counts; the copy stands in where the row is damaged.
 
 import KeychainCrypto
 import KeychainModel
 import KeychainStore
+import Logging
 
 enum Bootstrap {
-    /// Makes a keychain where there is none; finishes one whose making was interrupted.
-    /// The folder's lock is held.
+    /// Makes a keychain where there is none.
     static func createIfNew(
-        _ folder: StoreFolder, _ hardware: (any KeyHardware)?
+        _ lock: StoreFolder.Lock, _ hardware: (any KeyHardware)?
     ) throws(KeychainFailure) {
-        let hasKeybag = folder.exists(.keybag)
-        if folder.exists(.database) {
-            if !hasKeybag { try restoreKeybagCopy(folder, hardware) }
-            return
-        }
-        guard !hasKeybag else {
-            throw folder.failureForMissingDatabase
-        }
+        let folder = lock.folder
+        lock.removeUnfinishedDatabase()
+        guard !folder.exists(.database) else { return }
+        guard !folder.exists(.keybag) else { throw folder.failureForMissingDatabase }
         let place = DeviceKeyPlace(folder: folder, hardware: hardware)
         let deviceKey: SecretBytes
         if let existing = try place.read() {
             deviceKey = existing
         } else {
             deviceKey = .random(byteCount: AuthenticatedEncryption.keyByteCount)
-            try place.write(deviceKey)
+            try place.write(deviceKey, lock)
         }
         let hierarchy = KeyHierarchy.create(deviceKey: deviceKey)
         let authenticator = StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey)
-        try StoreFile.create(folder, hierarchy: hierarchy, authenticator: authenticator).close()
+        try lock.createDatabase { folder throws(KeychainFailure) in
+            try StoreFile.create(folder, hierarchy: hierarchy, authenticator: authenticator).close()
+        }
         Anchor(folder: folder, authenticator: authenticator).note(generation: 1)
-        try folder.write(SecretBytes(copying: hierarchy.encoded), to: .keybag)
+        try lock.write(SecretBytes(copying: hierarchy.encoded), to: .keybag)
     }
 
-    /// The copy is missing: its making was interrupted, or somebody deleted it. A making that
-    /// stopped before the database's first commit leaves an empty file, which holds nothing.
-    private static func restoreKeybagCopy(
-        _ folder: StoreFolder, _ hardware: (any KeyHardware)?
-    ) throws(KeychainFailure) {
-        let deviceKey = try readDeviceKey(folder, hardware)
-        if folder.byteCount(of: .database) == 0, folder.byteCount(of: .writeAheadLog) == 0 {
-            folder.removeEmptyDatabase()
-            return try createIfNew(folder, hardware)
+    /// Makes the copy of the keybag what the database's is, and rids the log of earlier ones.
+    ///
+    /// The copy is behind after a change of the passcode that was interrupted, and missing where a
+    /// keychain was being made. It is still good for opening, so a failure is noted and no more.
+    static func updateKeybagCopy(_ store: Store, _ hierarchy: KeyHierarchy, _ log: Logger) {
+        let bytes = hierarchy.encoded
+        guard let folder = store.folder, (try? store.file.keybagBytes()) == bytes,
+            (try? folder.read(.keybag)?.plainBytes) != bytes
+        else { return }
+        func attempt(_ what: String, _ body: () throws(KeychainFailure) -> Void) {
+            do { try body() } catch { log.warning("\(what): \(error.reason)") }
         }
-        let file = try StoreFile.open(folder)
-        defer { file.close() }
-        _ = try readKeybag(file, deviceKey: deviceKey)
+        // The log first: where the process ends in between, the copy is still behind.
+        attempt("An earlier keybag may still be in the log") { () throws(KeychainFailure) in
+            try store.emptyLog()
+        }
+        attempt("The copy of the keybag is not up to date") { () throws(KeychainFailure) in
+            try folder.withLock { lock throws(KeychainFailure) in
+                try lock.write(SecretBytes(copying: bytes), to: .keybag)
+            }
+        }
     }
 
     static func readDeviceKey(
         _ folder: StoreFolder, _ hardware: (any KeyHardware)?
     ) throws(KeychainFailure) -> SecretBytes {
-        guard let key = try DeviceKeyPlace(folder: folder, hardware: hardware).read() else {
+        let place = DeviceKeyPlace(folder: folder, hardware: hardware)
+        guard let key = try place.read() else {
             throw KeychainFailure(
                 .invalidKeychain,
                 "device.key is missing from \(folder.path). Without it no item can be read: "
                     + "restore it from a backup.")
         }
+        place.mend()
         return key
     }
 
@@ -67,22 +77,15 @@ enum Bootstrap {
     static func readKeybag(
         _ file: StoreFile, deviceKey: SecretBytes
     ) throws(KeychainFailure) -> KeyHierarchy {
-        let row = try file.keybagBytes()
-        let copy = try file.folder?.read(.keybag)?.plainBytes
         let failure: KeychainFailure
         do {
-            let hierarchy = try hierarchy(row, deviceKey)
-            if row != copy, let row {
-                // The copy is behind after an interrupted change of the passcode.
-                try? file.folder?.write(SecretBytes(copying: row), to: .keybag)
-            }
-            return hierarchy
+            return try hierarchy(try file.keybagBytes(), deviceKey)
         } catch {
             guard error.status != .wrongVersion else { throw error }
             failure = error
         }
         do {
-            return try hierarchy(copy, deviceKey)
+            return try hierarchy(try file.folder?.read(.keybag)?.plainBytes, deviceKey)
         } catch {
             throw failure
         }

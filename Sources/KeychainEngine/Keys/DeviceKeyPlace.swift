@@ -31,26 +31,44 @@ struct DeviceKeyPlace {
     /// - Returns: nil where there is no file.
     func read() throws(KeychainFailure) -> SecretBytes? {
         guard let file = try folder.read(.deviceKey) else { return nil }
-        // One flipped byte is mended at once, while the other copy is whole. Where that fails,
-        // the key is still good.
-        if let contents = SealedDeviceKeyFile.decode(file) {
-            let key = try unseal(contents.sealed)
-            if !contents.isWhole { try? writeSealed(contents.sealed) }
-            return key
+        guard let contents = SealedDeviceKeyFile.decode(file) else {
+            return try DeviceKeyFile.decode(file).key
         }
-        let contents = try DeviceKeyFile.decode(file)
-        if !contents.isWhole { try? write(contents.key) }
-        return contents.key
+        return try unseal(contents.sealed)
     }
 
-    func write(_ key: SecretBytes) throws(KeychainFailure) {
-        try folder.write(DeviceKeyFile.encode(key), to: .deviceKey)
+    /// Writes the file anew where one of its two copies is damaged. Where that fails, the key is
+    /// still good.
+    func mend() {
+        guard let isWhole = try? isWhole, !isWhole else { return }
+        try? folder.withLock { lock throws(KeychainFailure) in
+            // Another process may have mended or replaced it meanwhile.
+            guard let file = try folder.read(.deviceKey) else { return }
+            if let contents = SealedDeviceKeyFile.decode(file) {
+                if !contents.isWhole { try writeSealed(contents.sealed, lock) }
+            } else {
+                let contents = try DeviceKeyFile.decode(file)
+                if !contents.isWhole { try write(contents.key, lock) }
+            }
+        }
+    }
+
+    private var isWhole: Bool {
+        get throws(KeychainFailure) {
+            guard let file = try folder.read(.deviceKey) else { return true }
+            if let contents = SealedDeviceKeyFile.decode(file) { return contents.isWhole }
+            return try DeviceKeyFile.decode(file).isWhole
+        }
+    }
+
+    func write(_ key: SecretBytes, _ lock: StoreFolder.Lock) throws(KeychainFailure) {
+        try lock.write(DeviceKeyFile.encode(key), to: .deviceKey)
     }
 
     /// Seals a key and writes it so.
     /// - Throws: `unimplemented` where there is no hardware; nothing is changed then, nor by any
     ///   other failure.
-    func seal(_ key: SecretBytes) throws(KeychainFailure) {
+    func seal(_ key: SecretBytes, _ lock: StoreFolder.Lock) throws(KeychainFailure) {
         guard let hardware else { throw .secureEnclaveUnavailable }
         let sealed = try hardware.seal(key)
         guard SealedDeviceKeyFile.sealedByteCounts.contains(sealed.count),
@@ -61,12 +79,11 @@ struct DeviceKeyPlace {
                 "The hardware did not give back the device key that it was to seal. Nothing was "
                     + "changed.")
         }
-        try writeSealed(sealed)
+        try writeSealed(sealed, lock)
     }
 
-    private func writeSealed(_ sealed: Data) throws(KeychainFailure) {
-        try folder.write(
-            SecretBytes(copying: SealedDeviceKeyFile.encode(sealed)), to: .deviceKey)
+    private func writeSealed(_ sealed: Data, _ lock: StoreFolder.Lock) throws(KeychainFailure) {
+        try lock.write(SecretBytes(copying: SealedDeviceKeyFile.encode(sealed)), to: .deviceKey)
     }
 
     private func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {

@@ -59,6 +59,15 @@ struct KeyRing: Sendable {
         Residue.eraseFreedMemory()
     }
 
+    /// Takes the place of the ring that a change of the passcode began with. Whoever locked
+    /// meanwhile wants it locked.
+    mutating func become(_ new: KeyRing, unlessLockedSince count: Int) {
+        let locks = lockCount
+        self = new
+        lockCount = locks
+        if locks != count { try? lock() }
+    }
+
     /// Takes over a keybag that this or another process wrote.
     ///
     /// Class keys stay the same under a new passcode, so those in memory are kept; the key of

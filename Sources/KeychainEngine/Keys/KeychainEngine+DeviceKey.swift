@@ -18,7 +18,9 @@ extension KeychainEngine {
     ///   file is as it was after any failure.
     package func sealDeviceKey() throws(KeychainFailure) {
         let place = try deviceKeyPlace()
-        try place.folder.withLock { () throws(KeychainFailure) in try place.seal(deviceKey) }
+        try place.folder.withLock { lock throws(KeychainFailure) in
+            try place.seal(deviceKey, lock)
+        }
     }
 
     /// Puts the device key into its file in the clear again.
@@ -26,7 +28,9 @@ extension KeychainEngine {
     /// - Throws: `param` for a keychain in memory; the file is as it was after any failure.
     package func unsealDeviceKey() throws(KeychainFailure) {
         let place = try deviceKeyPlace()
-        try place.folder.withLock { () throws(KeychainFailure) in try place.write(deviceKey) }
+        try place.folder.withLock { lock throws(KeychainFailure) in
+            try place.write(deviceKey, lock)
+        }
     }
 
     /// What keeps the device key, by its file.

@@ -1,10 +1,14 @@
 // KeychainEngine+Passcode: locking, unlocking, and the passcode itself.
 //   (1) A changed keybag is committed with the store's header, then copied to its file.
 //   (2) Removing the passcode deletes the items of the when-passcode-set class in the same
-//       commit that destroys their key.
+//       commit that destroys their key. A row that says it is of that class and doesn't open as one
+//       is set aside.
 //   (3) After the commit the log is folded into the database and emptied, so that no earlier
-//       keybag, under an earlier passcode, stays in it.
-//   (4) Whoever follows changes is told once the keys in memory are others.
+//       keybag, under an earlier passcode, stays in it. Where that fails, or the process ends, the
+//       next one to open the keychain does it.
+//   (4) What can fail comes before the commit: after it the change is made, and no error says else.
+//   (5) A lock during a change stays a lock.
+//   (6) Whoever follows changes is told once the keys in memory are others.
 
 package import KeychainCrypto
 package import KeychainModel
@@ -48,10 +52,10 @@ extension KeychainEngine {
     /// - Throws: `param` when one is set already, or the new one is empty.
     package func setPasscode(_ passcode: SecretBytes) throws(KeychainFailure) {
         try reloadKeybag()
-        let hierarchy = ring.withLock { $0.hierarchy }
+        let before = ring.withLock { $0 }
         try replace(
-            hierarchy,
-            with: try hierarchy.settingPasscode(passcode, cost: options.passcodeCost),
+            before,
+            with: try before.hierarchy.settingPasscode(passcode, cost: options.passcodeCost),
             unlockingWith: passcode)
     }
 
@@ -60,10 +64,11 @@ extension KeychainEngine {
         from old: SecretBytes, to new: SecretBytes
     ) throws(KeychainFailure) {
         try reloadKeybag()
-        let hierarchy = ring.withLock { $0.hierarchy }
+        let before = ring.withLock { $0 }
         try replace(
-            hierarchy,
-            with: try hierarchy.changingPasscode(from: old, to: new, cost: options.passcodeCost),
+            before,
+            with: try before.hierarchy.changingPasscode(
+                from: old, to: new, cost: options.passcodeCost),
             unlockingWith: new)
     }
 
@@ -73,34 +78,53 @@ extension KeychainEngine {
     @discardableResult
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
         try reloadKeybag()
-        let hierarchy = ring.withLock { $0.hierarchy }
+        let before = ring.withLock { $0 }
+        let going = try before.hierarchy.openPasscodeKeys(passcode)
+            .classes[.whenPasscodeSetThisDeviceOnly]
         return try replace(
-            hierarchy, with: try hierarchy.removingPasscode(passcode), unlockingWith: nil)
+            before, with: try before.hierarchy.removingPasscode(passcode), unlockingWith: nil
+        ) { transaction throws(KeychainFailure) in
+            var count = 0
+            for row in try transaction.rows(of: .whenPasscodeSetThisDeviceOnly) {
+                let isWhole = going.map { keys in
+                    (try? RowSealing.openMetadata(
+                        of: row, keychainID: store.keychainID, keys: keys)) != nil
+                }
+                if isWhole == true {
+                    try transaction.delete(row)
+                    count += 1
+                } else {
+                    try transaction.setAside(row, reason: .foundByCheck, at: options.now())
+                }
+            }
+            return count
+        }
     }
 
+    /// Commits another keybag, and what `clearing` does with the items that go with the old one.
+    ///
+    /// - Returns: What `clearing` gives.
     @discardableResult
     private func replace(
-        _ old: KeyHierarchy, with new: KeyHierarchy, unlockingWith passcode: SecretBytes?
+        _ before: KeyRing, with new: KeyHierarchy, unlockingWith passcode: SecretBytes?,
+        clearing: (inout StoreTransaction) throws(KeychainFailure) -> Int = { _ in 0 }
     ) throws(KeychainFailure) -> Int {
         let bytes = new.encoded
-        let outcome = try store.write(keybagGeneration: old.keybag.generation) {
+        let deviceKeys = try new.openDeviceKeys()
+        var ring = KeyRing(new, deviceKeys: deviceKeys)
+        if let passcode { try ring.unlock(passcode) }
+        let outcome = try store.write(keybagGeneration: before.keybagGeneration) {
             transaction throws(KeychainFailure) in
-            let count =
-                new.keybag.hasPasscode
-                ? 0 : try transaction.deleteAll(.whenPasscodeSetThisDeviceOnly)
+            let count = try clearing(&transaction)
             try transaction.setKeybag(bytes, generation: new.keybag.generation)
             return count
         }
         guard case .done(let count) = outcome else {
             throw .busy("Another process changed the passcode meanwhile. Try again.")
         }
-        try? store.folder?.write(SecretBytes(copying: bytes), to: .keybag)
-        store.emptyLog()
-        let deviceKeys = try new.openDeviceKeys()
-        var ring = KeyRing(new, deviceKeys: deviceKeys)
-        if let passcode { try ring.unlock(passcode) }
-        self.ring.withLock { [ring] in $0 = ring }
+        self.ring.withLock { $0.become(ring, unlessLockedSince: before.lockCount) }
         endGrants()
+        Bootstrap.updateKeybagCopy(store, new, log)
         store.commits.signal()
         return count
     }

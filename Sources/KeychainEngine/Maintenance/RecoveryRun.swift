@@ -53,7 +53,7 @@ struct Recovery {
             in: [sources.database] + (sources.log.map { [$0] } ?? []),
             authenticator: authenticator)
         try place(&findings, headers, in: store, ring.keybagGeneration)
-        store.emptyLog()
+        try store.emptyLog()
         keybag = hierarchy.encoded
     }
 
@@ -226,15 +226,21 @@ struct Recovery {
             damaged = StoreFolder(path: folder.path + "/damaged-\(stamp)-\(number)")
         }
         try damaged.prepare()
-        for file in [StoreFolder.File.writeAheadLog, .sharedMemory, .database, .anchor] {
+        for file in [
+            StoreFolder.File.writeAheadLog, .sharedMemory, .database, .anchor, .damagedLog,
+        ] {
             try folder.move(file, to: damaged)
         }
         try rebuilt.move(.database, to: folder)
-        damaged.synchronize()
-        folder.synchronize()
+        try damaged.synchronize()
+        try folder.synchronize()
         PageDamage.registry(forPath: folder.path(of: .database)).reset()
         rebuilt.removeAll()
-        if !keybag.isEmpty { try folder.write(SecretBytes(copying: keybag), to: .keybag) }
+        if !keybag.isEmpty {
+            try folder.withLock { lock throws(KeychainFailure) in
+                try lock.write(SecretBytes(copying: keybag), to: .keybag)
+            }
+        }
         report.damagedDirectory = damaged.path
     }
 }

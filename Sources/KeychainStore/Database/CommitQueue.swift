@@ -23,14 +23,19 @@ final class QueuedWrite: @unchecked Sendable {
 
     /// Of the keybag whose keys `body` uses.
     let keybagGeneration: UInt64
+    /// Until when it waits for other processes, its time in the queue included.
+    let deadline: ContinuousClock.Instant
     private var body: Body?
     /// Why nothing of it is in the database.
     var failure: KeychainFailure?
     fileprivate var turn: DispatchSemaphore?
     fileprivate var hasEnded = false
 
-    init(keybagGeneration: UInt64, _ body: @escaping Body) {
+    init(
+        keybagGeneration: UInt64, deadline: ContinuousClock.Instant, _ body: @escaping Body
+    ) {
         self.keybagGeneration = keybagGeneration
+        self.deadline = deadline
         self.body = body
     }
 

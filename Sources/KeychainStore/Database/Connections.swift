@@ -1,7 +1,7 @@
 // Connections: the open connections to one database file.
 //   (1) A connection is used by one call at a time and goes back when the call ends.
-//   (2) A call that writes waits for other processes, at the most for `busyTimeout`. Those of
-//       this process come one at a time, see `CommitQueue`.
+//   (2) A call waits for other processes, at the most for `busyTimeout`; one that writes until its
+//       deadline. Those of this process come one at a time, see `CommitQueue`.
 //   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
 //   (4) A database in memory has one connection, on which every call waits for its turn, and
 //       goes with it. Nothing of it is written to a file, rollback journal included.
@@ -19,8 +19,14 @@ final class Connections: Sendable {
     /// Unused for a database in memory.
     private let path: String
     /// The one connection to a database in memory.
-    private let memory: DatabaseQueue?
-    private let idle = Mutex<[DatabaseQueue]>([])
+    private let memory: Connection?
+    private let idle = Mutex<[Connection]>([])
+
+    /// An open connection, and until when its present call waits for other processes.
+    private struct Connection {
+        let queue: DatabaseQueue
+        let limit: WaitLimit
+    }
 
     init(path: String) {
         self.path = path
@@ -31,7 +37,10 @@ final class Connections: Sendable {
     init() throws(KeychainFailure) {
         path = ""
         do {
-            memory = try DatabaseQueue(configuration: Self.configuration { _ in })
+            let limit = WaitLimit()
+            memory = Connection(
+                queue: try DatabaseQueue(configuration: Self.configuration(limit) { _ in }),
+                limit: limit)
         } catch {
             throw StoreFailure.failure(from: error)
         }
@@ -52,8 +61,12 @@ final class Connections: Sendable {
     /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
     ///
     /// GRDB's own form compiles the statements anew each time, which takes longer than to run them.
-    func write<Result>(_ body: (Database) throws -> Result) throws(KeychainFailure) -> Result {
-        try run { connection in
+    ///
+    /// - Parameter deadline: Until when other processes are waited for; nil: ``busyTimeout`` long.
+    func write<Result>(
+        until deadline: ContinuousClock.Instant? = nil, _ body: (Database) throws -> Result
+    ) throws(KeychainFailure) -> Result {
+        try run(until: deadline) { connection in
             try connection.writeWithoutTransaction { database in
                 try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
                 do {
@@ -68,9 +81,16 @@ final class Connections: Sendable {
         }
     }
 
-    /// Runs `body` outside any transaction, for statements that can't be in one.
-    func maintain(_ body: (Database) throws -> Void) throws(KeychainFailure) {
-        try run { connection in try connection.writeWithoutTransaction(body) }
+    /// Folds the log into the database and cuts it to nothing.
+    func emptyLog() throws(KeychainFailure) {
+        try run { connection in
+            try connection.writeWithoutTransaction { database in
+                let sql = "PRAGMA wal_checkpoint(TRUNCATE)"
+                guard try Int.fetchOne(database, sql: sql) == 0 else {
+                    throw KeychainFailure.busy("Another process reads the log. Try again.")
+                }
+            }
+        }
     }
 
     /// A database in memory stays: it would be gone with its connection.
@@ -80,14 +100,14 @@ final class Connections: Sendable {
             return connections
         }) {
             // A connection that can't close now closes when its last statement goes.
-            try? connection.close()
+            try? connection.queue.close()
         }
     }
 
     private func run<Result>(
-        _ body: (DatabaseQueue) throws -> Result
+        until deadline: ContinuousClock.Instant? = nil, _ body: (DatabaseQueue) throws -> Result
     ) throws(KeychainFailure) -> Result {
-        let connection: DatabaseQueue
+        let connection: Connection
         if let memory {
             connection = memory
         } else if let waiting = idle.withLock({ $0.popLast() }) {
@@ -96,15 +116,17 @@ final class Connections: Sendable {
             connection = try open()
         }
         defer { if memory == nil { idle.withLock { $0.append(connection) } } }
+        connection.limit.end.withLock { $0 = deadline }
         do {
-            return try body(connection)
+            return try body(connection.queue)
         } catch {
             throw StoreFailure.failure(from: error)
         }
     }
 
-    private func open() throws(KeychainFailure) -> DatabaseQueue {
-        let configuration = Self.configuration { database in
+    private func open() throws(KeychainFailure) -> Connection {
+        let limit = WaitLimit()
+        let configuration = Self.configuration(limit) { database in
             // SAFETY: the connection is open and stays so for the call.
             try unsafe PageChecksumVFS.reserveChecksumBytes(of: database.sqliteConnection)
             // Before anything else: the first of the settings would change a foreign database.
@@ -117,8 +139,10 @@ final class Connections: Sendable {
         }
         do {
             try PageChecksumVFS.register()
-            return try DatabaseQueue(
-                path: PageChecksumVFS.uri(forPath: path), configuration: configuration)
+            return Connection(
+                queue: try DatabaseQueue(
+                    path: PageChecksumVFS.uri(forPath: path), configuration: configuration),
+                limit: limit)
         } catch {
             throw StoreFailure.failure(from: error)
         }
@@ -135,12 +159,12 @@ final class Connections: Sendable {
 
     /// What files and memory have in common; `prepare` comes before the first other statement.
     private static func configuration(
-        _ prepare: @escaping @Sendable (Database) throws -> Void
+        _ limit: WaitLimit, _ prepare: @escaping @Sendable (Database) throws -> Void
     ) -> Configuration {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.acceptsDoubleQuotedStringLiterals = false
-        configuration.busyMode = .callback(waitForOtherProcess)
+        configuration.busyMode = .callback(limit.wait)
         configuration.label = "keychain"
         configuration.qos = .userInitiated
         configuration.prepareDatabase { database in
@@ -155,13 +179,25 @@ final class Connections: Sendable {
         }
         return configuration
     }
+}
 
-    /// Short waits with some randomness, so that waiting writers neither march in step nor
-    /// leave the lock unused for long.
-    private static func waitForOtherProcess(_ attempt: Int) -> Bool {
-        let longest = min(200 + attempt * 100, 2_000)
-        guard attempt < Int(busyTimeout.components.seconds) * 900 else { return false }
-        usleep(UInt32.random(in: 100...UInt32(longest)))
+/// How long the call that a connection is used for waits for other processes.
+private final class WaitLimit: Sendable {
+    /// nil: it has not had to wait yet.
+    let end = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Waits a little; false when it has waited long enough.
+    ///
+    /// Short waits with some randomness, so that waiting writers neither march in step nor leave the
+    /// lock unused for long.
+    func wait(_ attempt: Int) -> Bool {
+        let end = end.withLock { end in
+            let known = end ?? .now + Connections.busyTimeout
+            end = known
+            return known
+        }
+        guard .now < end else { return false }
+        usleep(UInt32.random(in: 100...UInt32(min(200 + attempt * 100, 2_000))))
         return true
     }
 }

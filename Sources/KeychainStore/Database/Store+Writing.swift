@@ -5,6 +5,7 @@
 //   (3) When a commit fails, every write in it fails: what one was told may rest on another.
 //   (4) A write sees what those before it in its commit have done, so the keybag's generation is
 //       looked at for each.
+//   (5) A commit fails if damage was met since it began, or if it would write a damaged page.
 
 import Dispatch
 import GRDB
@@ -33,7 +34,9 @@ extension Store {
         try requireSound()
         var outcome = WriteOutcome<Result>.staleKeybag
         let failure = withoutActuallyEscaping(body) { body -> KeychainFailure? in
-            let write = QueuedWrite(keybagGeneration: keybagGeneration) {
+            let write = QueuedWrite(
+                keybagGeneration: keybagGeneration, deadline: .now + Connections.busyTimeout
+            ) {
                 transaction throws(KeychainFailure) in
                 outcome = .done(try body(&transaction))
             }
@@ -52,17 +55,25 @@ extension Store {
         var committed: UInt64?
         do {
             var changed = DispatchTime.now()
-            committed = try connections.write { database in
+            committed = try connections.write(until: first.deadline) { database in
                 defer { changed = .now() }
-                return try carryOut(first, &others, in: database, probe)
+                let met = damage.recordingCount
+                let generation = try carryOut(first, &others, in: database, probe)
+                guard damage.recordingCount == met else {
+                    throw KeychainFailure.damagedStore("a page that the change rests on is damaged")
+                }
+                return generation
             }
             let now = DispatchTime.now().uptimeNanoseconds
             queue.note(
                 count: others.count + 1, nanoseconds: Int(clamping: now - changed.uptimeNanoseconds)
             )
         } catch {
-            first.failure = error
-            for write in others { write.failure = error }
+            let failure =
+                damage.takeRefusedWrite()
+                ? .damagedStore("a page that would have to be changed is damaged") : error
+            first.failure = failure
+            for write in others { write.failure = failure }
         }
         queue.passOn()
         if let committed {

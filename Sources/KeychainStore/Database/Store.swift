@@ -2,8 +2,8 @@
 //   (1) Every commit raises the header's generation and is noted in the anchor afterwards.
 //   (2) A header, and so a commit, that is behind the anchor is refused.
 //   (3) Subscribers are told of a commit once it is noted.
-//   (4) A miss is trusted only while no damaged page was seen, or after the structure was
-//       found whole in spite of it.
+//   (4) A miss is trusted, and a write begun, only while no damaged page was seen, or after the
+//       structure was found whole in spite of it; and never while the log is damaged.
 
 import FoundationEssentials
 import GRDB
@@ -46,6 +46,9 @@ package final class Store: Sendable {
         // The anchor first: a commit between the two reads makes the header newer, never older.
         let noted = anchor?.read() ?? .absent
         let header = try self.header()
+        // After the header, for reading it may have had SQLite recover the log.
+        if file.folder?.exists(.damagedLog) == true { damage.recordLostCommits() }
+        if damage.hasDamagedLog { throw Self.damagedLog }
         guard header.keychainID == keychainID else {
             throw .damagedStore("the database and the keybag belong to different keychains")
         }
@@ -135,12 +138,16 @@ package final class Store: Sendable {
 
     // MARK: Trust
 
+    static let damagedLog = KeychainFailure.damagedStore(
+        "its log is damaged, and commits in it may be lost")
+
     /// Makes sure that what was not found is not there.
     ///
     /// Costs one comparison while no damaged page was seen. Otherwise the whole structure is
     /// examined, once for each newly seen page.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
+        if damage.hasDamagedLog { throw Self.damagedLog }
         let seen = damage.recordingCount
         if examined.withLock({ $0 == seen }) { return }
         let problems = try StructureCheck.problems(of: self)
@@ -157,10 +164,7 @@ package final class Store: Sendable {
 }
 
 extension Store {
-    /// Folds the log into the database and cuts it to nothing, as far as other processes let it.
-    package func emptyLog() {
-        try? connections.maintain { database in
-            _ = try? Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-        }
-    }
+    /// Folds the log into the database and cuts it to nothing.
+    /// - Throws: `notAvailable` where another process doesn't let it.
+    package func emptyLog() throws(KeychainFailure) { try connections.emptyLog() }
 }

@@ -56,7 +56,7 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Makes the database with its header and keybag, in one transaction.
+    /// Makes the database with its header and keybag, in one transaction, all of it in one file.
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, authenticator: StoreAuthenticator
     ) throws(KeychainFailure) -> StoreFile {
@@ -66,7 +66,7 @@ package struct StoreFile: Sendable {
         let store = StoreFile(
             folder: folder, connections: Connections(path: folder.path(of: .database)))
         try store.fill(hierarchy, authenticator)
-        folder.synchronize()
+        try store.connections.emptyLog()
         return store
     }
 

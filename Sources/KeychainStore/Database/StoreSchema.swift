@@ -9,6 +9,10 @@ enum StoreSchema {
 
     /// The columns of a row, without id and secret, as they stand in `items` and `set_aside`.
     static let rowColumns = "uuid, protection, grp, k1, k2, k3, meta, terms"
+    /// The columns of a row of `items` with its id, in statements over more than one table.
+    static let itemColumns =
+        "items.id, "
+        + rowColumns.split(separator: ", ").map { "items." + $0 }.joined(separator: ", ")
 
     static let statements = """
         CREATE TABLE header(id INTEGER PRIMARY KEY CHECK (id = 1), body BLOB NOT NULL);

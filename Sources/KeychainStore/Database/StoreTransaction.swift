@@ -1,6 +1,8 @@
 // StoreTransaction: the changes that one commit can hold.
 //   (1) Each keeps rows, terms, header count and header digest in step.
 //   (2) Nothing is visible to others before the transaction ends, and nothing stays if it fails.
+//   (3) A row that is given under labels or a reference has them in its own columns. An index entry
+//       that leads to another row is damage.
 
 import FoundationEssentials
 import GRDB
@@ -30,11 +32,12 @@ package struct StoreTransaction {
     package func rows(
         _ search: RowSearch, includesSecret: Bool
     ) throws(KeychainFailure) -> [Store.Found] {
-        let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: nil)
+        let (sql, arguments) = search.statement(
+            includesSecret: includesSecret, limit: nil, isOrdered: true)
         var found: [Store.Found] = []
         try run {
             try Store.visit(
-                database, sql + " ORDER BY id", arguments, includesSecret: includesSecret
+                database, sql, arguments, includesSecret: includesSecret
             ) { row in
                 found.append(row)
                 return true
@@ -44,16 +47,36 @@ package struct StoreTransaction {
     }
 
     /// The row under a primary key.
-    package func row(under labels: RowLabels) throws(KeychainFailure) -> Store.Found? {
-        var found: Store.Found?
+    package func row(under labels: RowLabels) throws(KeychainFailure) -> SealedRow? {
+        try row(
+            from: "items_key", where: "entry.k1 = ? AND entry.k2 = ? AND entry.k3 = ?",
+            [labels.first, labels.second, labels.rest]
+        ) { [$0.labels.first, $0.labels.second, $0.labels.rest] }
+    }
+
+    /// The row of a reference.
+    package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
+        try row(from: "items_uuid", where: "entry.uuid = ?", [reference.value]) {
+            [$0.reference.value]
+        }
+    }
+
+    /// The one row that a unique index leads to; its own columns must be what was looked for.
+    private func row(
+        from index: String, where condition: String, _ wanted: [Bytes16],
+        _ own: (SealedRow) -> [Bytes16]
+    ) throws(KeychainFailure) -> SealedRow? {
+        var found: SealedRow?
         try run {
             try Store.visit(
                 database,
-                "SELECT id, \(StoreSchema.rowColumns) FROM items "
-                    + "WHERE k1 = ? AND k2 = ? AND k3 = ?",
-                [labels.first, labels.second, labels.rest],
-                includesSecret: false
-            ) { row in
+                RowSearch.select(includesSecret: false, index: index) + " WHERE " + condition,
+                wanted, includesSecret: false
+            ) { candidate throws(KeychainFailure) in
+                guard case .row(let row) = candidate else {
+                    throw .damagedStore("a row has columns of the wrong kind")
+                }
+                guard own(row) == wanted else { throw .misleadingIndex }
                 found = row
                 return false
             }
@@ -61,20 +84,21 @@ package struct StoreTransaction {
         return found
     }
 
-    /// The row of a reference.
-    package func row(withReference reference: ItemReference) throws(KeychainFailure) -> Store.Found?
-    {
-        var found: Store.Found?
+    /// All rows of a protection class. Each row of the database is looked at.
+    package func rows(of protection: ProtectionClass) throws(KeychainFailure) -> [SealedRow] {
+        var rows: [SealedRow] = []
         try run {
             try Store.visit(
-                database, "SELECT id, \(StoreSchema.rowColumns) FROM items WHERE uuid = ?",
-                [reference.value], includesSecret: false
-            ) { row in
-                found = row
-                return false
+                database,
+                RowSearch.select(includesSecret: false, index: nil)
+                    + " WHERE +items.protection = \(protection.rawValue)", [],
+                includesSecret: false
+            ) { found in
+                if case .row(let row) = found { rows.append(row) }
+                return true
             }
         }
-        return found
+        return rows
     }
 
     // MARK: Changing
@@ -130,6 +154,7 @@ package struct StoreTransaction {
     package mutating func delete(_ row: SealedRow) throws(KeychainFailure) {
         try run {
             try execute("DELETE FROM items WHERE id = ?", [row.id])
+            guard database.changesCount == 1 else { throw KeychainFailure.misleadingIndex }
             try deleteTerms(row.labels.terms, id: row.id)
         }
         header.itemCount -= min(header.itemCount, 1)
@@ -149,6 +174,9 @@ package struct StoreTransaction {
                 [moment, reason.rawValue, row.id])
         }
         try delete(row)
+        // What the row itself says of its terms may be what is damaged. An entry that stayed would
+        // lead to nothing, or to the next row with the id. Every entry is looked at, once a damage.
+        try run { try execute("DELETE FROM terms WHERE item = ?", [row.id]) }
         header.setAsideCount += 1
         // What the row contributed can't be told from its damaged bytes.
         try recomputeDigest()
@@ -172,7 +200,7 @@ package struct StoreTransaction {
         var digest = StoreDigest.zero
         try run {
             try Store.visit(
-                database, "SELECT id, \(StoreSchema.rowColumns) FROM items", [],
+                database, RowSearch.select(includesSecret: false, index: nil), [],
                 includesSecret: false
             ) { found in
                 if case .row(let row) = found { digest = digest + row.contribution(authenticator) }
@@ -180,24 +208,6 @@ package struct StoreTransaction {
             }
         }
         header.digest = digest
-    }
-
-    /// Deletes every row of a protection class; the caller destroys its keys.
-    /// - Returns: How many.
-    package mutating func deleteAll(_ protection: ProtectionClass) throws(KeychainFailure) -> Int {
-        var rows: [SealedRow] = []
-        try run {
-            try Store.visit(
-                database,
-                "SELECT id, \(StoreSchema.rowColumns) FROM items "
-                    + "WHERE protection = \(protection.rawValue)", [], includesSecret: false
-            ) { found in
-                if case .row(let row) = found { rows.append(row) }
-                return true
-            }
-        }
-        for row in rows { try delete(row) }
-        return rows.count
     }
 
     package mutating func setKeybag(_ bytes: [UInt8], generation: UInt64) throws(KeychainFailure) {

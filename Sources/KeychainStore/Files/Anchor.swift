@@ -4,6 +4,8 @@
 //   (3) A database whose generation is behind it lost commits: its log was damaged, or an
 //       older copy was put back.
 //   (4) Two records, written in turn by generation: one that is torn or altered is passed over.
+//   (5) A record is never replaced by an earlier one: of two processes the later commit's may come
+//       to its note first.
 
 package import KeychainCrypto
 import KeychainModel
@@ -40,11 +42,14 @@ package final class Anchor: Sendable {
         let file: SecretBytes?
         do { file = try folder.read(.anchor) } catch { return .unreadable }
         guard let file else { return .absent }
-        let records = [0, Self.recordByteCount].compactMap { start -> UInt64? in
+        return last(in: file.plainBytes).map { .generation($0) } ?? .unreadable
+    }
+
+    private func last(in file: [UInt8]) -> UInt64? {
+        [0, Self.recordByteCount].compactMap { start -> UInt64? in
             guard file.count >= start + Self.recordByteCount else { return nil }
-            return decode(file.slice(start..<start + Self.recordByteCount).plainBytes)
-        }
-        return records.max().map { .generation($0) } ?? .unreadable
+            return decode(Array(file[start..<start + Self.recordByteCount]))
+        }.max()
     }
 
     /// The generation of the last acknowledged commit of the keychain in a folder; nil where the
@@ -66,10 +71,14 @@ package final class Anchor: Sendable {
         descriptor.withLock { descriptor in
             if descriptor < 0 {
                 descriptor = SystemCalls.open(
-                    folder.path(of: .anchor), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                    folder.path(of: .anchor), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                     mode: 0o600)
             }
-            if descriptor >= 0 { record.withPlainBytes(writeTo: descriptor, at: offset) }
+            guard descriptor >= 0, SystemCalls.lock(descriptor, LOCK_EX) == 0 else { return }
+            defer { _ = SystemCalls.lock(descriptor, LOCK_UN) }
+            let file = SystemCalls.read(descriptor, count: 2 * Self.recordByteCount)
+            guard last(in: file) ?? 0 < generation else { return }
+            record.withPlainBytes(writeTo: descriptor, at: offset)
         }
     }
 

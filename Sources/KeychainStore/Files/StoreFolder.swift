@@ -1,7 +1,8 @@
 // StoreFolder: the folder of a keychain, its files and their permissions.
 //   (1) The folder is readable by its owner only, and so is every file in it; anything else is
 //       refused, not mended, since somebody else may have read or written it already.
-//   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized.
+//   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized. Who
+//       does it has the folder's lock, so what stands beside without one is left over, and goes.
 
 package import KeychainCrypto
 package import KeychainModel
@@ -24,6 +25,8 @@ package struct StoreFolder: Hashable, Sendable {
         case deviceKey = "device.key"
         case keybag = "keybag"
         case anchor = "anchor"
+        /// Empty. There while the log is damaged and nobody has recovered the keychain.
+        case damagedLog = "log-is-damaged"
         case lock = "lock"
         case lease = "in-use"
     }
@@ -32,14 +35,15 @@ package struct StoreFolder: Hashable, Sendable {
 
     // MARK: Permissions
 
-    /// Makes the folder where it is missing, and checks who may enter it.
+    /// Makes the folder where it is missing, durably, and checks who may enter it.
     package func prepare() throws(KeychainFailure) {
         var components = ""
         for component in path.split(separator: "/", omittingEmptySubsequences: true) {
+            let parent = components.isEmpty ? "/" : components
             components += "/" + component
-            if SystemCalls.makeDirectory(components, mode: 0o700) != 0, errno != EEXIST,
-                errno != EROFS, errno != EACCES
-            {
+            if SystemCalls.makeDirectory(components, mode: 0o700) == 0 {
+                try StoreFolder(path: parent).synchronize()
+            } else if errno != EEXIST, errno != EROFS, errno != EACCES {
                 throw Self.failure("make the folder \(components)")
             }
         }
@@ -109,47 +113,21 @@ package struct StoreFolder: Hashable, Sendable {
         }
     }
 
-    /// Replaces a file. The old or the new content is there at any moment, never a mixture.
-    package func write(_ contents: SecretBytes, to file: File) throws(KeychainFailure) {
-        let path = path(of: file)
-        let temporary = path + ".new-\(getpid())"
-        SystemCalls.unlink(temporary)
-        let descriptor = SystemCalls.open(
-            temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
-        guard descriptor >= 0 else { throw Self.failure("write \(path)") }
-        let isWritten = contents.write(to: descriptor) && fsync(descriptor) == 0
-        let code = errno
-        close(descriptor)
-        guard isWritten, SystemCalls.rename(temporary, path) == 0 else {
-            let reason = isWritten ? errno : code
-            SystemCalls.unlink(temporary)
-            throw Self.failure("write \(path)", code: reason)
-        }
-        synchronize()
-    }
-
     /// Makes the names in the folder durable.
-    package func synchronize() {
-        let descriptor = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if descriptor >= 0 {
-            fsync(descriptor)
-            close(descriptor)
-        }
+    package func synchronize() throws(KeychainFailure) {
+        try Self.synchronize(path, O_RDONLY | O_DIRECTORY)
     }
 
-    /// Runs `body` while no other process does so for this folder.
-    package func withLock<Result>(
-        _ body: () throws(KeychainFailure) -> Result
-    ) throws(KeychainFailure) -> Result {
-        let path = path(of: .lock)
-        let descriptor = SystemCalls.open(
-            path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
-        guard descriptor >= 0 else { throw Self.failure("write \(path)") }
+    /// Makes a file's content durable.
+    package func synchronize(_ file: File) throws(KeychainFailure) {
+        try Self.synchronize(path(of: file), O_RDONLY)
+    }
+
+    private static func synchronize(_ path: String, _ flags: Int32) throws(KeychainFailure) {
+        let descriptor = SystemCalls.open(path, flags | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("synchronize \(path)") }
         defer { close(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw Self.failure("lock \(path)") }
-        }
-        return try body()
+        guard fsync(descriptor) == 0 else { throw failure("synchronize \(path)") }
     }
 
     /// What stands behind a database that can't be opened: even a read writes to the folder.
@@ -192,11 +170,12 @@ extension StoreFolder {
         close(descriptor)
     }
 
-    /// Removes a database file of 0 bytes and what belongs to it.
-    package func removeEmptyDatabase() {
-        guard byteCount(of: .database) == 0, byteCount(of: .writeAheadLog) == 0 else { return }
-        for file in [File.sharedMemory, .writeAheadLog, .database] {
-            SystemCalls.unlink(path(of: file))
-        }
+    /// Notes for every process that the log was found damaged. Where that fails, on a full disk or
+    /// one that can't be written, the next one to recover the log finds it again.
+    static func noteDamagedLog(besideDatabaseAt path: String) {
+        let folder = StoreFolder(
+            path: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)))
+        try? folder.createEmpty(.damagedLog)
+        try? folder.synchronize()
     }
 }

@@ -11,6 +11,22 @@ enum SystemCalls {
         StandardStreams.moveAbove(unsafe Glibc.open(path, flags, mode))
     }
 
+    /// The corresponding C function is `flock`, which is called again after a signal.
+    static func lock(_ descriptor: Int32, _ operation: Int32) -> Int32 {
+        while true {
+            let result = flock(descriptor, operation)
+            guard result != 0, errno == EINTR else { return result }
+        }
+    }
+
+    /// The first bytes of a file, at most `count`; the corresponding C function is `pread`.
+    static func read(_ descriptor: Int32, count: Int) -> [UInt8] {
+        // SAFETY: the call writes into the buffer and no further.
+        unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            initializedCount = unsafe max(pread(descriptor, buffer.baseAddress, count, 0), 0)
+        }
+    }
+
     /// The corresponding C function is `mkdir`.
     static func makeDirectory(_ path: String, mode: mode_t) -> Int32 {
         // SAFETY: as above.

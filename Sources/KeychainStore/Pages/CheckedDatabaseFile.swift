@@ -49,7 +49,7 @@ import GRDBSQLite
         let magic = unsafe UnsafeRawBufferPointer(start: header, count: 16)
         guard unsafe magic.elementsEqual("SQLite format 3\0".utf8) else { return SQLITE_OK }
         isChecksummed = unsafe Self.declaresChecksums(page1: header)
-        if !isChecksummed { damage.record(page: 1) }
+        if !isChecksummed { damage.record(page: 1, checksum: nil) }
         return SQLITE_OK
     }
 
@@ -146,10 +146,11 @@ import GRDBSQLite
         switch status {
         case SQLITE_OK:
             if unsafe !PageChecksum.verifies(pageAt: page, number: number) {
-                damage.record(page: number)
+                let checksum = unsafe PageChecksum.ofPage(at: page, number: number)
+                damage.record(page: number, checksum: checksum)
             }
         case ResultCode.shortRead:
-            damage.record(page: number)
+            damage.record(page: number, checksum: nil)
         default:
             break
         }

@@ -11,9 +11,11 @@
 //       and none outlives its transaction.
 //   (4) A damaged frame is recorded; in a checkpoint, the read fails as well.
 //   (5) Recovery drops a damaged frame and all that follow, without a word. When it ends, the log
-//       is read once more, and a loss is recorded.
+//       is read once more, and a loss is recorded, and noted in the folder before any other
+//       connection gets to write: the next write would go over what recovery dropped.
 //   (6) While damage is recorded, the log is neither cut off nor deleted: what recovery dropped
 //       can still be salvaged from it.
+//   (7) A page that was read with a wrong checksum is never written: it would get a good one.
 
 import GRDBSQLite
 
@@ -60,6 +62,7 @@ import GRDBSQLite
             let frame = UInt32(exactly: check.soundFrameCount + 1)
         else { return }
         damage.record(frame: frame)
+        StoreFolder.noteDamagedLog(besideDatabaseAt: damage.path)
     }
 
     override func truncate(to byteCount: Int64) -> Int32 {
@@ -115,6 +118,12 @@ import GRDBSQLite
 
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         // SAFETY: `count` bytes at `bytes` are SQLite's, and readable.
+        if let place = LogFormat.position(ofOffset: offset), place.inFrame == 0,
+            count >= FrameHeader.byteCount,
+            unsafe !damage.mayWrite(page: FrameHeader(at: bytes).page)
+        {
+            return ResultCode.writeError
+        }
         unsafe noteWrite(of: bytes, count: count, at: offset)
         return unsafe super.write(bytes, count: count, at: offset)
     }

@@ -3,6 +3,8 @@
 //   (2) What was recorded stays until `reset()`, also if the page reads well later: a cache that
 //       answered once with wrong bytes may have passed them on.
 //   (3) `isEmpty` costs one atomic load: it is asked before every miss and every commit.
+//   (4) A page that is read again with the same bytes is nothing new, so that a cache that is
+//       refilled does not have the whole structure examined each time.
 
 import Synchronization
 import GRDBSQLite
@@ -14,8 +16,13 @@ import GRDBSQLite
 /// anything, ask ``isEmpty``.
 package final class PageDamage: Sendable {
     private struct Found {
-        var pages: Set<UInt32> = []
+        /// With the checksum that their bytes have; nil: the file ends before them.
+        var pages: [UInt32: UInt64?] = [:]
         var frames: Set<UInt32> = []
+        /// Whether commits are missing though every page that was read is whole.
+        var lostCommits = false
+        /// Whether a write of a damaged page was refused since this was last asked.
+        var refusedWrite = false
     }
 
     /// The database file, as SQLite names it after following links.
@@ -71,7 +78,31 @@ package final class PageDamage: Sendable {
     /// The numbers of the pages of the database file that do not fit their checksum, or that the
     /// file is too short for; ascending, the first page of a file is 1.
     package var damagedPages: [UInt32] {
-        found.withLock { $0.pages.sorted() }
+        found.withLock { $0.pages.keys.sorted() }
+    }
+
+    /// Whether the log was damaged, so that commits may be missing, whatever the structure says.
+    package var hasDamagedLog: Bool {
+        !isEmpty && found.withLock { $0.lostCommits || !$0.frames.isEmpty }
+    }
+
+    /// Whether a page may be written. A damaged one would get a good checksum, and be believed.
+    func mayWrite(page: UInt32) -> Bool {
+        guard !isEmpty else { return true }
+        return found.withLock { found in
+            guard found.pages.keys.contains(page) else { return true }
+            found.refusedWrite = true
+            return false
+        }
+    }
+
+    /// Whether a write failed since the last call because it would have written a damaged page.
+    func takeRefusedWrite() -> Bool {
+        guard !isEmpty else { return false }
+        return found.withLock { found in
+            defer { found.refusedWrite = false }
+            return found.refusedWrite
+        }
     }
 
     /// The frames of the write-ahead log that do not fit their checksum, or from which on recovery
@@ -92,24 +123,28 @@ package final class PageDamage: Sendable {
         }
     }
 
-    func record(page: UInt32) {
+    /// - Parameter checksum: That of the bytes that were read, to tell them from others.
+    func record(page: UInt32, checksum: UInt64?) {
         found.withLock { found in
-            found.pages.insert(page)
+            guard found.pages.updateValue(checksum, forKey: page) != .some(checksum) else { return }
             noteRecordingAssumingLocked()
         }
     }
 
     func record(frame: UInt32) {
         found.withLock { found in
-            found.frames.insert(frame)
-            noteRecordingAssumingLocked()
+            if found.frames.insert(frame).inserted { noteRecordingAssumingLocked() }
         }
     }
 
     /// Notes that the database is not what its last acknowledged commit left, though every page
     /// that was read is whole: the end of its log was damaged. The log is kept from now on.
     func recordLostCommits() {
-        found.withLock { _ in noteRecordingAssumingLocked() }
+        found.withLock { found in
+            guard !found.lostCommits else { return }
+            found.lostCommits = true
+            noteRecordingAssumingLocked()
+        }
     }
 
     private func noteRecordingAssumingLocked() {

@@ -3,6 +3,9 @@
 //       A unary plus in front of a column keeps SQLite from choosing it.
 //   (2) The drivers, the most selective first: reference, both key attributes, the first one of a
 //       key, a further attribute, the second key attribute, the first one, access group.
+//   (3) Every column of a result comes out of the row itself. From the index alone SQLite would
+//       give back what was searched for, whichever row a damaged entry leads to. So the index is
+//       a table of its own in the statement, which gives the id and nothing else.
 
 import GRDB
 package import KeychainCrypto
@@ -85,31 +88,33 @@ package struct RowSearch: Hashable, Sendable {
         statement(includesSecret: includesSecret, limit: limit).sql
     }
 
-    /// Columns, conditions and arguments.
-    func statement(includesSecret: Bool, limit: Int?) -> (sql: String, arguments: [Bytes16]) {
-        if let statement = keyStatement(includesSecret: includesSecret, limit: limit) {
+    /// Columns, conditions and arguments. `isOrdered`: in the order of addition, as it is with a
+    /// limit above one.
+    func statement(
+        includesSecret: Bool, limit: Int?, isOrdered: Bool = false
+    ) -> (sql: String, arguments: [Bytes16]) {
+        if !isOrdered, let statement = keyStatement(includesSecret: includesSecret, limit: limit) {
             return statement
         }
         var arguments: [Bytes16] = []
         var conditions: [String] = []
         var driver = chooseDriver()
+        let index = driver.index
 
         func condition(_ column: String, _ labels: [Label], isDriver: Bool) {
             guard !labels.isEmpty else { return }
-            let name = isDriver ? column : "+" + column
+            let name = isDriver ? "entry." + column : "+items." + column
             conditions.append(name + Self.placeholders(labels.count))
             arguments += labels
         }
-        if let reference {
-            conditions.append("uuid = ?")
-            arguments.append(reference.value)
-        }
+        condition("uuid", reference.map { [$0.value] } ?? [], isDriver: driver == .reference)
         condition("k1", first, isDriver: driver == .keys || driver == .first)
         condition("k2", second, isDriver: driver == .keys || driver == .second)
         for labels in terms {
             if driver == .term {
                 conditions.append(
-                    "id IN (SELECT item FROM terms WHERE term\(Self.placeholders(labels.count)))")
+                    "items.id IN "
+                        + "(SELECT item FROM terms WHERE term\(Self.placeholders(labels.count)))")
                 driver = .other
             } else {
                 conditions.append(
@@ -120,12 +125,12 @@ package struct RowSearch: Hashable, Sendable {
         }
         condition("grp", groups, isDriver: driver == .group)
 
-        var sql =
-            "SELECT id, \(StoreSchema.rowColumns)\(includesSecret ? ", secret" : "") FROM items"
-        if let index = driver.index { sql += " INDEXED BY " + index }
+        var sql = Self.select(includesSecret: includesSecret, index: index)
         if !conditions.isEmpty { sql += " WHERE " + conditions.joined(separator: " AND ") }
         // One row needs no order; all rows are put in order by the caller, more cheaply.
-        if let limit, limit > 1 { sql += " ORDER BY id" }
+        if isOrdered || limit ?? 1 > 1 {
+            sql += index == nil ? " ORDER BY items.id" : " ORDER BY entry.id"
+        }
         return (sql, arguments)
     }
 
@@ -142,12 +147,22 @@ package struct RowSearch: Hashable, Sendable {
         )
     }
 
-    private static let keySQL = keySQL(columns: StoreSchema.rowColumns)
-    private static let keySecretSQL = keySQL(columns: StoreSchema.rowColumns + ", secret")
+    private static let keySQL = keySQL(includesSecret: false)
+    private static let keySecretSQL = keySQL(includesSecret: true)
 
-    private static func keySQL(columns: String) -> String {
-        "SELECT id, \(columns) FROM items INDEXED BY items_key "
-            + "WHERE k1 = ? AND k2 = ? AND +grp = ?"
+    private static func keySQL(includesSecret: Bool) -> String {
+        select(includesSecret: includesSecret, index: "items_key")
+            + " WHERE entry.k1 = ? AND entry.k2 = ? AND +items.grp = ?"
+    }
+
+    /// The beginning of a statement that gives rows; with an index, those that its entries, called
+    /// `entry`, lead to. See (3).
+    static func select(includesSecret: Bool, index: String?) -> String {
+        let columns = StoreSchema.itemColumns + (includesSecret ? ", items.secret" : "")
+        let rows =
+            index.map { "items AS entry INDEXED BY \($0) CROSS JOIN items ON items.id = entry.id" }
+            ?? "items"
+        return "SELECT \(columns) FROM \(rows)"
     }
 
     private enum Driver {
