@@ -1,4 +1,4 @@
-// DeviceKey: the file format of the key that ties a keychain to its device.
+// DeviceKey: the file format of the key that all other keys are under.
 // Documentation/Formats/device-key-v1.md. The key stands twice, so that one flipped byte
 // doesn't lose a keychain.
 

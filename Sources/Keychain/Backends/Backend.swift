@@ -47,7 +47,7 @@ struct BackendFailure: Error, Hashable, Sendable {
 /// Keeps the items.
 ///
 /// Every method may block, and is safe to call from many threads at once. One that throws has
-/// changed nothing.
+/// changed nothing, unless the cause is an interruption.
 protocol Backend: Sendable {
     /// - Returns: The secret, empty for an item without one; nil if there is no such item.
     func load(_ item: ItemSelector) throws(BackendFailure) -> Data?

@@ -46,7 +46,9 @@ extension KeychainDatabase {
 
     /// Sets the first passcode. The database stays unlocked.
     ///
-    /// Nothing can read the items without the passcode from then on, and no one can recover it.
+    /// From then on, a process that opens the database needs the passcode to read its items, and
+    /// no one can recover a forgotten one. The keys of the items stay the same, so a copy of the
+    /// folder that was made before gives them without the passcode.
     ///
     /// - Parameter passcode: The passcode, 1 byte and up.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if one is set already

@@ -20,7 +20,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// An operation that throws has changed nothing, unless its documentation says otherwise.
+/// An operation that throws has changed nothing, unless its documentation says otherwise or the
+/// ``cause-swift.property`` is ``Cause/interruption``: then it may have made the change.
 /// Printing or dumping an error shows neither values nor the names of items.
 public struct KeychainError: Error, Sendable {
     /// What went wrong.

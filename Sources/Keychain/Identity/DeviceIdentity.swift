@@ -127,7 +127,8 @@ public struct DeviceIdentity: Sendable {
     /// Forgets the identifier for good. The next `identifier()` is another one.
     ///
     /// - Returns: Whether there was one.
-    /// - Throws: ``KeychainError`` with a status of the keychain. The identifier is as it was.
+    /// - Throws: ``KeychainError`` with a status of the keychain. The identifier is as it was,
+    ///   except perhaps after an ``KeychainError/Cause/interruption``.
     @discardableResult
     public func reset() throws -> Bool {
         try keychain.delete(key)
@@ -135,7 +136,8 @@ public struct DeviceIdentity: Sendable {
 
     /// Makes a known identifier that of this installation: one from an old store or a backup.
     ///
-    /// It is stored letter for letter. When this throws, what was stored is as it was.
+    /// It is stored letter for letter. When this throws, what was stored is as it was, except
+    /// perhaps after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - identifier: 36 characters of a UUID, of either case, and not all zero.

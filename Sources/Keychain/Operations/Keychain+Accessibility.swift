@@ -39,7 +39,8 @@ extension Keychain {
         /// Whether the item is marked for this device only: it is never synchronized.
         ///
         /// On Apple platforms it can't be read on another device. On Linux a copy of the whole
-        /// folder can be, unless a passcode is set or a TPM seals the device key.
+        /// folder can be, unless a passcode was set or a TPM sealed the device key before any copy
+        /// was made.
         public var isThisDeviceOnly: Bool {
             rawValue.hasSuffix("u")
         }

@@ -18,7 +18,7 @@ extension Keychain {
     /// once**, and only what it did the last time counts. Keep side effects out of it.
     ///
     /// If the value has the same bytes afterwards, nothing is written. When this throws, the
-    /// keychain is as it was.
+    /// keychain is as it was, except perhaps after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - key: The name of the value.

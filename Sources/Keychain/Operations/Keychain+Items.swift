@@ -23,7 +23,7 @@ extension Keychain {
 
     /// The attributes of all items of this keychain, in no particular order.
     ///
-    /// No secret is read.
+    /// No secret is read. A damaged item is left out if another one is whole.
     ///
     /// - Throws: ``KeychainError``, with code ``KeychainError/Code/interactionNotAllowed`` if
     ///   one of the items is locked, or any status of the keychain.
@@ -39,7 +39,8 @@ extension Keychain {
 
     /// Deletes all items of this keychain: those of its service, in its access group.
     ///
-    /// When it throws, nothing was deleted. Items of other services, of other groups and, for a
+    /// When it throws, nothing was deleted, except perhaps after an
+    /// ``KeychainError/Cause/interruption``. Items of other services, of other groups and, for a
     /// keychain of local items, synchronizable ones stay.
     ///
     /// - Returns: How many there were. On Apple platforms they are counted just before.

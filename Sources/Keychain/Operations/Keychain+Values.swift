@@ -3,9 +3,10 @@
 extension Keychain {
     /// Saves a value, replacing the one that was there.
     ///
-    /// The item is durable when this returns. When it throws, the keychain is as it was. An item
-    /// that is there is changed in place: it keeps its persistent reference and creation date,
-    /// no reader sees it missing, and it gets the accessibility of the key.
+    /// The item is durable when this returns. When it throws, the keychain is as it was, except
+    /// perhaps after an ``KeychainError/Cause/interruption``. An item that is there is changed in
+    /// place: it keeps its persistent reference and creation date, no reader sees it missing, and
+    /// it gets the accessibility of the key.
     ///
     /// - Parameters:
     ///   - value: The secret. It is copied.
@@ -26,7 +27,8 @@ extension Keychain {
 
     /// Saves a value where there is none.
     ///
-    /// The item is durable when this returns. When it throws, the keychain is as it was.
+    /// The item is durable when this returns. When it throws, the keychain is as it was, except
+    /// perhaps after an ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - value: The secret. It is copied.
@@ -104,8 +106,8 @@ extension Keychain {
     ///
     /// - Parameter key: Its name.
     /// - Returns: Whether there is one.
-    /// - Throws: ``KeychainError`` with a status of the keychain, so that "no" always means that
-    ///   there is none.
+    /// - Throws: ``KeychainError`` with a status of the keychain. A lock, or damage that was met,
+    ///   is never a "no".
     public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Bool {
         try exists(key.account)
     }

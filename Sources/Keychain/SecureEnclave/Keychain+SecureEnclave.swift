@@ -19,7 +19,8 @@ extension Keychain {
 
     /// Makes a key in the Secure Enclave: on P-256, bound to this device, never extractable.
     ///
-    /// It is durable when this returns. When it throws, nothing was stored.
+    /// It is durable when this returns. When it throws, nothing was stored, except perhaps after an
+    /// ``KeychainError/Cause/interruption``.
     ///
     /// - Parameters:
     ///   - name: The name of the key among those of this service and access group. Without NUL.

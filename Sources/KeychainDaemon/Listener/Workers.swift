@@ -1,7 +1,7 @@
 // Workers: the threads that carry out requests, which may wait for the disk.
 //   (1) What derives keys from a passcode or a password has a thread of its own: it takes a tenth
 //       of a second and much memory, and others don't wait for it.
-//   (2) Whoever sends many requests delays their own.
+//   (2) The threads take turns among clients, or users.
 
 import KeychainModel
 import KeychainWire

@@ -1,5 +1,6 @@
 // Doorkeeper: the thread that accepts connections and finds out who made them.
-//   (1) It waits for all of them at once: somebody who doesn't answer delays nobody.
+//   (1) It waits for all of them at once: one that doesn't answer keeps no other one waiting, as
+//       long as their user has connections left.
 //   (2) Who is known is handed on with the connection; everybody else's connection is closed.
 
 import Dispatch

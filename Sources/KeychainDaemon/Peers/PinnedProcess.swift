@@ -1,4 +1,4 @@
-// PinnedProcess: the process that made a connection, which can't become another one unnoticed.
+// PinnedProcess: the process that made a connection, told from one that gets its number later.
 //   (1) While ``isRunning`` is true, the number is that of the process which was pinned.
 //   (2) Where the kernel can't pin the process that connected (before 6.5), the one that has its
 //       number now is pinned. It is taken for the other only once it has answered under that

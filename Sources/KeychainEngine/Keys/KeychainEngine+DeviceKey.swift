@@ -7,8 +7,8 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    /// Lets the machine's hardware seal the device key. From then on a copy of the folder is of no
-    /// use on another machine, and every process needs the hardware to open the keychain.
+    /// Lets the machine's hardware seal the device key. A copy of the folder that is made from then
+    /// on opens on this machine only, and every process needs the hardware to open the keychain.
     ///
     /// Without a copy of `device.key` from before, a chip that is cleared or breaks takes the
     /// keychain with it. The file's earlier content may be on the disk for as long as the disk

@@ -13,7 +13,8 @@ internal import KeychainModel
 /// No keychain is changed, unless the options say so: with `kSecUseDataProtectionKeychain` true and
 /// `kSecImportToMemoryOnly` not true, the keys, certificates and the certificates of their chains are
 /// added. All of them are durable then when this returns `errSecSuccess`; those that were there
-/// already stay as they are, and after a failure the keychain is as it was.
+/// already stay as they are, and after a failure the keychain is as it was, except perhaps where a
+/// keychain service broke off (`errSecNotAvailable`).
 ///
 /// - Parameters:
 ///   - pkcs12_data: The container.

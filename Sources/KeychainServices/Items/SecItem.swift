@@ -14,8 +14,9 @@ internal import KeychainModel
 
 /// Adds an item to the keychain.
 ///
-/// The item is durable when this returns `errSecSuccess`; otherwise nothing was added. Safe to
-/// call from many threads at once.
+/// The item is durable when this returns `errSecSuccess`; otherwise nothing was added, except
+/// perhaps by a keychain service that broke off (`errSecNotAvailable`). Safe to call from many
+/// threads at once.
 ///
 /// - Parameters:
 ///   - attributes: `kSecClass`, attributes of the class, `kSecValueData` with the secret (0 bytes
@@ -128,7 +129,8 @@ public func SecItemCopyMatching(
 
 /// Changes all items that match.
 ///
-/// All of them are changed and durable when this returns `errSecSuccess`; otherwise none is.
+/// All of them are changed and durable when this returns `errSecSuccess`; otherwise none is, except
+/// perhaps by a keychain service that broke off (`errSecNotAvailable`).
 /// Persistent references and creation dates stay, modification dates become later.
 ///
 /// - Parameters:
@@ -163,7 +165,8 @@ public func SecItemUpdate(
 
 /// Deletes all items that match.
 ///
-/// All of them are gone for good when this returns `errSecSuccess`; otherwise all are there. A
+/// All of them are gone when this returns `errSecSuccess`; otherwise all are there, except perhaps
+/// after a keychain service broke off (`errSecNotAvailable`). A
 /// locked item can be deleted. An identity goes with its key, unless the key has another
 /// certificate. A dictionary with the class alone empties the class for the
 /// caller's groups, but for synchronizable items.

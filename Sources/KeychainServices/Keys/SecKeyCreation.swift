@@ -14,7 +14,8 @@ internal import KeychainModel
 ///
 /// The private key is stored in the keychain if `kSecAttrIsPermanent` is true, the public one only if
 /// the dictionary `kSecPublicKeyAttrs` says so itself. They are durable when this returns; when it
-/// returns nil, the keychain is as it was.
+/// returns nil, the keychain is as it was, except perhaps where a keychain service broke off
+/// (`errSecNotAvailable`).
 ///
 /// With `kSecAttrTokenID` as `kSecAttrTokenIDSecureEnclave` the private key is made in the hardware of
 /// the keychain, a TPM 2.0, and never leaves it. It is stored unless `kSecAttrIsPermanent` is false. It
