@@ -4,6 +4,7 @@
 //   (2) The kernel says of every byte of the answer who sent it: only the process that connected
 //       counts. So a program can't connect, leave the connection to a child and become another
 //       program: that other program doesn't answer, and the child is not the one that connected.
+//       A program that writes what it is given to a descriptor it inherited can be made to answer.
 //   (3) Nothing blocks. Whoever drives the handshake waits for the descriptor, and for the time.
 
 import Glibc

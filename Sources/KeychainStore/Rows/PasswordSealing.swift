@@ -1,7 +1,7 @@
 // PasswordSealing: the content of a secret whose constraints require an application password.
 // Documentation/Formats/row-v1.md, "Secret under an application password".
 //   (1) The content is sealed under a key that comes from the password alone, inside the sealed
-//       secret. Who has every key of the keychain, but not the password, has nothing.
+//       secret. With every key of the keychain, but not the password, it can only be guessed.
 //   (2) The associated data bind it to keychain, reference, protection class, item class and
 //       constraints, so it can't be taken for the secret of another item or of weaker constraints.
 //   (3) Every content has a salt of its own. The cost is bounded before anything is derived.
