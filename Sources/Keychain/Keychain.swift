@@ -28,7 +28,7 @@ public struct Keychain: Sendable {
 
     /// The access group of the items (`kSecAttrAccessGroup`), or nil.
     ///
-    /// With nil, a new item goes to the first group of the program's entitlements, and every
+    /// With nil, `save` and `add` are about the first group of the program's entitlements, and every
     /// other operation is about the items of this service in *all* groups of the program. Name
     /// the group if the program has more than one and uses one service name in several.
     public let accessGroup: String?

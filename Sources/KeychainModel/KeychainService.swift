@@ -25,7 +25,8 @@ package protocol KeychainService: Sendable {
         _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int
 
-    /// Adds an item or, where its primary key is taken, changes all items that match a query.
+    /// Adds an item or, where its primary key is taken, changes all items that match a query. A query
+    /// that names no access group is confined to the one that the item goes to.
     ///
     /// - Throws: `itemNotFound` where the key is taken by an item that the query doesn't mean.
     func put(
@@ -128,6 +129,8 @@ extension KeychainService {
             _ = try add(item, as: caller)
         } catch {
             guard error.status == .duplicateItem else { throw error }
+            var query = query
+            query.accessGroup = query.accessGroup ?? item.accessGroup ?? caller.defaultGroup
             try update(query, changes, as: caller)
         }
     }

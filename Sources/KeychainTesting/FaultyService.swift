@@ -35,6 +35,16 @@ struct FaultyService: AuthenticationHost {
         }
     }
 
+    /// An addition, and from where it finds its item there on an update: each with its own faults.
+    func put(
+        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
+        as caller: AccessGroups
+    ) throws(KeychainFailure) {
+        try write(.add) { () throws(KeychainFailure) in
+            try keychain.engine.put(item, orChange: query, changes, as: caller)
+        }
+    }
+
     func delete(
         _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
@@ -128,12 +138,13 @@ struct FaultyService: AuthenticationHost {
         _ operation: TestKeychain.Operations, _ body: () throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> Answer {
         if let failure = failure(of: operation, where: { $0 == .entry }) { throw failure }
-        let steps = StepCount()
+        let progress = WriteProgress(operation)
         let probe = WriteProbe { moment in
-            let count = steps.advance(moment)
+            let (operation, count) = progress.advance(moment)
             return failure(of: operation) { planned in
                 switch (moment, planned) {
                 case (.began, .step(0)), (.changed, .changed), (.committed, .committed): true
+                case (.foundExisting, .entry), (.foundExisting, .step(0)): true
                 case (.tookStep, .step(let wanted)): wanted == count
                 case (.changed, .step(let wanted)): wanted > count
                 default: false
@@ -161,18 +172,27 @@ struct FaultyService: AuthenticationHost {
         return nil
     }
 
-    /// How many changing statements the present attempt at a write has run.
-    private final class StepCount: Sendable {
-        private let count = Mutex(0)
+    /// What the present attempt at a write is, and how many changing statements it has run.
+    private final class WriteProgress: Sendable {
+        private let first: TestKeychain.Operations
+        private let present: Mutex<(operation: TestKeychain.Operations, count: Int)>
 
-        func advance(_ moment: WriteProbe.Moment) -> Int {
-            count.withLock { count in
+        init(_ operation: TestKeychain.Operations) {
+            first = operation
+            present = Mutex((operation, 0))
+        }
+
+        func advance(
+            _ moment: WriteProbe.Moment
+        ) -> (operation: TestKeychain.Operations, count: Int) {
+            present.withLock { present in
                 switch moment {
-                case .began: count = 0
-                case .tookStep: count += 1
+                case .began: present = (first, 0)
+                case .tookStep: present.count += 1
+                case .foundExisting: present = (.update, 0)
                 case .changed, .committed: break
                 }
-                return count
+                return present
             }
         }
     }

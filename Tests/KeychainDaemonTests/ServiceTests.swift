@@ -55,6 +55,28 @@ private let own = AccessGroups(["default"])
             ])
     }
 
+    @Test func `a put that names no group changes the item of the first group alone`() throws {
+        let folder = try TemporaryFolder()
+        try TestService.entitle("app", "shared", in: folder)
+        let service = try TestService(folder: folder)
+        let client = service.client()
+        for (claim, changed) in [(["app", "shared"], "app"), (["shared", "app"], "shared")] {
+            for group in ["app", "shared"] {
+                try client.put(
+                    password("a", "old", in: group), orChange: passwordQuery("a", in: group),
+                    ItemChanges(data: Data("old".utf8)), as: AccessGroups(claim))
+            }
+            try client.put(
+                password("a", "new"), orChange: passwordQuery("a"),
+                ItemChanges(data: Data("new".utf8)), as: AccessGroups(claim))
+            for group in ["app", "shared"] {
+                #expect(
+                    try client.load("a", as: AccessGroups([group]))
+                        == (group == changed ? "new" : "old"))
+            }
+        }
+    }
+
     @Test func `a program that leaves its connection to a child gets nothing by it`() throws {
         let service = try TestService(isStarted: false)
         let trusted = try PeerCopy()

@@ -1,9 +1,12 @@
 // Each fault, and what is left after it.
 
+import Dispatch
 import Foundation
 import Keychain
+import KeychainModel
 import KeychainServices
 import KeychainTesting
+import Synchronization
 import Testing
 
 @Suite struct `Faults of a test keychain` {
@@ -171,6 +174,48 @@ import Testing
         test.inject(.denied, into: .update)
         try keychain.save("x", for: .token)
         #expect(code { try keychain.save("y", for: .token) } == .authFailed)
+    }
+
+    @Test func `a save of an existing item meets the faults of both its halves`() throws {
+        test.inject(.stop(.afterStep(0)), into: .update, times: 1)
+        #expect(code { try keychain.save("new", for: .token) } == .ioError)
+        test.inject(.stop(.afterCommit), into: .add, times: 1)
+        try keychain.save("new", for: .token)
+        #expect(code { try keychain.save("x", for: .pin) } == .ioError)
+        #expect(try keychain.load(.pin) == "x")
+        #expect(try keychain.load(.token) == "new")
+    }
+
+    @Test func `nobody deletes an item between the two halves of a put`() throws {
+        let connection = test.connection
+        let item = NewItem(
+            itemClass: .genericPassword,
+            attributes: [.service: .string("s"), .account: .string("a")], data: Data("x".utf8))
+        let query = ItemQuery(itemClass: .genericPassword, attributes: item.attributes)
+        let failures = Mutex<[KeychainFailure]>([])
+        @Sendable func put() throws(KeychainFailure) {
+            try connection.service.put(
+                item, orChange: query, ItemChanges(data: Data("y".utf8)), as: connection.caller)
+        }
+        for _ in 0..<20 {
+            try put()
+            // Where the halves are apart, this is when the deletion comes.
+            test.inject(.slow(.milliseconds(5)), into: .update, times: 1)
+            DispatchQueue.concurrentPerform(iterations: 2) { index in
+                do throws(KeychainFailure) {
+                    if index == 0 {
+                        try put()
+                    } else {
+                        try connection.service.delete(
+                            query, tombstones: .automatic, as: connection.caller)
+                    }
+                } catch {
+                    failures.withLock { $0.append(error) }
+                }
+            }
+            test.removeFaults()
+        }
+        #expect(failures.withLock { $0 } == [])
     }
 
     @Test func `administration is not disturbed`() throws {

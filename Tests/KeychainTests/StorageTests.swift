@@ -151,6 +151,31 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
+    func `a save that names no group changes the default group's item alone`(way: Way) throws {
+        let database = try TestDatabase(way)
+        let own = database.keychain(group: "group.main")
+        let shared = database.keychain(group: "group.shared")
+        try own.save("old", for: .token)
+        try shared.save("for all", for: .token)
+        try database.keychain().save("private", for: .token)
+        #expect(try own.load(.token) == "private")
+        #expect(try shared.load(.token) == "for all")
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a save that names no group adds what only another group has`(way: Way) async throws {
+        let database = try TestDatabase(way)
+        let own = database.keychain(group: "group.main")
+        let shared = database.keychain(group: "group.shared")
+        try await shared.save("for all", for: .token)
+        for value in ["private", "newer"] {
+            try await database.keychain().save(value, for: .token)
+            #expect(try await own.load(.token) == value)
+            #expect(try await shared.load(.token) == "for all")
+        }
+    }
+
+    @Test(arguments: Way.allCases)
     func `removing all counts what was there`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         #expect(try keychain.removeAll() == 0)

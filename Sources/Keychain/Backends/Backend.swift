@@ -8,7 +8,8 @@ import KeychainModel
 /// The items of a keychain: what all requests of one ``Keychain`` have in common.
 struct Namespace: Hashable, Sendable {
     var service: String
-    /// nil: the default group for an addition, all groups of the program for anything else.
+    /// nil: the default group for an addition and for ``Backend/put(_:_:)``, all groups of the program
+    /// for anything else.
     var accessGroup: String?
     var isSynchronizable: Bool
 }
@@ -68,7 +69,8 @@ protocol Backend: Sendable {
     /// - Returns: Whether there was such an item.
     func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool
 
-    /// Adds the item, or changes it in place.
+    /// Adds the item, or changes it in place: in the access group that the addition is to, that one
+    /// alone.
     /// - Returns: False where neither could be done, since others deleted and added it meanwhile.
     func put(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool
 
@@ -91,11 +93,4 @@ protocol Backend: Sendable {
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(BackendFailure) -> any ChangeSubscription
-}
-
-extension Backend {
-    func put(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
-        if try add(item, contents) { return true }
-        return try update(item, contents)
-    }
 }

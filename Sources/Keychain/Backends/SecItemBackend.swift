@@ -11,6 +11,7 @@ import KeychainServices
 
 #if canImport(Darwin)
 import Crypto
+import Synchronization
 #else
 import KeychainEngine
 #endif
@@ -72,6 +73,14 @@ struct SecItemBackend: Backend {
         return try Self.change(result, no: errSecItemNotFound)
     }
 
+    /// In two steps: the functions know no single one.
+    func put(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
+        if try add(item, contents) { return true }
+        var item = item
+        if item.namespace.accessGroup == nil { item.namespace.accessGroup = try defaultGroup() }
+        return try update(item, contents)
+    }
+
     func delete(_ item: ItemSelector) throws(BackendFailure) -> Bool {
         let query = SecItemQuery.item(item) as CFDictionary
         let result = call { SecItemDelete(query) }
@@ -111,7 +120,38 @@ struct SecItemBackend: Backend {
 
     func hasSecureEnclave() throws(BackendFailure) -> Bool { SecureEnclave.isAvailable }
 
+    private static let knownDefaultGroup = Mutex<String?>(nil)
+
+    /// The group that an addition goes to which names none.
+    ///
+    /// The system says so of an item that was added and in no other way. One that is deleted at once
+    /// is added for it, once in a process.
+    private func defaultGroup() throws(BackendFailure) -> String {
+        if let known = Self.knownDefaultGroup.withLock({ $0 }) { return known }
+        let probe = ItemSelector(
+            namespace: Namespace(service: "swift-keychain", isSynchronizable: false),
+            account: UUID().uuidString)
+        _ = try add(
+            probe,
+            ItemContents(data: Data(), accessibility: .afterFirstUnlockThisDeviceOnly))
+        let attributes = try attributes(probe)
+        _ = try delete(probe)
+        guard let group = attributes?.accessGroup else { throw Self.unexpectedResult }
+        Self.knownDefaultGroup.withLock { $0 = group }
+        return group
+    }
+
     #else
+
+    /// The group that an addition goes to which names none.
+    private func defaultGroup() throws(BackendFailure) -> String? {
+        try withFunctions { () throws(BackendFailure) -> String? in
+            let answer = Swift.Result { () throws(KeychainFailure) in
+                try KeychainContext.current().caller.defaultGroup
+            }
+            return try answer.mapError { BackendFailure($0) }.get()
+        }
+    }
 
     func hasSecureEnclave() throws(BackendFailure) -> Bool {
         try withFunctions { () throws(BackendFailure) in try Self.currentHasSecureEnclave() }

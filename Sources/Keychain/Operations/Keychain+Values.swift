@@ -8,6 +8,10 @@ extension Keychain {
     /// place: it keeps its persistent reference and creation date, no reader sees it missing, and
     /// it gets the accessibility of the key.
     ///
+    /// Without an ``accessGroup`` the item of the program's default group is the one that is added or
+    /// changed, the group that comes first in its entitlements. Items of the same name in its other
+    /// groups stay as they are, so that a value never gets into a group that was not named.
+    ///
     /// - Parameters:
     ///   - value: The secret. It is copied.
     ///   - key: Its name.

@@ -1,5 +1,7 @@
 // KeychainEngine+Put: an addition that becomes a change where the item is there already.
 //   (1) Both are one transaction: nobody sees the item missing, and nobody comes in between.
+//   (2) A change that names no access group is of the group of the addition alone, never of an item
+//       that another group shares.
 
 import KeychainCrypto
 package import KeychainModel
@@ -12,11 +14,14 @@ extension KeychainEngine {
     ) throws(KeychainFailure) {
         try logged("put", query) { () throws(KeychainFailure) in
             let group = try group(of: item, for: caller)
+            var query = query
+            query.accessGroup = query.accessGroup ?? group
             let search = RowSearch(query, visibleTo: caller, index: store.index)
             try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
                 let keys = try keys(for: item.protection)
                 guard try !add(item, group: group, keys: keys, into: &transaction) else { return }
+                try transaction.noteExistingItem()
                 _ = try change(query, changes, search, caller, in: &transaction)
             }
         }

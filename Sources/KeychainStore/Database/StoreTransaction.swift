@@ -280,6 +280,11 @@ package struct StoreTransaction {
         }
     }
 
+    /// Tells a test that an addition found its item there and becomes a change of it.
+    package func noteExistingItem() throws(KeychainFailure) {
+        try probe?.reach(.foundExisting)
+    }
+
     private func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
         try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
         try probe?.reach(.tookStep)

@@ -12,6 +12,8 @@ package struct WriteProbe: Sendable {
         case began
         /// One more statement has changed something.
         case tookStep
+        /// An addition found its item there; from here on the write is a change of that one.
+        case foundExisting
         /// All changes are made; the transaction is about to be committed.
         case changed
         /// The transaction is committed.
