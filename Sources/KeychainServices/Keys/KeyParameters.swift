@@ -2,6 +2,7 @@
 //   (1) Type and size come from the top level; everything else may stand in the dictionary of one
 //       half as well, which wins.
 //   (2) Numbers may be given as decimal text.
+//   (3) Nothing that says how a new key is protected is passed over because it can't be read.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -151,6 +152,26 @@ struct KeyParameters {
         guard case .object(let object) = self[half], let dictionary = object as? NSDictionary
         else { return KeyParameters(entries: [:]) }
         return KeyParameters(dictionary)
+    }
+
+    /// - Throws: `param` where the dictionary of a half is no dictionary, or an access control is
+    ///   something else: a key made without what they say would have less protection than was
+    ///   asked for.
+    func checkReadable() throws(KeychainFailure) {
+        for half in [kSecPrivateKeyAttrs, kSecPublicKeyAttrs] {
+            switch self[half] {
+            case nil: break
+            case .object(let object) where object is NSDictionary: break
+            default: throw .param("The attributes of one of the keys are not a dictionary.")
+            }
+        }
+        for parameters in [self, own(kSecPrivateKeyAttrs), own(kSecPublicKeyAttrs)] {
+            switch parameters[kSecAttrAccessControl] {
+            case nil: break
+            case .object(let object) where object is SecAccessControl: break
+            default: throw .param("The access control is not a SecAccessControl.")
+            }
+        }
     }
 
     mutating func set(_ name: CFString, _ value: Any?) {

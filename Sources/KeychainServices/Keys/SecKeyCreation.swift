@@ -30,7 +30,8 @@ internal import KeychainModel
 ///   - error: Receives the reason if the result is nil; the caller owns it. It is left alone
 ///     otherwise. Codes are
 ///   - `errSecParam`: the type is missing or unknown, or there is no such size, or not in hardware,
-///     which has keys on P-256 alone;
+///     which has keys on P-256 alone; or `kSecPrivateKeyAttrs` or `kSecPublicKeyAttrs` is no
+///     dictionary, or `kSecAttrAccessControl` no ``SecAccessControl``;
 ///   - `errSecUnimplemented`: the type is not built, or the key is to live in hardware, with
 ///     `kSecAttrTokenID`, and there is none: make one without, which is a key in software;
 ///   - for a key in hardware, any of ``SecItemCopyMatching(_:_:)``;
@@ -156,6 +157,7 @@ private struct NewKeyPair {
     private let storesPublicKey: Bool
 
     init(_ parameters: KeyParameters, storesPublicKey: Bool) throws(KeychainFailure) {
+        try parameters.checkReadable()
         let privateParameters = parameters.merged(with: kSecPrivateKeyAttrs)
         var publicParameters = parameters.merged(with: kSecPublicKeyAttrs)
         // The public half is in no token.

@@ -227,6 +227,28 @@ import Testing
         }
     }
 
+    @Test func `protection that can't be read is refused and makes no key`() throws {
+        let keychain = TestKeychain()
+        let control: SecAccessControl? = nil
+        let unreadable: [[String: Any]] = [
+            ["private": "text"], ["private": NSNull()], ["private": [1]], ["public": true],
+            ["private": ["accc": control as Any]], ["public": ["accc": "text"]],
+            ["private": ["accc": NSNull(), "perm": false] as [String: Any]], ["accc": ["ak"]],
+        ]
+        using(keychain) {
+            for attributes in unreadable {
+                let parameters: [String: Any] = ["type": "73", "perm": true]
+                    .merging(attributes) { _, new in new }
+                #expect(SecKeyCalls.create(parameters).code == errSecParam, "\(attributes)")
+                let pair = olderKeyFunctions.generate(
+                    parameters as CFDictionary, wanted: [.publicKey, .privateKey])
+                #expect(pair.status == errSecParam, "\(attributes)")
+                #expect(pair.privateKey == nil && pair.publicKey == nil)
+            }
+            #expect(stored(keychain).isEmpty)
+        }
+    }
+
     @Test func `an item that holds no key makes no key`() throws {
         func item(_ attributes: Attributes, _ data: Data?) -> Item {
             Item(
