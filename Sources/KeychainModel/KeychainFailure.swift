@@ -51,7 +51,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static func locked(_ protection: ProtectionClass) -> KeychainFailure {
         KeychainFailure(
             .interactionNotAllowed,
-            "The keychain is locked for items of class \(protection.code). "
+            "The keychain is locked for items that are \(protection.words). "
                 + "Keep the value and try again after unlock.")
     }
 

@@ -23,6 +23,19 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// What the items of the class are, in words for people: "readable when unlocked".
+    package var words: String {
+        let moment =
+            switch self {
+            case .whenUnlocked, .whenUnlockedThisDeviceOnly: "readable when unlocked"
+            case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly:
+                "readable after the first unlock"
+            case .always, .alwaysThisDeviceOnly: "readable always"
+            case .whenPasscodeSetThisDeviceOnly: "there while a passcode is set"
+            }
+        return isThisDeviceOnly ? moment + ", on this device only" : moment
+    }
+
     package init?(code: String) {
         guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = match

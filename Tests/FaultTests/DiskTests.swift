@@ -84,6 +84,28 @@ import Testing
         print("no space left: \(count) acknowledged writes, 0 lost")
     }
 
+    @Test func `a keychain on a disk without any space says that the disk is full`() throws {
+        let folder = try TemporaryFolder()
+        let child = try mountingScript(
+            """
+            mount -t tmpfs -o size=4m,mode=700 none "$place"
+            "$writer" make "$place"
+            head -c 8m /dev/zero > "$place/ballast" 2>/dev/null || true
+            "$writer" probe "$place"
+            rm "$place/ballast"
+            echo again
+            "$writer" probe "$place"
+            """, ["place": folder.path])
+        let lines = child.lines()
+        try #require(child.endedWell, "\(lines)")
+        let parts = lines.split(separator: "again").map(Array.init)
+        try #require(parts.count == 2)
+        let refusal = try #require(try parts[0].dropFirst().map(Answer.init).last)
+        #expect(refusal.status == .diskFull, "\(refusal)")
+        #expect(refusal.reason.contains("The disk is full."), "\(refusal)")
+        #expect(isGood(try parts[1].map(Answer.init)))
+    }
+
     @Test func `a commit that finds no space fails for all who share it`() throws {
         let folder = try TemporaryFolder()
         let child = try mountingScript(

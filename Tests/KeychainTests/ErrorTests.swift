@@ -9,10 +9,13 @@ import Testing
 
 /// Fails every request with one status.
 struct FailingService: KeychainService {
-    var status: Status
-    var cause = KeychainFailure.Cause.other
+    let failure: KeychainFailure
 
-    private var failure: KeychainFailure { KeychainFailure(status, "A reason.", cause: cause) }
+    init(failure: KeychainFailure) { self.failure = failure }
+
+    init(status: Status, cause: KeychainFailure.Cause = .other) {
+        failure = KeychainFailure(status, "A reason.", cause: cause)
+    }
 
     func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
         throw failure
@@ -319,6 +322,8 @@ extension KeychainKey where Value == DeviceState {
                 failure { _ = try keychain.load(DeviceState.self, for: "ACCOUNT-7") })
             #expect(error.storedData == Data(value.utf8))
             if value.contains("1e77777") { error.underlyingError = nil }
+            // In words, too, where the coder would quote the value.
+            #expect("\(error)".contains(". "))
             var texts = [
                 "\(error)", String(reflecting: error), error.localizedDescription,
                 error.failureReason ?? "", error.recoverySuggestion ?? "",
@@ -344,10 +349,50 @@ extension KeychainKey where Value == DeviceState {
         let error = KeychainError(code, operation: .load)
         let sentence = error.errorDescription ?? ""
         #expect(sentence.hasPrefix("The secret could not be loaded: "))
-        #expect(sentence.hasSuffix("(\(code.rawValue))."))
+        #expect(sentence.contains("(\(code.rawValue)). "))
         #expect(!sentence.contains("unexpected status"))
         #expect(!code.isUnexpected)
-        #expect(error.description == "KeychainError: load: \(code)")
+        #expect(error.description.hasPrefix("KeychainError: load: \(code): "))
+    }
+
+    @Test(arguments: KeychainError.Code.names.keys.sorted { $0.rawValue < $1.rawValue })
+    func `what is printed of an error holds reason and remedy`(code: KeychainError.Code) throws {
+        var error = KeychainError(code, operation: .load)
+        let remedy = try #require(error.recoverySuggestion)
+        let texts = ["\(error)", String(reflecting: error), error.localizedDescription]
+        for text in texts {
+            #expect(text.hasSuffix(". " + remedy))
+        }
+        error.detail = "The keychain's own reason."
+        for text in ["\(error)", error.localizedDescription] {
+            #expect(text.hasSuffix(". The keychain's own reason. " + remedy))
+        }
+        error.detail = "The keychain's own reason. And its remedy."
+        for text in ["\(error)", error.localizedDescription] {
+            #expect(text.hasSuffix(". The keychain's own reason. And its remedy."))
+        }
+    }
+
+    @Test func `a log says what is wrong with the keychain`() throws {
+        let service = FailingService(
+            failure: .damagedStore("the database's structure is broken"))
+        let keychain = Keychain(service: "s", in: Way.typed.database(service))
+        let error = try #require(failure { _ = try keychain.load(.token) })
+        let text = """
+            KeychainError: load: notAvailable (-25291): the keychain is not available. The keychain is \
+            damaged: the database's structure is broken. Nothing was changed. Run `keychainctl \
+            recover`: it rebuilds the keychain from every item that is whole and keeps the damaged file.
+            """
+        #expect("\(error)" == text)
+    }
+
+    @Test func `a locked item is named in words`() throws {
+        for protection in ProtectionClass.allCases {
+            let reason = KeychainFailure.locked(protection).reason
+            #expect(reason.contains(protection.words))
+            #expect(!reason.split { !$0.isLetter }.contains { $0 == protection.code })
+        }
+        #expect(Set(ProtectionClass.allCases.map(\.words)).count == 7)
     }
 
     @Test(arguments: [KeychainError.Code.invalidData, .decodingFailed, .dataConversionFailed])
@@ -366,7 +411,9 @@ extension KeychainKey where Value == DeviceState {
                 == "The keychain could not do this: "
                 + "the keychain reported an unexpected status (-1)."
         )
-        #expect(error.description == "KeychainError: unexpected (-1)")
+        #expect(
+            error.description
+                == "KeychainError: unexpected (-1): the keychain reported an unexpected status.")
         #expect(error.code.isUnexpected)
     }
 }

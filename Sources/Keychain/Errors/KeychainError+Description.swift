@@ -3,13 +3,12 @@
 public import Foundation
 
 extension KeychainError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Operation and code, such as "KeychainError: load: interactionNotAllowed (-25308)".
+    /// Operation, code, reason and remedy, such as "KeychainError: load: interactionNotAllowed
+    /// (-25308): the device or the keychain is locked. Unlock the device or the keychain and try
+    /// again."
     public var description: String {
-        if let operation {
-            "KeychainError: \(operation): \(code)"
-        } else {
-            "KeychainError: \(code)"
-        }
+        let head = operation.map { "KeychainError: \($0): \(code)" } ?? "KeychainError: \(code)"
+        return ([head + ": \(explanation)."] + advice).joined(separator: " ")
     }
 
     /// The same as ``description``.
@@ -17,12 +16,13 @@ extension KeychainError: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension KeychainError: CustomReflectable {
-    /// A mirror of operation, code, cause and the type of the underlying error, and of nothing
-    /// else.
+    /// A mirror of operation, code, cause, reason and the type of the underlying error, and of
+    /// nothing else.
     public var customMirror: Mirror {
         var children: [Mirror.Child] = [("code", code.description)]
         if let operation { children.append(("operation", operation.rawValue)) }
         if cause != .other { children.append(("cause", cause.rawValue)) }
+        if let detail { children.append(("reason", detail)) }
         if let underlyingError {
             children.append(("underlyingErrorType", "\(type(of: underlyingError))"))
         }
@@ -31,7 +31,8 @@ extension KeychainError: CustomReflectable {
 }
 
 extension KeychainError: LocalizedError {
-    /// What was to be done and why it was not, in a sentence.
+    /// What was to be done, why it was not, and what to do about it, in a few sentences. It is what
+    /// `localizedDescription` gives.
     public var errorDescription: String? {
         let aim =
             switch operation {
@@ -48,7 +49,15 @@ extension KeychainError: LocalizedError {
             case .agree: "No secret could be agreed on"
             default: "The keychain could not do this"
             }
-        return "\(aim): \(explanation) (\(code.rawValue))."
+        return (["\(aim): \(explanation) (\(code.rawValue))."] + advice).joined(separator: " ")
+    }
+
+    /// What happened exactly, where that is known, and what to do about it.
+    private var advice: [String] {
+        guard let detail else { return recoverySuggestion.map { [$0] } ?? [] }
+        // A reason of the keychain in several sentences says both.
+        if detail.contains(". ") { return [detail] }
+        return [detail] + (recoverySuggestion.map { [$0] } ?? [])
     }
 
     /// What happened, where more is known than ``errorDescription`` says.
@@ -63,6 +72,9 @@ extension KeychainError: LocalizedError {
         case .missingEntitlement:
             "Add the access group to the keychain-access-groups entitlement of the program."
         case .diskFull: "Make space on the disk and try again."
+        case .allocate: "Try again when there is more memory."
+        case .itemNotFound: "Look which service, account and access group are asked for."
+        case .internalError: "Check the keychain, and report this as a defect."
         case .readOnly, .ioError:
             "Check that the keychain's folder can be written and try again."
         case .decode: "Check the keychain and set damaged items aside. Nothing was deleted."

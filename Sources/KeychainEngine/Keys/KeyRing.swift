@@ -34,7 +34,8 @@ struct KeyRing: Sendable {
         if protection == .whenPasscodeSetThisDeviceOnly, !hierarchy.keybag.hasPasscode {
             throw KeychainFailure(
                 .authFailed,
-                "An item of class akpu needs a passcode. Set one with `keychainctl passcode set`.")
+                "An item that is there only while a passcode is set needs a passcode. Set one with "
+                    + "`keychainctl passcode set`.")
         }
         throw .locked(protection)
     }

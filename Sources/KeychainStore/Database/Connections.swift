@@ -48,14 +48,18 @@ final class Connections: Sendable {
 
     /// Runs `body` on a connection outside a transaction: a single statement sees one commit.
     func read<Result>(_ body: (Database) throws -> Result) throws(KeychainFailure) -> Result {
-        try run { connection in try connection.unsafeRead(body) }
+        try run { connection in
+            try connection.unsafeRead { database in try Self.explained(database, body) }
+        }
     }
 
     /// Runs `body` in a transaction that sees one commit throughout.
     func readConsistently<Result>(
         _ body: (Database) throws -> Result
     ) throws(KeychainFailure) -> Result {
-        try run { connection in try connection.read(body) }
+        try run { connection in
+            try connection.read { database in try Self.explained(database, body) }
+        }
     }
 
     /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
@@ -68,11 +72,15 @@ final class Connections: Sendable {
     ) throws(KeychainFailure) -> Result {
         try run(until: deadline) { connection in
             try connection.writeWithoutTransaction { database in
-                try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+                try Self.explained(database) { database in
+                    try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+                }
                 do {
-                    let result = try body(database)
-                    try database.cachedStatement(sql: "COMMIT").execute()
-                    return result
+                    return try Self.explained(database) { database in
+                        let result = try body(database)
+                        try database.cachedStatement(sql: "COMMIT").execute()
+                        return result
+                    }
                 } catch {
                     try? database.rollback()
                     throw error
@@ -85,8 +93,10 @@ final class Connections: Sendable {
     func emptyLog() throws(KeychainFailure) {
         try run { connection in
             try connection.writeWithoutTransaction { database in
-                let sql = "PRAGMA wal_checkpoint(TRUNCATE)"
-                guard try Int.fetchOne(database, sql: sql) == 0 else {
+                let busy = try Self.explained(database) { database in
+                    try Int.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+                }
+                guard busy == 0 else {
                     throw KeychainFailure.busy("Another process reads the log. Try again.")
                 }
             }
@@ -124,6 +134,18 @@ final class Connections: Sendable {
         }
     }
 
+    /// Runs `body`; what it throws is said in words while the connection still knows what the system
+    /// said.
+    private static func explained<Result>(
+        _ database: Database, _ body: (Database) throws -> Result
+    ) throws -> Result {
+        do {
+            return try body(database)
+        } catch {
+            throw StoreFailure.failure(from: error, systemError: database.systemError)
+        }
+    }
+
     private func open() throws(KeychainFailure) -> Connection {
         let limit = WaitLimit()
         let configuration = Self.configuration(limit) { database in
@@ -144,7 +166,8 @@ final class Connections: Sendable {
                     path: PageChecksumVFS.uri(forPath: path), configuration: configuration),
                 limit: limit)
         } catch {
-            throw StoreFailure.failure(from: error)
+            // There is no connection that could be asked: it could not be opened.
+            throw StoreFailure.failure(from: error, systemError: errno)
         }
     }
 
@@ -168,14 +191,16 @@ final class Connections: Sendable {
         configuration.label = "keychain"
         configuration.qos = .userInitiated
         configuration.prepareDatabase { database in
-            try prepare(database)
-            try database.execute(
-                sql: """
-                    PRAGMA secure_delete = ON;
-                    PRAGMA cell_size_check = ON;
-                    PRAGMA trusted_schema = OFF;
-                    PRAGMA temp_store = MEMORY;
-                    """)
+            try Self.explained(database) { database in
+                try prepare(database)
+                try database.execute(
+                    sql: """
+                        PRAGMA secure_delete = ON;
+                        PRAGMA cell_size_check = ON;
+                        PRAGMA trusted_schema = OFF;
+                        PRAGMA temp_store = MEMORY;
+                        """)
+            }
         }
         return configuration
     }

@@ -294,7 +294,7 @@ package struct StoreTransaction {
         do {
             return try body()
         } catch {
-            throw StoreFailure.failure(from: error)
+            throw StoreFailure.failure(from: error, systemError: database.systemError)
         }
     }
 }
