@@ -79,6 +79,48 @@ extension TemporaryKeychain {
 }
 
 @Suite struct GroupCommitTests {
+    @Test func `writers that wait for another process wait together, not one after another`() throws
+    {
+        let keychain = try TemporaryKeychain()
+        let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        defer { other.close() }
+        let generation = try other.store.header().keybagGeneration
+        let (hasBegun, mayEnd, hasEnded) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        Thread.detachNewThread {
+            _ = try? other.store.write(keybagGeneration: generation) { _ in
+                hasBegun.signal()
+                mayEnd.wait()
+            }
+            hasEnded.signal()
+        }
+        hasBegun.wait()
+        defer {
+            mayEnd.signal()
+            hasEnded.wait()
+        }
+        let failures = Mutex<[Status?]>([])
+        let ended = DispatchGroup()
+        let count = 8
+        let begin = ContinuousClock.now
+        for number in 0..<count {
+            ended.enter()
+            let add = keychain.addition(of: "account \(number)")
+            Thread.detachNewThread {
+                Store.$longestWait.withValue(.seconds(3)) {
+                    let failed = status(add)
+                    failures.withLock { $0.append(failed) }
+                }
+                ended.leave()
+            }
+        }
+        ended.wait()
+        #expect(failures.withLock { $0 } == Array(repeating: .notAvailable, count: count))
+        // One after another it would be 24 s at the least.
+        #expect(ContinuousClock.now - begin < .seconds(3 * count))
+    }
+
     @Test func `writes that wait share a commit, and all are there`() throws {
         let keychain = try TemporaryKeychain()
         let accounts = (0..<16).map { "account \($0)" }

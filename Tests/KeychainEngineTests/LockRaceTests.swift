@@ -36,4 +36,36 @@ import Testing
         try engine.unlock(passcode: passcode("1234"))
         #expect(engine.lockState == .unlocked)
     }
+
+    @Test func `a lock that comes while the passcode is changed stands`() throws {
+        let keychain = try TemporaryKeychain(
+            options: EngineOptions(
+                passcodeCost: PasscodeCost(logN: 14, blockSize: 8, parallelism: 1)))
+        let engine = keychain.engine
+        try engine.setPasscode(passcode("1234"))
+
+        let outcome = Mutex<Status?>(nil)
+        let hasEnded = Atomic(false)
+        let group = DispatchGroup()
+        let isDeriving = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async(group: group) {
+            isDeriving.signal()
+            let found = status {
+                try engine.changePasscode(from: passcode("1234"), to: passcode("5678"))
+            }
+            outcome.withLock { $0 = found }
+            hasEnded.store(true, ordering: .releasing)
+        }
+        isDeriving.wait()
+        var lockCount = 0
+        while !hasEnded.load(ordering: .acquiring) {
+            try engine.lock()
+            lockCount += 1
+        }
+        group.wait()
+        #expect(lockCount > 0)
+        #expect(outcome.withLock { $0 } == nil)
+        #expect(engine.lockState == .locked)
+        try engine.unlock(passcode: passcode("5678"))
+    }
 }

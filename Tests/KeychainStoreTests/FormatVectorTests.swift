@@ -177,6 +177,17 @@ import Testing
         #expect(written.map { Hex($0) } == test.file)
     }
 
+    @Test func `an anchor is never set back`() throws {
+        let test = try #require(
+            try VectorFile<AnchorVector>.read("anchor-v1").tests.first { $0.generation == 9 })
+        let last = try withAnchor(test) { _, anchor in
+            // The commits of two processes, noted in another order than they were made.
+            for generation: UInt64 in [10, 12, 11, 10, 8] { anchor.note(generation: generation) }
+            return anchor.read()
+        }
+        #expect(last == .generation(12))
+    }
+
     /// Runs `body` with an anchor in a folder of its own.
     private func withAnchor<Result>(
         _ test: AnchorVector, _ body: (StoreFolder, Anchor) throws -> Result

@@ -13,8 +13,8 @@ import KeychainModel
 import Synchronization
 
 final class Connections: Sendable {
-    /// How long a writer waits for other processes.
-    static let busyTimeout: Duration = .seconds(30)
+    /// How long a call waits for other processes.
+    static var busyTimeout: Duration { Store.longestWait }
 
     /// Unused for a database in memory.
     private let path: String

@@ -21,6 +21,8 @@ package final class Store: Sendable {
     package let commits: CommitFeed
     let damage: PageDamage
     let queue = CommitQueue()
+    /// How long a call waits for other processes, its time in this process's queue included.
+    @TaskLocal package static var longestWait: Duration = .seconds(30)
     /// The registry's count at which the structure was last found whole.
     private let examined = Mutex<UInt64>(0)
 

@@ -23,6 +23,7 @@ enum StoreFailure {
         } else {
             return KeychainFailure(.internalError, "Unexpected error: \(type(of: error)).")
         }
+        if code == ResultCode.syncError { return uncertainCommit(systemError) }
         if isOfSystem(code), let failure = failure(ofSystem: systemError) { return failure }
         let detail = "SQLite \(code)"
         // The low byte is the primary code.
@@ -99,7 +100,8 @@ enum StoreFailure {
         case ENFILE:
             KeychainFailure(
                 .notAvailable,
-                "The system has too many files open. Try again when other programs have closed some.")
+                "The system has too many files open. Try again when other programs have closed some."
+            )
         case EFBIG:
             KeychainFailure(
                 .ioError,
@@ -120,6 +122,16 @@ enum StoreFailure {
 
     private static let noMemory = KeychainFailure(
         .allocate, "There is not enough memory. Nothing was changed. Try again when there is more.")
+
+    /// The change is in the log and may be found there after a restart, or not.
+    private static func uncertainCommit(_ systemError: Int32) -> KeychainFailure {
+        let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
+        return KeychainFailure(
+            systemError == ENOSPC || systemError == EDQUOT ? .diskFull : .ioError,
+            "The disk could not be made to keep the change\(reason). It is not known whether it was "
+                + "made. Look at the system's log for failures of the disk, then look whether the "
+                + "change is there.")
+    }
 
     private static func unknownFailure(of code: Int32, _ systemError: Int32) -> KeychainFailure {
         let what = isOfSystem(code) && systemError != 0 ? ": \(errorText(systemError))" : ""

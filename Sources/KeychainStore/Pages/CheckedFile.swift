@@ -147,6 +147,7 @@ enum ResultCode {
     static let readError = SQLITE_IOERR | (1 << 8)
     static let shortRead = SQLITE_IOERR | (2 << 8)
     static let writeError = SQLITE_IOERR | (3 << 8)
+    static let syncError = SQLITE_IOERR | (4 << 8)
     static let truncateError = SQLITE_IOERR | (6 << 8)
     static let deleteError = SQLITE_IOERR | (10 << 8)
 }

@@ -116,6 +116,46 @@ struct PageDamageTests {
         #expect(database.damage.recordingCount == count)
     }
 
+    @Test func `a damaged page that is read again is news only with other bytes`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        try database.flipByte(at: 5 * PageFormat.pageByteCount + 100)
+        _ = isTold(database)
+        let count = database.damage.recordingCount
+        _ = isTold(database)
+        #expect(database.damage.recordingCount == count)
+        try database.flipByte(at: 5 * PageFormat.pageByteCount + 200)
+        _ = isTold(database)
+        #expect(database.damage.recordingCount == count + 1)
+        #expect(database.damage.damagedPages == [6])
+    }
+
+    @Test func `a damaged page is never written`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let connection = try database.open()
+        let page = try #require(
+            Int(try connection.texts("SELECT max(pageno) FROM dbstat WHERE name = 'item'")[0]))
+        connection.close()
+        // The last byte of the content area is of the first row of the page, which still reads.
+        try database.flipByte(at: page * PageFormat.pageByteCount - 9)
+        let before = try database.bytes()
+        let again = try database.open()
+        for _ in 0..<2 {
+            #expect(throws: (any Error).self) {
+                try again.run("UPDATE item SET label = 'other' WHERE id = 500")
+            }
+            #expect(try again.texts("SELECT label FROM item WHERE id = 500") == ["label 500"])
+        }
+        // What rests on other pages goes on.
+        try again.run("UPDATE item SET label = 'other' WHERE id = 1")
+        again.close()
+        let size = PageFormat.pageByteCount
+        let range = (page - 1) * size..<page * size
+        #expect(try database.bytes()[range] == before[range])
+        #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [UInt32(page)])
+    }
+
     @Test func `every path to a file has the same registry`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 10)

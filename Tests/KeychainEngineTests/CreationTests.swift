@@ -1,0 +1,108 @@
+// What a first use, or a change of the keybag or the device key, leaves when it was killed, and what
+// the next opening makes of it.
+
+import Foundation
+import KeychainCrypto
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+@Suite struct CreationTests {
+    private func names(in keychain: TemporaryKeychain) throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: keychain.directory))
+    }
+
+    private func put(_ bytes: Data, at path: String) throws {
+        try #require(
+            FileManager.default.createFile(
+                atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
+    }
+
+    @Test func `what was left half-made goes at the next opening, keys first of all`() throws {
+        let keychain = try TemporaryKeychain()
+        keychain.engine.close()
+        let before = try names(in: keychain)
+        let key = try Data(contentsOf: URL(filePath: keychain.path(.deviceKey)))
+        try put(key, at: keychain.path(.deviceKey) + ".new-1f")
+        try put(key, at: keychain.path(.keybag) + ".new-2")
+        let half = keychain.path(.database) + ".new-abc"
+        try FileManager.default.createDirectory(
+            atPath: half, withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+        try put(Data(count: 4096), at: half + "/keychain.db")
+        try put(Data(), at: half + "/keychain.db-wal")
+        try keychain.reopen()
+        keychain.engine.close()
+        #expect(try names(in: keychain) == before)
+    }
+
+    @Test func `a first use leaves nothing half-made, and its log is empty`() throws {
+        let keychain = try TemporaryKeychain()
+        #expect(
+            try names(in: keychain).isSubset(
+                of: StoreFolder.File.allCases.map(\.rawValue)))
+        #expect(!StoreFolder(path: keychain.directory).hasLeftovers)
+    }
+
+    @Test(arguments: [0, 4096])
+    func `a database that holds nothing is made anew, and one that holds something never is`(
+        byteCount: Int
+    ) throws {
+        let keychain = try TemporaryKeychain()
+        keychain.engine.close()
+        // As earlier versions left it: the database in its place, the copy of the keybag to come.
+        let folder = StoreFolder(path: keychain.directory)
+        try FileManager.default.removeItem(atPath: folder.path(of: .keybag))
+        let whole = try Data(contentsOf: URL(filePath: folder.path(of: .database)))
+        try put(whole.prefix(byteCount), at: folder.path(of: .database))
+        try put(Data(), at: folder.path(of: .writeAheadLog))
+        try FileManager.default.removeItem(atPath: folder.path(of: .anchor))
+        try keychain.reopen()
+        #expect(try keychain.engine.status().itemCount == 0)
+        #expect(folder.exists(.keybag))
+
+        keychain.engine.close()
+        try FileManager.default.removeItem(atPath: folder.path(of: .keybag))
+        try put(whole.prefix(2 * 4096), at: folder.path(of: .database))
+        #expect(throws: KeychainFailure.self) {
+            _ = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        }
+        #expect(folder.byteCount(of: .database) == 2 * 4096)
+    }
+
+    @Test func `a copy of the keybag that is missing or behind is made again`() throws {
+        let keychain = try TemporaryKeychain()
+        let folder = StoreFolder(path: keychain.directory)
+        let first = try #require(try folder.read(.keybag)).plainBytes
+        try keychain.engine.setPasscode(passcode("1234"))
+        let second = try #require(try folder.read(.keybag)).plainBytes
+        #expect(first != second)
+        for earlier in [first, nil] {
+            keychain.engine.close()
+            if let earlier {
+                try put(Data(earlier), at: folder.path(of: .keybag))
+            } else {
+                try FileManager.default.removeItem(atPath: folder.path(of: .keybag))
+            }
+            try keychain.reopen()
+            #expect(try folder.read(.keybag)?.plainBytes == second)
+            #expect(folder.byteCount(of: .writeAheadLog) == 0)
+        }
+    }
+
+    @Test func `a passcode that was set is set, whatever fails afterwards`() throws {
+        let keychain = try TemporaryKeychain()
+        // The copy can't take the place of a folder.
+        let copy = keychain.path(.keybag)
+        try FileManager.default.removeItem(atPath: copy)
+        try FileManager.default.createDirectory(
+            atPath: copy + "/full", withIntermediateDirectories: true)
+        try keychain.engine.setPasscode(passcode("1234"))
+        #expect(keychain.engine.hasPasscode)
+        try FileManager.default.removeItem(atPath: copy)
+        try keychain.reopen()
+        #expect(keychain.engine.lockState == .beforeFirstUnlock)
+        try keychain.engine.unlock(passcode: passcode("1234"))
+    }
+}

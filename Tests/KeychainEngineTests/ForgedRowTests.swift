@@ -1,0 +1,140 @@
+// Rows that were changed by somebody who gave the pages checksums that fit.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+/// Changes the database of a closed keychain and gives every page a checksum that fits.
+func forge(_ keychain: TemporaryKeychain, _ change: (inout [UInt8]) throws -> Void) throws {
+    let file = URL(filePath: keychain.path(.database))
+    var bytes = [UInt8](try Data(contentsOf: file))
+    try change(&bytes)
+    let size = PageFormat.pageByteCount
+    for number in 0..<bytes.count / size {
+        var page = Array(bytes[number * size..<(number + 1) * size])
+        // SAFETY: the buffer is one page long, as the function asks for.
+        unsafe page.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return }
+            unsafe PageChecksum.stamp(pageAt: base, number: UInt32(number + 1))
+        }
+        bytes.replaceSubrange(number * size..<(number + 1) * size, with: page)
+    }
+    try Data(bytes).write(to: file)
+}
+
+/// Where a row's metadata stand; everything else of the row is at a fixed distance in front.
+func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes: [UInt8]) throws
+    -> Int
+{
+    let record = ItemRecord(
+        itemClass: .genericPassword, attributes: genericPassword(account), accessGroup: "G1",
+        isSynchronizable: false, isTombstone: false)
+    let labels = RowLabels(record, index: keychain.engine.store.index)
+    let key = Data([labels.group, labels.first, labels.second, labels.rest].flatMap(\.bytes))
+    return try #require(Data(bytes).firstRange(of: key + Data("KCM1".utf8))).upperBound - 4
+}
+
+@Suite struct ForgedRowTests {
+    private func item(_ account: String, _ protection: ProtectionClass) -> NewItem {
+        NewItem(
+            itemClass: .genericPassword,
+            attributes: genericPassword(account).merging([.label: .string("L")]) { $1 },
+            protection: protection, data: Data("secret \(account)".utf8))
+    }
+
+    private func query(_ account: String) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
+    }
+
+    @Test func `a row that says it is of the passcode's class doesn't go with the passcode`() throws
+    {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        for (account, protection) in [
+            ("kept", ProtectionClass.whenUnlocked), ("going", .whenPasscodeSetThisDeviceOnly),
+        ] {
+            _ = try keychain.engine.add(item(account, protection), as: keychain.caller)
+        }
+        keychain.engine.close()
+        try forge(keychain) { bytes in
+            // The protection class stands in front of four labels.
+            let place = try placeOfMetadata(of: "kept", in: keychain, bytes) - 65
+            try #require(bytes[place] == ProtectionClass.whenUnlocked.rawValue)
+            bytes[place] = ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue
+        }
+        try keychain.reopen()
+        #expect(try keychain.engine.removePasscode(passcode("1234")) == 1)
+        let aside = try keychain.engine.setAsideRows()
+        #expect(aside.count == 1)
+        #expect(aside.first?.row.secret != nil)
+        #expect(
+            status {
+                _ = try keychain.engine.find(query("going"), Retrieval(), as: keychain.caller)
+            }
+                == .itemNotFound)
+    }
+
+    @Test func `a row that is set aside leaves nothing in the index of attributes`() throws {
+        let keychain = try TemporaryKeychain()
+        for account in ["a", "b"] {
+            _ = try keychain.engine.add(item(account, .always), as: keychain.caller)
+        }
+        keychain.engine.close()
+        try forge(keychain) { bytes in
+            let place = try placeOfMetadata(of: "a", in: keychain, bytes)
+            let count = Int(bytes[place + 6]) << 8 | Int(bytes[place + 7])
+            // Behind the metadata stand the labels of further attributes.
+            bytes[place + count] ^= 1
+        }
+        try keychain.reopen()
+        _ = try keychain.engine.add(item("a", .always), as: keychain.caller)
+        #expect(try keychain.engine.setAsideRows().count == 1)
+        #expect(try keychain.engine.check().isSound)
+        let byLabel = ItemQuery(
+            itemClass: .genericPassword, attributes: [.label: .string("L")])
+        let found = try keychain.engine.find(
+            byLabel, Retrieval(includesData: true, limit: nil), as: keychain.caller)
+        #expect(Set(found.map(\.data)) == [Data("secret a".utf8), Data("secret b".utf8)])
+    }
+
+    @Test func `a tombstone's place that holds another row is not cleared`() throws {
+        let keychain = try TemporaryKeychain()
+        var synchronizable = item("a", .whenUnlocked)
+        synchronizable.isSynchronizable = true
+        var query = query("a")
+        query.isSynchronizable = true
+        _ = try keychain.engine.add(synchronizable, as: keychain.caller)
+        _ = try keychain.engine.add(item("b", .whenUnlocked), as: keychain.caller)
+        try keychain.engine.delete(query, tombstones: .automatic, as: keychain.caller)
+        keychain.engine.close()
+        var record = ItemRecord(
+            itemClass: .genericPassword, attributes: genericPassword("a"), accessGroup: "G1",
+            isSynchronizable: true, isTombstone: true)
+        record.isTombstone = true
+        let labels = RowLabels(record, index: keychain.engine.store.index)
+        let entry = Data([labels.first, labels.second, labels.rest].flatMap(\.bytes))
+        try forge(keychain) { bytes in
+            let pages = stride(from: 0, to: bytes.count, by: PageFormat.pageByteCount)
+            let page = try #require(
+                pages.first {
+                    bytes[$0] == 10
+                        && Data(bytes[$0..<$0 + PageFormat.pageByteCount]).firstRange(of: entry)
+                            != nil
+                })
+            let place = try #require(
+                Data(bytes[page..<page + PageFormat.pageByteCount]).firstRange(of: entry))
+            try #require(bytes[page + place.upperBound] == 3)
+            bytes[page + place.upperBound] = 2
+        }
+        try keychain.reopen()
+        #expect(
+            status { _ = try keychain.engine.add(synchronizable, as: keychain.caller) }
+                == .notAvailable)
+        #expect(
+            try keychain.engine.find(
+                self.query("b"), Retrieval(includesData: true), as: keychain.caller
+            ).map(\.data) == [Data("secret b".utf8)])
+    }
+}
