@@ -57,6 +57,12 @@ package struct ItemQuery: Hashable, Sendable {
     /// For the secrets that the request opens.
     package var authorization: Authorization
 
+    /// Whether nothing is said of the items but what they are: what a program says that empties a
+    /// class. Access group, protection class and synchronizability name no item.
+    package var isOfClassAlone: Bool {
+        attributes.isEmpty && reference == nil && hostOrSubdomain == nil
+    }
+
     package init(
         itemClass: ItemClass, attributes: Attributes = [:], accessGroup: String? = nil,
         protection: ProtectionClass? = nil, isSynchronizable: Bool? = false,

@@ -110,7 +110,8 @@ public final class TestKeychain: Sendable {
 
     /// The access groups that the program has by its entitlements, the one for new items first.
     ///
-    /// At first `default`, as for a program without entitlements. With no group at all every
+    /// At first `default`, the group of programs without entitlements, which nobody shares here: a
+    /// deletion by class alone is of all items. With no group at all every
     /// operation fails with `missingEntitlement` (`errSecMissingEntitlement`, -34018). What is
     /// set counts from the next operation on; within ``withSecItem(_:)``, from the next call of
     /// that function on.

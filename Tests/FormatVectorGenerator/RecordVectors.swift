@@ -74,11 +74,12 @@ enum RecordVectors {
                 "Canonical": "Order and number of the fields.",
                 "Fields": "Names of fields, and values that a name does not take.",
                 "Head": "Version, class, secret's tag and count.",
+                "Program": "The field prog.",
                 "Text": "What is UTF-8 and what is not.",
                 "Values": "Types, sizes and values.",
             ],
             tests: valid + head + canonical + fields + values + texts + classes + kinds
-                + constraints)
+                + constraints + programs)
     }
 
     // MARK: Building records field by field
@@ -359,6 +360,31 @@ enum RecordVectors {
             badEnrollment("an enrollment that is text", .biometryCurrentSet, 1, Array("a".utf8)),
             badEnrollment("an enrollment for any biometry", .biometryAny, 2, set),
             badEnrollment("an enrollment without constraints", nil, 2, set),
+        ]
+    }
+
+    private static var programs: [RecordEncodingVector] {
+        func with(_ comment: String, _ program: String) -> RecordEncodingVector {
+            var record = password
+            record.program = program
+            return test(comment, "Program", record)
+        }
+        func bad(_ comment: String, _ type: UInt8, _ value: [UInt8]) -> RecordEncodingVector {
+            invalid(comment, "Program", bytes(of: [group, ("prog", type, value), sync, tomb]))
+        }
+        return [
+            with("a program", "notes"),
+            with("a program of 1 byte", "n"),
+            with("a program of 255 bytes", String(repeating: "n", count: 255)),
+            with("a program that is more than ASCII", "gr\u{FC}n"),
+            bad("a program of no bytes", 1, []),
+            bad("a program of 256 bytes", 1, Array(repeating: 0x6E, count: 256)),
+            bad("a program that is data", 2, Array("notes".utf8)),
+            bad("a program that is a number", 3, bigEndianBytes(1)),
+            bad("a program that is no UTF-8", 1, [0xFF]),
+            invalid(
+                "a program twice", "Program",
+                bytes(of: [group, ("prog", 1, [0x6E]), ("prog", 1, [0x6E]), sync, tomb])),
         ]
     }
 

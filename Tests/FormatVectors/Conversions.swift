@@ -68,6 +68,7 @@ extension RecordVector {
             constraints: record.constraints.isEmpty
                 ? nil : Hex(bigEndianBytes(record.constraints.rawValue)),
             enrollment: record.enrollment.map { Hex($0) },
+            program: record.program.map { Hex($0.utf8) },
             secretTag: record.secretTag.map { Hex($0) },
             attributes: FieldVector.fields(record.attributes))
     }

@@ -202,6 +202,8 @@ package struct RecordVector: Codable, Hashable, Sendable {
     package var constraints: Hex?
     /// The field `bset`. Absent: the record has none.
     package var enrollment: Hex?
+    /// The field `prog`, in UTF-8. Absent: the record has none.
+    package var program: Hex?
     /// Absent: the item has no secret.
     package var secretTag: Hex?
     /// The attributes, by ascending name.
@@ -209,7 +211,8 @@ package struct RecordVector: Codable, Hashable, Sendable {
 
     package init(
         itemClass: String, accessGroup: Hex, isSynchronizable: Bool, isTombstone: Bool,
-        constraints: Hex?, enrollment: Hex?, secretTag: Hex?, attributes: [FieldVector]
+        constraints: Hex?, enrollment: Hex?, program: Hex?, secretTag: Hex?,
+        attributes: [FieldVector]
     ) {
         self.itemClass = itemClass
         self.accessGroup = accessGroup
@@ -217,6 +220,7 @@ package struct RecordVector: Codable, Hashable, Sendable {
         self.isTombstone = isTombstone
         self.constraints = constraints
         self.enrollment = enrollment
+        self.program = program
         self.secretTag = secretTag
         self.attributes = attributes
     }

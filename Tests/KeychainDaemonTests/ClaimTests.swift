@@ -45,4 +45,13 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
         let granted = AccessGroups(row.entitled).granted(to: AccessGroups(row.claim))
         #expect(granted == AccessGroups(row.granted))
     }
+
+    @Test func `a claim says nothing of the program`() {
+        let own = AccessGroups(["default"], program: "own")
+        for claim in [["default"], ["default", "*"], ["*"]] {
+            let granted = own.granted(to: AccessGroups(claim, program: "other"))
+            #expect(granted == own)
+        }
+        #expect(AccessGroups(["a"]).granted(to: AccessGroups(["a"], program: "other")).program == nil)
+    }
 }

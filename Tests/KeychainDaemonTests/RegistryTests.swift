@@ -234,7 +234,8 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
     @Test func `a program without a list has the default group, as in embedded mode`() throws {
         let folder = try TemporaryFolder()
         let program = try folder.put("p", "program")
-        #expect(try groups(rules(folder), program) == AccessGroups(["default"]))
+        #expect(
+            try groups(rules(folder), program) == AccessGroups(["default"], program: "program"))
     }
 
     @Test func `a program with a list beside it has the groups of the list`() throws {
@@ -266,6 +267,6 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         let copy = try folder.put("tool", "copy")
         let rules = rules(folder, keychainctl: tool)
         #expect(try groups(rules, tool) == AccessGroups(["default", "*"]))
-        #expect(try groups(rules, copy) == AccessGroups(["default"]))
+        #expect(try groups(rules, copy) == AccessGroups(["default"], program: "copy"))
     }
 }

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `without a list there is no value and no error`() {
-        let none = Entitlements(accessGroups: AccessGroups(["default"]))
+        let none = Entitlements(accessGroups: .withoutEntitlements(executable: "/bin/app"))
         #expect(value("keychain-access-groups", of: .success(none)) == (nil, nil))
     }
 

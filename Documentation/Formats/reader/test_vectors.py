@@ -153,6 +153,7 @@ def check_record(case: unittest.TestCase, test: Test, group: Test) -> None:
         secret_tag=data(expected, "secretTag") if "secretTag" in expected else None,
         attributes=values(expected["attributes"]),
         enrollment=data(expected, "enrollment") if "enrollment" in expected else None,
+        program=data(expected, "program") if "program" in expected else None,
     )
     case.assertEqual(decode_record(encoded), record)
     case.assertEqual(encode_record(record), encoded)

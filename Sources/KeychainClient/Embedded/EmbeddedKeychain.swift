@@ -10,7 +10,7 @@ import Synchronization
 
 package enum EmbeddedKeychain {
     /// The access group of programs that come without entitlements.
-    package static let defaultGroup = "default"
+    package static let defaultGroup = AccessGroups.shared
 
     /// The folder to use instead of the default one, an absolute path.
     package static let directoryVariable = "KEYCHAIN_DIRECTORY"
@@ -100,7 +100,8 @@ package enum EmbeddedKeychain {
     ) throws(KeychainFailure) -> Entitlements {
         switch entitlementsSource(environment) {
         case .none:
-            return Entitlements(accessGroups: AccessGroups([defaultGroup]))
+            return Entitlements(
+                accessGroups: .withoutEntitlements(executable: executablePath))
         case .variable(let path), .besideExecutable(let path):
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw .missingEntitlement("The entitlements \(path) can't be read.")

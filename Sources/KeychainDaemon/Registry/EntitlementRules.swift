@@ -43,7 +43,8 @@ struct EntitlementRules: Sendable {
     ) throws(KeychainFailure) -> Entitlements {
         let path = program.path + ".entitlements"
         guard Files.status(of: path) != nil else {
-            return Entitlements(accessGroups: AccessGroups([EmbeddedKeychain.defaultGroup]))
+            return Entitlements(
+                accessGroups: .withoutEntitlements(executable: program.path))
         }
         do throws(DistrustedFile) {
             return try registry.entitlements(at: path)

@@ -7,11 +7,13 @@ extension AccessGroups {
     /// both, in the order of the claim, which says where new items go.
     ///
     /// A claim narrows and never widens. A claim of every group means every group of the
-    /// entitlement; an entitlement to every group allows any claim.
+    /// entitlement; an entitlement to every group allows any claim. A claim says nothing of the
+    /// program.
     func granted(to claim: AccessGroups) -> AccessGroups {
         var names = claim.names.filter { contains($0) }
-        guard claim.includesAll else { return AccessGroups(names) }
+        guard claim.includesAll else { return AccessGroups(names, program: program) }
         names += self.names
-        return AccessGroups(includesAll ? names + [Self.wildcard] : names)
+        return AccessGroups(
+            includesAll ? names + [Self.wildcard] : names, program: program)
     }
 }

@@ -16,7 +16,8 @@ extension KeychainEngine {
             return try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
                 let keys = try keys(for: item.protection)
-                return try insert(item, group: group, keys: keys, into: &transaction)
+                return try insert(
+                    item, group: group, by: caller.program, keys: keys, into: &transaction)
             }
         }
     }
@@ -39,8 +40,8 @@ extension KeychainEngine {
                 for (index, item) in items.enumerated() {
                     added.append(
                         try insert(
-                            item, group: groups[index], keys: keys[index], into: &transaction,
-                            orKeepExisting: item.keepsExisting))
+                            item, group: groups[index], by: caller.program, keys: keys[index],
+                            into: &transaction, orKeepExisting: item.keepsExisting))
                 }
                 return added
             }
@@ -52,11 +53,12 @@ extension KeychainEngine {
     /// A careless or hostile issuer can give one number to certificates about two keys. The other
     /// one is a duplicate: taken for the new one, it would leave the new key without a certificate.
     private func insert(
-        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction,
-        orKeepExisting keepsExisting: Bool
+        _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
+        into transaction: inout StoreTransaction, orKeepExisting keepsExisting: Bool
     ) throws(KeychainFailure) -> Item {
         do {
-            return try insert(item, group: group, keys: keys, into: &transaction)
+            return try insert(
+                item, group: group, by: program, keys: keys, into: &transaction)
         } catch {
             guard keepsExisting, error.status == .duplicateItem else { throw error }
             var attributes: Attributes = [:]
@@ -84,14 +86,18 @@ extension KeychainEngine {
         return group
     }
 
+    /// - Parameter program: The name of the program that adds the item, where it has no
+    ///   entitlements. Empty: it isn't known.
     func insert(
-        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
+        _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
+        into transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Item {
         let now = options.now()
         var record = ItemRecord(
             itemClass: item.itemClass, attributes: item.attributes, accessGroup: group,
             constraints: item.constraints,
             enrollment: try enrollment(for: item.constraints, item.authorization.enrollment),
+            program: program?.isEmpty == false ? program : nil,
             isSynchronizable: item.isSynchronizable, isTombstone: item.isTombstone)
         record.attributes[.creationDate] = .date(now)
         record.attributes[.modificationDate] = .date(now)

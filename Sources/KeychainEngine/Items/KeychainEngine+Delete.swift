@@ -2,6 +2,8 @@
 //   (1) A locked row is deleted without being opened where the labels alone choose it, and the row
 //       itself has those labels. No other row is deleted that was not opened.
 //   (2) All or none: a deletion that meets a row it can't judge fails and changes nothing.
+//   (3) By class alone, a program without entitlements reaches what it added itself, see
+//       `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -43,7 +45,8 @@ extension KeychainEngine {
             throw .damagedStore("a row has columns of the wrong kind")
         }
         // Group labels are absent only for a caller that may see every group.
-        let isChosen = search.isDecided(by: query) && !search.groups.isEmpty
+        let isConfined = caller.isConfined(by: query)
+        let isChosen = search.isDecided(by: query) && !search.groups.isEmpty && !isConfined
         var damaged = DamagedRows()
         let opened: OpenedRow?
         do {
@@ -67,9 +70,9 @@ extension KeychainEngine {
                 row, reason: .deleted, at: options.now())
             return true
         }
-        guard opened.record.matches(query, search, opened.protection, caller: caller) else {
-            return false
-        }
+        guard opened.record.matches(query, search, opened.protection, caller: caller),
+            !isConfined || caller.hasAdded(opened.record)
+        else { return false }
         try delete(opened, tombstones, in: &transaction)
         return true
     }

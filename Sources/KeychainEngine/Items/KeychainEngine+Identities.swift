@@ -2,6 +2,8 @@
 //   (1) Certificates are searched first, by their labels; then for each the key, by its application
 //       label. A question that names neither costs a look at each certificate.
 //   (2) A change to both halves is one transaction.
+//   (3) By class alone, a program without entitlements reaches identities of which it added both
+//       halves itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -83,11 +85,13 @@ extension KeychainEngine {
     private func pairs(
         _ query: IdentityQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [(certificate: OpenedRow, key: OpenedRow)] {
+        let isConfined = caller.isConfined(by: query.certificate, query.key)
         var pairs: [(OpenedRow, OpenedRow)] = []
         for certificate in try opened(query.certificate, caller, in: &transaction) {
             guard let keyQuery = query.key.ofKey(to: certificate.record.attributes)
             else { continue }
-            for key in try opened(keyQuery, caller, in: &transaction) {
+            for key in try opened(keyQuery, caller, in: &transaction)
+            where !isConfined || caller.hasAdded(certificate.record) && caller.hasAdded(key.record) {
                 pairs.append((certificate, key))
             }
         }

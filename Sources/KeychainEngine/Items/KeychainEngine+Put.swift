@@ -20,7 +20,10 @@ extension KeychainEngine {
             try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
                 let keys = try keys(for: item.protection)
-                guard try !add(item, group: group, keys: keys, into: &transaction) else { return }
+                guard
+                    try !add(
+                        item, group: group, by: caller.program, keys: keys, into: &transaction)
+                else { return }
                 try transaction.noteExistingItem()
                 _ = try change(query, changes, search, caller, in: &transaction)
             }
@@ -29,10 +32,11 @@ extension KeychainEngine {
 
     /// - Returns: False where the primary key is taken; nothing has changed then.
     private func add(
-        _ item: NewItem, group: String, keys: ClassKeys, into transaction: inout StoreTransaction
+        _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
+        into transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Bool {
         do {
-            _ = try insert(item, group: group, keys: keys, into: &transaction)
+            _ = try insert(item, group: group, by: program, keys: keys, into: &transaction)
             return true
         } catch {
             guard error.status == .duplicateItem else { throw error }

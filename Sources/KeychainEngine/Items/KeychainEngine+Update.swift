@@ -1,6 +1,8 @@
 // KeychainEngine+Update: changing all items that match, or none.
 //   (1) An item under constraints is changed only for a request that could open its secret,
 //       whatever is changed of it.
+//   (2) By class alone, a program without entitlements reaches what it added itself, see
+//       `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -28,6 +30,7 @@ extension KeychainEngine {
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Int {
         let proof = proof(query.authorization)
+        let isConfined = caller.isConfined(by: query)
         var damaged = DamagedRows()
         var rows: [OpenedRow] = []
         // All are opened first: a lock is reported before authentication is asked for.
@@ -35,7 +38,8 @@ extension KeychainEngine {
             search, includesSecret: mayOpenSecret(changes, proof))
         {
             guard let opened = try open(candidate, for: search, noting: &damaged),
-                opened.record.matches(query, search, opened.protection, caller: caller)
+                opened.record.matches(query, search, opened.protection, caller: caller),
+                !isConfined || caller.hasAdded(opened.record)
             else { continue }
             rows.append(opened)
         }

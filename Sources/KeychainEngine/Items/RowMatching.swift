@@ -21,6 +21,20 @@ struct OpenedRow {
     }
 }
 
+extension AccessGroups {
+    /// Whether a change or deletion by these queries is of what the caller's own program added, and
+    /// of nothing else: it has no entitlements, and they name classes alone.
+    ///
+    /// Programs without entitlements share a group. One that empties a class when it first runs, as
+    /// programs for iOS do, would otherwise delete the secrets of every other.
+    func isConfined(by queries: ItemQuery...) -> Bool {
+        program != nil && queries.allSatisfy(\.isOfClassAlone)
+    }
+
+    /// Whether an item was added by the caller's own program. One without a mark was added by none.
+    func hasAdded(_ record: ItemRecord) -> Bool { record.program == program }
+}
+
 extension ItemRecord {
     /// Whether the record is one that the query means and the caller may see.
     ///

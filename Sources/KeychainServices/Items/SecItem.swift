@@ -131,7 +131,8 @@ public func SecItemCopyMatching(
 ///
 /// All of them are changed and durable when this returns `errSecSuccess`; otherwise none is, except
 /// perhaps by a keychain service that broke off (`errSecNotAvailable`).
-/// Persistent references and creation dates stay, modification dates become later.
+/// Persistent references and creation dates stay, modification dates become later. By class alone, a
+/// program without entitlements, which shares its group, changes what a program of the same name stored.
 ///
 /// - Parameters:
 ///   - query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key and without a
@@ -169,7 +170,9 @@ public func SecItemUpdate(
 /// after a keychain service broke off (`errSecNotAvailable`). A
 /// locked item can be deleted. An identity goes with its key, unless the key has another
 /// certificate. A dictionary with the class alone empties the class for the
-/// caller's groups, but for synchronizable items.
+/// caller's groups, but for synchronizable items. Of a program without entitlements, which shares its
+/// group, it deletes what a program of the same name stored. Which program stored a locked item
+/// can't be told, so with one in the class the call fails.
 ///
 /// - Parameter query: As for ``SecItemCopyMatching(_:_:)``, without any `kSecMatch…` key other
 ///   than `kSecMatchLimit` with the value `kSecMatchLimitAll`. A persistent reference may stand beside

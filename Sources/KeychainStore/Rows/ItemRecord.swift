@@ -16,6 +16,8 @@ package struct ItemRecord: Hashable, Sendable {
     /// What identifies the biometric enrollment that the item was made for, 1 to 64 bytes; only
     /// under ``AccessConstraints/biometryCurrentSet``. nil: there was none.
     package var enrollment: Data?
+    /// The name of the program that added the item, of 1 to 255 bytes, where it had no entitlements.
+    package var program: String?
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// The tag of the sealed secret, 16 bytes, which ties the halves of a row together.
@@ -24,14 +26,15 @@ package struct ItemRecord: Hashable, Sendable {
 
     package init(
         itemClass: ItemClass, attributes: Attributes, accessGroup: String,
-        constraints: AccessConstraints = [], enrollment: Data? = nil, isSynchronizable: Bool,
-        isTombstone: Bool, secretTag: [UInt8]? = nil
+        constraints: AccessConstraints = [], enrollment: Data? = nil, program: String? = nil,
+        isSynchronizable: Bool, isTombstone: Bool, secretTag: [UInt8]? = nil
     ) {
         self.itemClass = itemClass
         self.attributes = attributes
         self.accessGroup = accessGroup
         self.constraints = constraints
         self.enrollment = enrollment
+        self.program = program
         self.isSynchronizable = isSynchronizable
         self.isTombstone = isTombstone
         self.secretTag = secretTag
@@ -53,6 +56,7 @@ package struct ItemRecord: Hashable, Sendable {
     private static let constraintsName: UInt32 = 0x6163_6363  // accc
     private static let accessGroupName: UInt32 = 0x6167_7270  // agrp
     private static let enrollmentName: UInt32 = 0x6273_6574  // bset
+    private static let programName: UInt32 = 0x7072_6F67  // prog
     private static let synchronizableName: UInt32 = 0x7379_6E63  // sync
     private static let tombstoneName: UInt32 = 0x746F_6D62  // tomb
     private static let version: UInt8 = 1
@@ -81,6 +85,7 @@ package struct ItemRecord: Hashable, Sendable {
                 (Self.constraintsName, .number(Int64(bitPattern: constraints.rawValue))))
         }
         if let enrollment { fields.append((Self.enrollmentName, .data(enrollment))) }
+        if let program { fields.append((Self.programName, .string(program))) }
         fields.sort { $0.name < $1.name }
 
         var writer = ByteWriter(capacity: 256)
@@ -153,6 +158,9 @@ package struct ItemRecord: Hashable, Sendable {
                     Self.enrollmentSizes.contains(bytes.count)
                 else { return nil }
                 enrollment = bytes
+            case (Self.programName, .string(let text)):
+                guard AccessGroups.programSizes.contains(text.utf8.count) else { return nil }
+                program = text
             case (Self.synchronizableName, .number(let flag)) where flag == 0 || flag == 1:
                 isSynchronizable = flag == 1
                 special += 1

@@ -22,6 +22,8 @@ class Record:
     attributes: dict[str, Value]
     #: The biometric enrollment that the item was made for.
     enrollment: bytes | None = None
+    #: The name of the program that added the item, in UTF-8.
+    program: bytes | None = None
 
 
 class _Cursor:
@@ -106,6 +108,15 @@ def _take_enrollment(fields: dict[bytes, Value], constraints: int) -> bytes | No
     return value.data
 
 
+def _take_program(fields: dict[bytes, Value]) -> bytes | None:
+    value = fields.pop(b"prog", None)
+    if value is None:
+        return None
+    if value.type != TEXT or not 1 <= len(value.data) <= 255:
+        raise Malformed("a record has a program that is none")
+    return value.data
+
+
 def decode_record(data: bytes) -> Record:
     cursor = _Cursor(data)
     version = cursor.number(1)
@@ -129,6 +140,7 @@ def decode_record(data: bytes) -> Record:
     is_tombstone = _take_flag(fields, b"tomb")
     constraints = _take_constraints(fields)
     enrollment = _take_enrollment(fields, constraints)
+    program = _take_program(fields)
 
     known = {name.encode("ascii"): name for name in CLASSES[item_class].names}
     attributes: dict[str, Value] = {}
@@ -147,6 +159,7 @@ def decode_record(data: bytes) -> Record:
         secret_tag,
         attributes,
         enrollment,
+        program,
     )
 
 
@@ -160,6 +173,8 @@ def encode_record(record: Record) -> bytes:
         fields["accc"] = Value(NUMBER, struct.pack(">Q", record.constraints))
     if record.enrollment is not None:
         fields["bset"] = Value(DATA, record.enrollment)
+    if record.program is not None:
+        fields["prog"] = Value(TEXT, record.program)
 
     tag = record.secret_tag
     data = bytes([1]) + record.item_class.encode("ascii")

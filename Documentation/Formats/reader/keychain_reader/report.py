@@ -49,6 +49,9 @@ def item_as_json(item: Item) -> dict[str, Any]:
     result["enrollment"] = (
         None if record.enrollment is None else record.enrollment.hex()
     )
+    result["program"] = (
+        None if record.program is None else record.program.decode("utf-8")
+    )
     result["needs_application_password"] = item.needs_password
     result["has_secret"] = record.secret_tag is not None
     result["secret_base64"] = None if item.secret is None else _base64(item.secret)

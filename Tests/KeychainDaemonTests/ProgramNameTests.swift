@@ -1,0 +1,116 @@
+// ProgramNameTests: programs without entitlements that share a group, and what one of them can do to
+// the items of the others without naming them.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite struct `Programs without entitlements` {
+    enum Mode: String, CaseIterable, CustomTestStringConvertible {
+        case embedded, service
+
+        var testDescription: String { rawValue }
+    }
+
+    /// A keychain that programs find by a variable: a folder, or the socket of a service.
+    private struct Place {
+        let folder: TemporaryFolder
+        let service: TestService?
+
+        init(_ mode: Mode) throws {
+            folder = try TemporaryFolder()
+            // The test itself is the tool; copies of the peer are programs that the registry
+            // doesn't name.
+            try TestService.entitle("default", "*", in: folder)
+            service = mode == .service ? try TestService(folder: folder) : nil
+        }
+
+        /// Runs a program, in a process of its own.
+        func run(_ program: PeerCopy, _ words: String...) throws -> [String] {
+            let variables =
+                service.map { ["KEYCHAIN_SERVICE": $0.configuration.socket] }
+                ?? ["KEYCHAIN_DIRECTORY": folder.path + "/keychain"]
+            return try TestProgram(path: program.path, ["use"] + words, environment: variables)
+                .lines()
+        }
+
+        /// What a tool that sees every group stores.
+        func addAsTool(_ account: String) throws {
+            if let service {
+                _ = try service.client().add(password(account), as: everything)
+                return
+            }
+            let engine = try KeychainEngine.open(
+                directory: folder.path + "/keychain", options: .testing)
+            _ = try engine.add(password(account), as: everything)
+            engine.close()
+        }
+    }
+
+    @Test(arguments: Mode.allCases)
+    func `one that empties a class deletes what a program of its name added`(_ mode: Mode) throws {
+        let place = try Place(mode)
+        let notes = try PeerCopy()
+        let mail = try PeerCopy()
+        #expect(try place.run(notes, "add:n") == ["add:n 0"])
+        #expect(
+            try place.run(mail, "delete", "add:m", "list") == [
+                "delete -25300", "add:m 0", "list m n",
+            ])
+        // Another process of the same program.
+        #expect(
+            try place.run(mail, "delete", "delete", "list") == [
+                "delete 1", "delete -25300", "list n",
+            ])
+        // By name, each has what all share.
+        #expect(try place.run(mail, "delete:n", "list") == ["delete:n 1", "list -25300"])
+    }
+
+    @Test(arguments: Mode.allCases)
+    func `one that changes a class changes what a program of its name added`(_ mode: Mode) throws {
+        let place = try Place(mode)
+        let notes = try PeerCopy()
+        let mail = try PeerCopy()
+        #expect(try place.run(notes, "add:n", "change") == ["add:n 0", "change 1"])
+        #expect(
+            try place.run(mail, "change", "add:m", "change", "list") == [
+                "change -25300", "add:m 0", "change 1", "list m* n*",
+            ])
+        // A change by another program doesn't make an item that program's.
+        #expect(
+            try place.run(mail, "change:n", "delete", "list") == [
+                "change:n 1", "delete 1", "list n*",
+            ])
+    }
+
+    @Test(arguments: Mode.allCases)
+    func `what the shell stored is read by every program, and emptied by none`(_ mode: Mode) throws {
+        let place = try Place(mode)
+        try place.addAsTool("shell")
+        let notes = try PeerCopy()
+        #expect(
+            try place.run(notes, "list", "delete", "change", "list") == [
+                "list shell", "delete -25300", "change -25300", "list shell",
+            ])
+    }
+
+    @Test(arguments: Mode.allCases)
+    func `one with entitlements empties its groups, as at Apple`(_ mode: Mode) throws {
+        let place = try Place(mode)
+        let notes = try PeerCopy()
+        #expect(try place.run(notes, "add:n") == ["add:n 0"])
+        let entitled = try PeerCopy()
+        try entitled.entitle("default")
+        #expect(
+            try place.run(entitled, "add:e", "change", "delete") == [
+                "add:e 0", "change 2", "delete 2",
+            ])
+        // What it added is no program's.
+        #expect(try place.run(entitled, "add:e") == ["add:e 0"])
+        #expect(try place.run(notes, "delete", "list") == ["delete -25300", "list e"])
+    }
+}

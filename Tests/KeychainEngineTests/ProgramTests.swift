@@ -1,0 +1,162 @@
+// ProgramTests: what a change or deletion by class alone is about, for a caller without entitlements.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+@Suite struct ProgramTests {
+    private let notes = AccessGroups.withoutEntitlements(executable: "/usr/bin/notes")
+    private let mail = AccessGroups.withoutEntitlements(executable: "/opt/mail")
+    private let entitled = AccessGroups(["default"])
+    private let passwords = ItemQuery(itemClass: .genericPassword)
+
+    private func engine() throws -> KeychainEngine {
+        try KeychainEngine.open(try MemoryPlace(), options: .testing)
+    }
+
+    private func password(
+        _ account: String, protection: ProtectionClass = .afterFirstUnlock
+    ) -> NewItem {
+        NewItem(
+            itemClass: .genericPassword, attributes: genericPassword(account),
+            protection: protection, data: Data("x".utf8))
+    }
+
+    private func accounts(_ engine: KeychainEngine) throws -> Set<AttributeValue> {
+        let found = try? engine.find(
+            ItemQuery(itemClass: .genericPassword, isSynchronizable: nil),
+            Retrieval(limit: nil), as: entitled)
+        return Set((found ?? []).compactMap { $0.attributes[.account] })
+    }
+
+    // Paths as the kernel writes them in /proc/PID/exe.
+    @Test(arguments: [
+        ("/usr/bin/notes", "notes"), ("/opt/notes (deleted)", "notes"), ("/a/b c", "b c"),
+        ("/" + String(repeating: "n", count: 255), String(repeating: "n", count: 255)),
+        ("/" + String(repeating: "n", count: 256), ""), ("/", ""), ("", ""), (nil, ""),
+    ])
+    func `a program goes by the name of its executable`(path: String?, name: String) {
+        let caller = AccessGroups.withoutEntitlements(executable: path)
+        #expect(caller.program == name)
+        #expect(caller.names == ["default"])
+    }
+
+    /// Requests that name a class and, at the most, what many items have in common.
+    private static let wide: [ItemQuery] = [
+        ItemQuery(itemClass: .genericPassword),
+        ItemQuery(itemClass: .genericPassword, accessGroup: "default"),
+        ItemQuery(itemClass: .genericPassword, protection: .afterFirstUnlock),
+        ItemQuery(itemClass: .genericPassword, isSynchronizable: nil),
+    ]
+
+    @Test func `group, protection and synchronizability name no item`() throws {
+        for query in Self.wide {
+            let engine = try engine()
+            _ = try engine.add(password("n"), as: notes)
+            _ = try engine.add(password("m"), as: mail)
+            #expect(try engine.delete(query, tombstones: .automatic, as: mail) == 1)
+            #expect(try accounts(engine) == [.string("n")])
+        }
+    }
+
+    @Test func `an attribute or a reference names what it names`() throws {
+        let engine = try engine()
+        let item = try engine.add(password("n"), as: notes)
+        _ = try engine.add(password("o"), as: notes)
+        let byReference = ItemQuery(itemClass: .genericPassword, reference: item.reference)
+        #expect(try engine.delete(byReference, tombstones: .automatic, as: mail) == 1)
+        let byService = ItemQuery(
+            itemClass: .genericPassword, attributes: [.service: .string("service")])
+        #expect(try engine.delete(byService, tombstones: .automatic, as: mail) == 1)
+    }
+
+    @Test func `what a program adds by any way is its own`() throws {
+        let engine = try engine()
+        _ = try engine.addAll([password("a"), password("b")], as: mail)
+        try engine.put(password("c"), orChange: passwords, ItemChanges(), as: mail)
+        _ = try engine.add(password("n"), as: notes)
+        // A put that changes the item leaves it the other program's.
+        try engine.put(
+            password("n"),
+            orChange: ItemQuery(itemClass: .genericPassword, attributes: genericPassword("n")),
+            ItemChanges(data: Data("y".utf8)), as: mail)
+        #expect(try engine.delete(passwords, tombstones: .automatic, as: mail) == 3)
+        #expect(try accounts(engine) == [.string("n")])
+    }
+
+    @Test func `a program whose name isn't known empties nothing`() throws {
+        let unknown = AccessGroups.withoutEntitlements(executable: nil)
+        let engine = try engine()
+        for caller in [unknown, notes, entitled] {
+            _ = try engine.add(password(caller.program ?? "entitled"), as: caller)
+        }
+        #expect(
+            status { try engine.delete(passwords, tombstones: .automatic, as: unknown) }
+                == .itemNotFound)
+        #expect(try accounts(engine).count == 3)
+        #expect(try engine.delete(passwords, tombstones: .automatic, as: entitled) == 3)
+    }
+
+    @Test func `whose a locked item is can't be told, so nothing is emptied`() throws {
+        let engine = try engine()
+        _ = try engine.add(password("n", protection: .whenUnlocked), as: notes)
+        _ = try engine.add(password("m"), as: mail)
+        try engine.setPasscode(passcode("passcode"))
+        try engine.lock()
+        #expect(
+            status { try engine.delete(passwords, tombstones: .automatic, as: mail) }
+                == .interactionNotAllowed)
+        #expect(
+            status { try engine.update(passwords, ItemChanges(), as: mail) }
+                == .interactionNotAllowed)
+        try engine.unlock(passcode: passcode("passcode"))
+        #expect(try accounts(engine).count == 2)
+        try engine.lock()
+        // With entitlements a lock stops no deletion.
+        #expect(try engine.delete(passwords, tombstones: .automatic, as: entitled) == 2)
+    }
+
+    @Test func `an item holds its program's name nowhere that is asked for or answered`() throws {
+        let engine = try engine()
+        let item = try engine.add(password("n"), as: notes)
+        let found = try engine.find(passwords, Retrieval(includesData: true), as: mail)
+        #expect(found == [item])
+        #expect(Attribute(name: "prog") == nil)
+        #expect(!"\(item)".contains("notes"))
+    }
+
+    @Test func `an identity is emptied where both halves are the program's own`() throws {
+        let hash = AttributeValue.data(Data(repeating: 1, count: 20))
+        func certificate(_ serial: UInt8) -> NewItem {
+            NewItem(
+                itemClass: .certificate,
+                attributes: [
+                    .certificateType: .number(1), .issuer: .data(Data("issuer".utf8)),
+                    .serialNumber: .data(Data([serial])), .publicKeyHash: hash,
+                ], data: Data([serial]))
+        }
+        let key = NewItem(
+            itemClass: .key,
+            attributes: [
+                .applicationLabel: hash, .keyClass: .number(1), .isPrivate: .number(1),
+                .type: .number(73), .keySizeInBits: .number(256),
+            ], data: Data("key".utf8))
+        let query = IdentityQuery(
+            certificate: ItemQuery(itemClass: .certificate), key: ItemQuery(itemClass: .key))
+        let changes = IdentityChanges(certificate: ItemChanges(), key: ItemChanges())
+        let engine = try engine()
+        _ = try engine.addAll([certificate(1), key], as: notes)
+        _ = try engine.add(certificate(2), as: mail)
+        #expect(status { try engine.updateIdentities(query, changes, as: mail) } == .itemNotFound)
+        #expect(
+            status { try engine.deleteIdentities(query, tombstones: .automatic, as: mail) }
+                == .itemNotFound)
+        #expect(try engine.updateIdentities(query, changes, as: notes) == 1)
+        #expect(try engine.deleteIdentities(query, tombstones: .automatic, as: notes) == 1)
+        // The key stays for the other program's certificate.
+        #expect(try engine.deleteIdentities(query, tombstones: .automatic, as: entitled) == 1)
+        #expect(try engine.check().itemCount == 0)
+    }
+}
