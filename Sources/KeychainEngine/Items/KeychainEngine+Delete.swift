@@ -44,8 +44,8 @@ extension KeychainEngine {
         guard case .row(let row) = candidate else {
             throw .damagedStore("a row has columns of the wrong kind")
         }
-        // Group labels are absent only for a caller that may see every group.
         let isConfined = caller.isConfined(by: query)
+        // Group labels are absent only for a caller that may see every group.
         let isChosen = search.isDecided(by: query) && !search.groups.isEmpty && !isConfined
         var damaged = DamagedRows()
         let opened: OpenedRow?

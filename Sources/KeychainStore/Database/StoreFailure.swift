@@ -10,9 +10,12 @@ import KeychainCrypto
 import KeychainModel
 
 enum StoreFailure {
+    /// What an error of the database is to a caller.
+    ///
     /// - Parameters:
     ///   - error: What a call to the database threw.
     ///   - systemError: The `errno` that belongs to it; 0 where it isn't known.
+    /// - Returns: The error itself where it is a failure of the keychain.
     static func failure(from error: any Error, systemError: Int32 = 0) -> KeychainFailure {
         if let failure = error as? KeychainFailure { return failure }
         let code: Int32
