@@ -95,7 +95,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         let byLabel = ItemQuery(
             itemClass: .genericPassword, attributes: [.label: .string("L")])
         let found = try keychain.engine.find(
-            byLabel, Retrieval(includesData: true, limit: nil), as: keychain.caller)
+            byLabel, Retrieval(limit: nil, includesData: true), as: keychain.caller)
         #expect(Set(found.map(\.data)) == [Data("secret a".utf8), Data("secret b".utf8)])
     }
 

@@ -33,10 +33,12 @@ import Testing
         return SecItemAdd(item as CFDictionary, nil)
     }
 
-    private static let classes: [CFString] = [
-        kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey,
-        kSecClassIdentity,
-    ]
+    private static var classes: [CFString] {
+        [
+            kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey,
+            kSecClassIdentity,
+        ]
+    }
 
     @Test func `the first launch of one program leaves the secrets of the others`() throws {
         try run(as: "notes") {
