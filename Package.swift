@@ -321,14 +321,27 @@ let package = Package(
         // Kills, crowds, floods and falsifies.
         .executableTarget(
             name: "fault-writer",
-            dependencies: ["KeychainModel", "KeychainStore", "KeychainEngine"],
+            dependencies: ["FaultSweeps", "KeychainModel", "KeychainStore", "KeychainEngine"],
             path: "Tests/FaultWriter", swiftSettings: settings),
+        // Interruptions and damage at every place, and what the keychain must answer then.
+        .target(
+            name: "FaultSweeps",
+            dependencies: [
+                "TestPrograms", "KeychainModel", "KeychainCrypto", "KeychainStore",
+                "KeychainEngine", logging,
+            ],
+            path: "Tests/FaultSweeps", swiftSettings: settings),
+        // The long sweeps.
+        .executableTarget(
+            name: "soak",
+            dependencies: ["FaultSweeps", "TestPrograms", "fault-writer"],
+            path: "Tests/Soak", swiftSettings: settings),
         .testTarget(
             name: "FaultTests",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
                 "KeychainEngine",
-                "KeychainServices", "TestPrograms", "fault-writer", grdb,
+                "KeychainServices", "TestPrograms", "FaultSweeps", "fault-writer", grdb,
             ], swiftSettings: settings),
     ]
 )

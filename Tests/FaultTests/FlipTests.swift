@@ -1,3 +1,4 @@
+import FaultSweeps
 import Foundation
 import KeychainEngine
 import KeychainModel

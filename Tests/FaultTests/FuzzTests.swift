@@ -2,6 +2,7 @@
 //   (1) The inputs follow from a fixed seed, so a failure can be repeated.
 //   (2) No input may trap; what is taken must encode again to the same bytes.
 
+import FaultSweeps
 import Foundation
 import KeychainClient
 import KeychainCrypto
@@ -10,21 +11,6 @@ import KeychainModel
 import KeychainServices
 import KeychainStore
 import Testing
-
-/// splitmix64: repeatable, and good enough to choose where to change an input.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-}
 
 /// A parser with valid inputs to start from.
 struct FuzzTarget: CustomTestStringConvertible, Sendable {

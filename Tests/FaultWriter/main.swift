@@ -1,5 +1,6 @@
 // fault-writer: the process that fault tests kill, crowd and starve.
 
+import FaultSweeps
 import Foundation
 import KeychainEngine
 import KeychainModel
@@ -29,6 +30,17 @@ do {
     case "leave-log": try LeftLog(directory: arguments[2]).run()
     case "obey":
         try Obedience(directory: arguments[2], service: arguments[3], group: arguments[4]).run()
+    case "carry-out":
+        var isDone = false
+        var runner = StepRunner(directory: arguments[2])
+        let steps = arguments[4...].compactMap { Step($0) }
+        runner.run(steps, attempts: Int(arguments[3]) ?? 1) { number, failure in
+            acknowledge(
+                failure.map { "failed \(number) \($0.status.rawValue) \($0.reason)" }
+                    ?? "done \(number)")
+            isDone = failure == nil
+        }
+        exit(isDone && steps.count == arguments.count - 4 ? 0 : 2)
     default: exit(64)
     }
 } catch {

@@ -1,0 +1,67 @@
+// FolderImage: all files below a folder, to be laid out again elsewhere.
+
+package import Foundation
+
+package struct FolderImage: Sendable {
+    package enum Entry: Hashable, Sendable {
+        case folder
+        case file(Data)
+    }
+
+    /// By path below the folder.
+    package var entries: [String: Entry] = [:]
+
+    package init(entries: [String: Entry] = [:]) {
+        self.entries = entries
+    }
+
+    /// Reads a folder.
+    package init(of folder: String) {
+        let files = FileManager.default
+        for path in (try? files.subpathsOfDirectory(atPath: folder)) ?? [] {
+            let place = folder + "/" + path
+            let attributes = try? files.attributesOfItem(atPath: place)
+            entries[path] =
+                attributes?[.type] as? FileAttributeType == .typeDirectory
+                ? .folder : .file(files.contents(atPath: place) ?? Data())
+        }
+    }
+
+    /// Makes a folder with these files, which only the owner may use. What was there goes.
+    package func layOut(at folder: String) throws {
+        let files = FileManager.default
+        try? files.removeItem(atPath: folder)
+        try files.createDirectory(
+            atPath: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        // A folder comes before what is in it.
+        for (path, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            let place = folder + "/" + path
+            switch entry {
+            case .folder:
+                try files.createDirectory(
+                    atPath: place, withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            case .file(let content):
+                guard
+                    files.createFile(
+                        atPath: place, contents: content,
+                        attributes: [.posixPermissions: 0o600])
+                else { throw CocoaError(.fileWriteUnknown) }
+            }
+        }
+    }
+
+    /// Files that have no place beside a keychain that nobody is changing. What isn't known may hold
+    /// a key.
+    package func leftovers(besides keychain: String) -> [String] {
+        let known = [
+            "keychain.db", "keychain.db-wal", "keychain.db-shm", "device.key", "keybag", "anchor",
+            "lock", "in-use",
+        ].map { keychain + "/" + $0 }
+        return entries.keys.filter { path in
+            !known.contains(path) && !(keychain + "/").hasPrefix(path + "/")
+                && !path.hasPrefix(keychain + "/damaged-")
+        }.sorted()
+    }
+}

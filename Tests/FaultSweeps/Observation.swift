@@ -1,0 +1,140 @@
+// Observation: everything that a keychain answers after an interruption, held against the states
+// that it may be in.
+
+import Foundation
+import KeychainCrypto
+package import KeychainEngine
+package import KeychainModel
+
+/// What one opening of a keychain saw.
+package struct Observation: CustomStringConvertible {
+    /// What a look-up of an account gave.
+    package enum Answer: Hashable {
+        case value(Int)
+        case absent
+        /// A value that was never this account's.
+        case foreign
+        case failed(KeychainFailure)
+
+        var isDamage: Bool {
+            guard case .failed(let failure) = self else { return false }
+            return failure.cause == .damage || failure.status == .decode
+        }
+    }
+
+    package var failureOfOpening: KeychainFailure?
+    package var answers: [Int: Answer] = [:]
+    /// How many items a list of all gave; nil where it failed.
+    package var listedCount: Int?
+    /// The passcodes that unlock it. nil: it has none.
+    package var passcodes: Set<Int>?
+    package var isSealed = false
+    package var generation: UInt64 = 0
+    package var check: CheckReport?
+
+    package var isSound: Bool { failureOfOpening == nil && check?.isSound == true }
+
+    /// Opens a keychain and asks for everything.
+    ///
+    /// - Parameters:
+    ///   - directory: Where it is.
+    ///   - states: All that it is or was; every account and passcode of them is asked for.
+    package init(of directory: String, knowing states: [KeychainState]) {
+        let accounts = Set(states.flatMap { $0.values.keys } + states.flatMap { $0.setAside.keys })
+        let values = states.reduce(into: [Int: Set<Int>]()) { known, state in
+            for (account, value) in state.values { known[account, default: []].insert(value) }
+            for (account, value) in state.setAside { known[account, default: []].insert(value) }
+        }
+        do throws(KeychainFailure) {
+            let engine = try KeychainEngine.open(
+                directory: directory, options: StepRunner.options)
+            defer { engine.close() }
+            isSealed = try engine.deviceKeyProtection() == .hardware
+            if engine.hasPasscode {
+                passcodes = Set(
+                    Set(states.compactMap(\.passcode)).filter { number in
+                        let secret = SecretBytes(copying: Contents.passcode(number))
+                        return (try? engine.unlock(passcode: secret)) != nil
+                    })
+            }
+            for account in accounts {
+                answers[account] = Self.load(account, values[account] ?? [], from: engine)
+            }
+            let all = ItemQuery(
+                itemClass: .genericPassword, attributes: [.service: .string("fault")])
+            listedCount = Self.count(all, in: engine)
+            generation = try engine.status().generation
+            check = try engine.check()
+        } catch {
+            failureOfOpening = error
+        }
+    }
+
+    private static func load(
+        _ account: Int, _ values: Set<Int>, from engine: KeychainEngine
+    ) -> Answer {
+        do throws(KeychainFailure) {
+            let found = try engine.find(
+                Contents.query(account), Retrieval(includesData: true), as: Contents.caller)
+            let data = found.first?.data
+            return values.first { Contents.data($0) == data }.map { .value($0) } ?? .foreign
+        } catch {
+            return error.status == .itemNotFound ? .absent : .failed(error)
+        }
+    }
+
+    private static func count(_ query: ItemQuery, in engine: KeychainEngine) -> Int? {
+        do throws(KeychainFailure) {
+            return try engine.find(query, Retrieval(limit: nil), as: Contents.caller).count
+        } catch {
+            return error.status == .itemNotFound ? 0 : nil
+        }
+    }
+
+    /// How this differs from a state; nil: it doesn't.
+    package func difference(from state: KeychainState) -> String? {
+        if let failureOfOpening { return "can't be opened: \(failureOfOpening)" }
+        for (account, answer) in answers.sorted(by: { $0.key < $1.key }) {
+            if state.setAside[account] != nil {
+                guard answer.isDamage else { return "account \(account), set aside: \(answer)" }
+                continue
+            }
+            let wanted = state.values[account].map { Answer.value($0) } ?? .absent
+            if answer != wanted { return "account \(account): \(answer) instead of \(wanted)" }
+        }
+        // What stands aside is in no list, or makes it fail.
+        if state.setAside.isEmpty, listedCount != state.values.count {
+            return "a list of \(listedCount ?? -1) instead of \(state.values.count) items"
+        }
+        if passcodes != state.passcode.map({ [$0] }) {
+            return "passcodes \(passcodes.map { "\($0)" } ?? "none") instead of "
+                + (state.passcode.map { "\($0)" } ?? "none")
+        }
+        if isSealed != state.isSealed { return isSealed ? "it is sealed" : "it is not sealed" }
+        guard let check, check.isSound else {
+            return "unsound: \(check?.problems ?? []) \(check?.damagedItems ?? [])"
+        }
+        return nil
+    }
+
+    /// What was answered wrongly although the keychain may say that it is damaged: another value, or
+    /// "not found" for what is there. nil: nothing.
+    package func lie(about states: [KeychainState]) -> String? {
+        for (account, answer) in answers.sorted(by: { $0.key < $1.key }) where !answer.isDamage {
+            let wanted = states.map { state in
+                state.values[account].map { Answer.value($0) } ?? .absent
+            }
+            // A locked item is neither there nor not.
+            if case .failed(let failure) = answer, failure.status != .itemNotFound { continue }
+            if !wanted.contains(answer) {
+                return "account \(account): \(answer) instead of \(wanted)"
+            }
+        }
+        return nil
+    }
+
+    package var description: String {
+        failureOfOpening.map { "can't be opened: \($0)" }
+            ?? "\(answers.sorted { $0.key < $1.key }) generation \(generation)"
+    }
+}

@@ -1,0 +1,171 @@
+// Scenario: a keychain in some state, and the steps at which it is interrupted.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+
+package struct Scenario: Sendable {
+    package let name: String
+    /// What is interrupted.
+    package let steps: [Step]
+    package let before: KeychainState
+    /// Lays the keychain out in its folder. Nothing: it is not there yet.
+    let prepare: @Sendable (_ directory: String) throws -> Void
+    /// Where the keychain is below the folder of a case. The folders above it are made with it.
+    package static let place = "home/share/keychain"
+
+    package var states: [KeychainState] { before.states(through: steps) }
+    package var after: KeychainState { states[states.count - 1] }
+
+    /// The files of the keychain before the steps.
+    func image(in scratch: String) throws -> FolderImage {
+        let root = scratch + "/prepare-" + name
+        try FolderImage().layOut(at: root)
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try prepare(root + "/" + Self.place)
+        return FolderImage(of: root)
+    }
+
+    // MARK: The scenarios
+
+    private static let values = [0: 5, 1: 6, 2: 7, 3: 40]
+    private static let filled = values.sorted { $0.key < $1.key }.map { Step.add($0.key, $0.value) }
+
+    /// Each thing that can be done with a keychain, alone.
+    package static let single: [Scenario] = [
+        Scenario("first use", [.add(0, 5)], after: []),
+        Scenario("add", [.add(4, 41)], after: filled),
+        Scenario("save over", [.put(1, 8)], after: filled),
+        Scenario("update", [.update(3, 3)], after: filled),
+        Scenario("delete", [.delete(1)], after: filled),
+        Scenario("passcode set", [.setPasscode(1)], after: filled),
+        Scenario("passcode change", [.changePasscode(1, 2)], after: filled + [.setPasscode(1)]),
+        Scenario(
+            "passcode remove", [.removePasscode(1)],
+            after: filled + [.setPasscode(1), .add(100, 9)]),
+        Scenario("seal", [.seal], after: filled),
+        Scenario("unseal", [.unseal], after: filled + [.seal]),
+        Scenario("restore", [.restore], after: filled, settingAside: [1]),
+        Scenario("recover", [.recover], after: filled, leaving: [.put(1, 8), .delete(2)]),
+        Scenario(
+            "recover with a passcode", [.unlock(1), .recover], after: filled + [.setPasscode(1)],
+            leaving: [.unlock(1), .put(1, 8), .delete(2)]),
+        Scenario(
+            "recover what is damaged", [.recover], after: filled,
+            leaving: [.put(1, 8), .delete(2)], isDamaged: true),
+        Scenario(
+            "save beside a log that a killed process left", [.put(0, 9), .delete(3)],
+            after: filled, leaving: [.put(1, 8), .delete(2)]),
+    ]
+
+    /// Many things one after the other.
+    package static let day = Scenario(
+        "a day",
+        filled + [
+            .put(1, 8), .delete(2), .emptyLog, .add(2, 60), .update(3, 2), .setPasscode(1),
+            .add(100, 9), .put(0, 10), .reopen, .changePasscode(1, 2), .delete(1), .seal,
+            .add(1, 11), .emptyLog, .put(100, 12), .removePasscode(2), .unseal, .add(4, 66),
+            .reopen, .put(4, 1), .delete(0),
+        ], after: [])
+
+    /// - Parameters:
+    ///   - name: What a report calls it.
+    ///   - steps: What is interrupted.
+    ///   - history: What is done before, in processes that end well.
+    ///   - left: What is done then, in a process that is killed: it is in the log only.
+    ///   - setAside: The accounts whose items are moved aside.
+    ///   - isDamaged: Whether a byte of an index is changed at last.
+    init(
+        _ name: String, _ steps: [Step], after history: [Step], leaving left: [Step] = [],
+        settingAside setAside: [Int] = [], isDamaged: Bool = false
+    ) {
+        self.name = name
+        self.steps = steps
+        let states = KeychainState().states(through: history + left)
+        var before = states[states.count - 1]
+        for account in setAside {
+            before.setAside[account] = before.values.removeValue(forKey: account)
+        }
+        self.before = before
+        prepare = { directory in
+            guard !history.isEmpty else { return }
+            try Self.carryOut(history, in: directory)
+            if !setAside.isEmpty { try Self.setAside(setAside, in: directory) }
+            if !left.isEmpty { try Self.leave(left, in: directory) }
+            if isDamaged { try Self.damageIndex(in: directory) }
+        }
+    }
+
+    private static func carryOut(_ steps: [Step], in directory: String) throws {
+        if let failure = StepRunner.run(steps, in: directory) { throw failure }
+    }
+
+    /// Moves whole items aside, as a check does with damaged ones.
+    private static func setAside(_ accounts: [Int], in directory: String) throws {
+        let engine = try KeychainEngine.open(directory: directory, options: StepRunner.options)
+        defer { engine.close() }
+        let store = engine.store
+        for account in accounts {
+            let search = RowSearch(
+                Contents.query(account), visibleTo: Contents.caller, index: store.index)
+            var rows: [SealedRow] = []
+            try store.visit(search, includesSecret: true, limit: 1) { found in
+                if case .row(let row) = found { rows.append(row) }
+                return true
+            }
+            _ = try store.write(keybagGeneration: try store.header().keybagGeneration) {
+                transaction throws(KeychainFailure) in
+                for row in rows {
+                    try transaction.setAside(row, reason: .foundByCheck, at: 1)
+                }
+            }
+        }
+    }
+
+    /// Takes the files while the keychain is open, and puts them back when it is closed.
+    private static func leave(_ steps: [Step], in directory: String) throws {
+        var image = FolderImage()
+        var runner = StepRunner(directory: directory)
+        var failure: KeychainFailure?
+        runner.run(steps) { number, error in
+            failure = failure ?? error
+            if number == steps.count - 1 { image = FolderImage(of: directory) }
+        }
+        if let failure { throw failure }
+        try image.layOut(at: directory)
+    }
+
+    /// Changes a byte of the index over the keys, which no item lies in.
+    private static func damageIndex(in directory: String) throws {
+        let path = directory + "/keychain.db"
+        guard var database = FileManager.default.contents(atPath: path) else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        database[RootPage.itemsKey.end - 100] ^= 1
+        try database.write(to: URL(filePath: path))
+        // Writing made the file anew, and others may read it.
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+}
+
+/// The pages that tables and indexes begin with, in the order in which they are made. A small one is
+/// on this page alone.
+package enum RootPage: Int, CaseIterable, Sendable {
+    case schema = 1
+    case header
+    case keybag
+    case items
+    case itemsUUID
+    case itemsKey
+    case itemsK2
+    case itemsGroup
+    case terms
+    case setAside
+
+    package static let indexes: [RootPage] = [.itemsUUID, .itemsKey, .itemsK2, .itemsGroup, .terms]
+
+    /// Where the page ends in the database, in bytes.
+    var end: Int { rawValue * PageFormat.pageByteCount }
+    package var bytes: Range<Int> { end - PageFormat.pageByteCount..<end }
+}

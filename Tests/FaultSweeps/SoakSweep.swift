@@ -1,0 +1,88 @@
+// SoakSweep: the long sweeps by name.
+
+import Foundation
+
+package enum SoakSweep: String, CaseIterable, Sendable {
+    case kills
+    case errors
+    case flips
+    case randomFlips = "random-flips"
+
+    /// - Parameters:
+    ///   - scratch: A folder for the cases.
+    ///   - seed: What everything random follows from.
+    ///   - count: How many cases there are, of each kind where there are several. nil: all, or as
+    ///     many as there should be of random ones.
+    ///   - tell: Given each report once it is complete.
+    /// - Throws: ``SweepImpossible`` where it can't be carried out.
+    package func run(
+        scratch: String, seed: UInt64, count: Int?, tell: (SweepReport) -> Void
+    ) throws {
+        var random = SeededGenerator(seed: seed)
+        switch self {
+        case .kills:
+            for scenario in Scenario.single {
+                tell(
+                    try CallSweep(scratch: scratch, calls: [])
+                        .sweep(scenario, [.kill], count: count, &random))
+            }
+        case .errors:
+            for scenario in Scenario.single {
+                tell(
+                    try CallSweep(scratch: scratch, calls: Strace.failingCalls)
+                        .sweep(
+                            scenario, [.error("ENOSPC"), .error("EIO")], count: count, &random))
+            }
+        case .flips:
+            for mode in LockMode.allCases {
+                for hasLog in [false, true] {
+                    tell(try Self.flips(scratch, mode, hasLog: hasLog, count, &random))
+                }
+            }
+        case .randomFlips: tell(try Self.randomFlips(scratch, count ?? 2_000, &random))
+        }
+    }
+
+    /// Each byte, before each write alone and before all of them.
+    private static func flips(
+        _ scratch: String, _ mode: LockMode, hasLog: Bool, _ count: Int?,
+        _ random: inout SeededGenerator
+    ) throws -> SweepReport {
+        var sweep = try FlipSweep(scratch: scratch, mode, hasLog: hasLog)
+        let flips = sweep.flips(in: hasLog ? "keychain.db-wal" : "keychain.db")
+        for flip in flips.sample(count, &random) {
+            for write in 0..<sweep.writeCount {
+                try sweep.check([flip], first: write, isAlone: true)
+            }
+            try sweep.check([flip], first: flip.offset % sweep.writeCount)
+        }
+        return sweep.report
+    }
+
+    /// Up to three bytes of a larger keychain.
+    private static func randomFlips(
+        _ scratch: String, _ count: Int, _ random: inout SeededGenerator
+    ) throws -> SweepReport {
+        var sweep = try FlipSweep(scratch: scratch, .unlocked, itemCount: 300, hasLog: true)
+        let files = ["keychain.db", "keychain.db-wal"]
+        for _ in 0..<count {
+            let flips = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+                let file = files[Int.random(in: 0...1, using: &random)]
+                return FlipSweep.Flip(
+                    file: file,
+                    offset: Int.random(in: 0..<sweep.byteCount(of: file), using: &random),
+                    mask: UInt8.random(in: 1...255, using: &random))
+            }
+            try sweep.check(flips, first: Int.random(in: 0..<sweep.writeCount, using: &random))
+        }
+        return sweep.report
+    }
+}
+
+extension Array {
+    /// So many of the elements, in their order. nil: all.
+    func sample(_ count: Int?, _ random: inout SeededGenerator) -> [Element] {
+        guard let count, count < self.count else { return self }
+        return indices.shuffled(using: &random).prefix(count).sorted().map { self[$0] }
+    }
+}

@@ -1,0 +1,157 @@
+// StepRunner: carries steps out, in the process that is to be interrupted or in that of a sweep.
+
+import Foundation
+import KeychainCrypto
+package import KeychainEngine
+package import KeychainModel
+import KeychainStore
+import Logging
+
+/// One keychain, and the steps that are done with it.
+package struct StepRunner {
+    private let directory: String
+    private var engine: KeychainEngine?
+    /// What unlocks the keychain after it was opened anew.
+    private var passcode: Int?
+
+    package init(directory: String) {
+        self.directory = directory
+    }
+
+    package static let options: EngineOptions = {
+        var options = EngineOptions.testing
+        options.hardware = SoftwareChip()
+        // Damage is expected, and told by what is answered.
+        options.log = Logger(label: "keychain", factory: { _ in SwiftLogNoOpLogHandler() })
+        return options
+    }()
+
+    /// Carries steps out one after the other, and stops at the first that fails twice.
+    ///
+    /// - Parameters:
+    ///   - steps: What is done.
+    ///   - attempts: How often a step is tried.
+    ///   - note: Told of each step's number, with the failure of each attempt; nil: it is done.
+    package mutating func run(
+        _ steps: [Step], attempts: Int = 1, _ note: (Int, KeychainFailure?) -> Void
+    ) {
+        defer { close() }
+        for (number, step) in steps.enumerated() {
+            var isDone = false
+            for _ in 0..<attempts where !isDone {
+                do throws(KeychainFailure) {
+                    try carryOut(step)
+                    isDone = true
+                    note(number, nil)
+                } catch {
+                    note(number, error)
+                }
+            }
+            if !isDone { return }
+        }
+    }
+
+    /// What failed, if anything did.
+    package static func run(_ steps: [Step], in directory: String) -> KeychainFailure? {
+        var failure: KeychainFailure?
+        var runner = StepRunner(directory: directory)
+        runner.run(steps) { _, error in failure = failure ?? error }
+        return failure
+    }
+
+    private mutating func close() {
+        engine?.close()
+        engine = nil
+    }
+
+    private mutating func opened() throws(KeychainFailure) -> KeychainEngine {
+        if let engine { return engine }
+        let engine = try KeychainEngine.open(directory: directory, options: Self.options)
+        self.engine = engine
+        if let passcode { try engine.unlock(passcode: Self.secret(passcode)) }
+        return engine
+    }
+
+    private static func secret(_ passcode: Int) -> SecretBytes {
+        SecretBytes(copying: Contents.passcode(passcode))
+    }
+
+    private mutating func carryOut(_ step: Step) throws(KeychainFailure) {
+        let caller = Contents.caller
+        switch step {
+        case .add(let account, let value):
+            _ = try opened().add(Contents.item(account, value), as: caller)
+        case .update(let account, let value):
+            try opened().update(
+                Contents.query(account), ItemChanges(data: Contents.data(value)), as: caller)
+        case .put(let account, let value):
+            try opened().put(
+                Contents.item(account, value), orChange: Contents.query(account),
+                ItemChanges(data: Contents.data(value)), as: caller)
+        case .delete(let account):
+            try opened().delete(Contents.query(account), tombstones: .automatic, as: caller)
+        case .setPasscode(let new):
+            try opened().setPasscode(Self.secret(new))
+            passcode = new
+        case .changePasscode(let old, let new):
+            try opened().changePasscode(from: Self.secret(old), to: Self.secret(new))
+            passcode = new
+        case .removePasscode(let old):
+            try opened().removePasscode(Self.secret(old))
+            passcode = nil
+        case .unlock(let known):
+            // A keychain that is to be recovered can't be opened, so this waits for who opens it.
+            passcode = known
+            try engine?.unlock(passcode: Self.secret(known))
+        case .seal: try opened().sealDeviceKey()
+        case .unseal: try opened().unsealDeviceKey()
+        case .recover:
+            close()
+            _ = try KeychainEngine.recover(
+                directory: directory, passcode: passcode.map(Self.secret), options: Self.options)
+        case .restore:
+            let engine = try opened()
+            let rows = Set(try engine.setAsideRows().map(\.row.reference))
+            let outcomes = try engine.restoreSetAside(rows)
+            guard outcomes.allSatisfy(\.isRestored) else {
+                throw KeychainFailure(.internalError, "Not restored: \(outcomes).")
+            }
+        case .emptyLog: try opened().store.emptyLog()
+        case .reopen:
+            close()
+            _ = try opened()
+        }
+    }
+}
+
+/// A chip that keeps no secret: it seals the device key by turning its bits around.
+struct SoftwareChip: KeyHardware {
+    var name: String { "a chip of the fault tests" }
+
+    func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
+        Data("sealed!!".utf8 + secret.plainBytes.map { ~$0 })
+    }
+
+    func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
+        guard sealed.starts(with: "sealed!!".utf8) else {
+            throw KeychainFailure(.decode, "This was not sealed here.")
+        }
+        return SecretBytes(copying: sealed.dropFirst(8).map { ~$0 })
+    }
+
+    func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
+        throw .secureEnclaveUnavailable
+    }
+
+    func sign(
+        digest: Data, with wrapped: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> Data {
+        throw .secureEnclaveUnavailable
+    }
+
+    func sharedSecret(
+        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes {
+        throw .secureEnclaveUnavailable
+    }
+}

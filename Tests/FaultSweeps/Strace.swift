@@ -1,0 +1,180 @@
+// Strace: the fault-writer under `strace`, which interrupts it at a system call or writes its system
+// calls down.
+//   (1) A signal comes before the call is carried out, an error in its place.
+//   (2) Where processes can't be traced, nothing is swept and that is an error.
+
+import Foundation
+import TestPrograms
+
+/// What is done to the process at one system call.
+package enum Interruption: Hashable, Sendable, CustomStringConvertible {
+    case kill
+    case error(String)
+
+    package var description: String {
+        switch self {
+        case .kill: "signal=KILL"
+        case .error(let name): "error=\(name)"
+        }
+    }
+}
+
+/// A system call by its name and how many of that name its thread had made, from 1.
+package struct CallSite: Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+    package let number: Int
+
+    package var description: String { "\(name)-\(number)" }
+}
+
+package struct Strace: Sendable {
+    /// Calls that change a file or a folder, or acknowledge. A process that is killed before one of
+    /// them leaves what it would leave at any call since the one before.
+    package static let changingCalls = [
+        "openat", "open", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2",
+        "ftruncate", "truncate", "fallocate", "fsync", "fdatasync", "sync_file_range", "rename",
+        "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "link",
+        "linkat", "symlink", "symlinkat", "copy_file_range",
+    ]
+
+    /// Calls that a disk can fail.
+    package static let failingCalls = changingCalls + ["pread64", "read", "mmap", "getdents64"]
+
+    let writer: String
+    private let program: String
+    /// A folder for what `strace` writes.
+    private let scratch: String
+
+    /// - Throws: ``SweepImpossible`` where there is no `strace` or it may not trace.
+    package init(scratch: String) throws {
+        self.scratch = scratch
+        guard let writer = TestProgram.path(of: "fault-writer") else {
+            throw SweepImpossible(description: "fault-writer is not built.")
+        }
+        self.writer = writer
+        let program = ["/usr/bin/strace", "/usr/local/bin/strace", "/bin/strace"].first {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+        guard let program else {
+            throw SweepImpossible(
+                description: "strace is missing. It is in the package of that name.")
+        }
+        self.program = program
+        let check = try TestProgram(
+            path: program, ["-qq", "-o", "/dev/null", "-e", "trace=exit_group", "/bin/echo", "on"],
+            environment: [:])
+        guard check.lines() == ["on"], check.endedWell else {
+            throw SweepImpossible(
+                description: "strace can't trace a process here, so nothing can be swept. In a "
+                    + "container, allow ptrace: docker run --cap-add SYS_PTRACE.")
+        }
+    }
+
+    /// What a run under `strace` gave.
+    package struct Run {
+        /// What the fault-writer said.
+        package let lines: [String]
+        /// The calls, if they were to be written down.
+        package let calls: [TracedCall]
+
+        /// How many steps were acknowledged.
+        package var doneCount: Int { lines.count { $0.hasPrefix("done ") } }
+        package var failures: [Substring] {
+            lines.filter { $0.hasPrefix("failed ") }.map { $0.dropFirst(7) }
+        }
+        package let endedWell: Bool
+    }
+
+    /// Has the fault-writer carry out steps.
+    ///
+    /// - Parameters:
+    ///   - steps: What is done.
+    ///   - directory: The keychain's folder.
+    ///   - attempts: How often a step is tried.
+    ///   - calls: Which calls are written down. Empty: all.
+    ///   - withData: Whether with all bytes that they write.
+    ///   - interruption: What is done to the process, at `site`.
+    ///   - site: One call.
+    /// - Returns: What it said and called.
+    /// - Throws: What starting `strace` fails with.
+    package func run(
+        _ steps: [Step], in directory: String, attempts: Int = 1, tracing calls: [String],
+        withData: Bool = false, _ interruption: Interruption? = nil, at site: CallSite? = nil
+    ) throws -> Run {
+        let log = scratch + "/trace-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: log) }
+        var options = ["-f", "-qq", "-o", log, "-e", "signal=none"]
+        if let interruption, let site {
+            options += [
+                "-e", "trace=\(site.name)", "-e",
+                "inject=\(site.name):\(interruption):when=\(site.number)",
+            ]
+        } else {
+            options += ["-e", "trace=" + (calls.isEmpty ? "all" : calls.joined(separator: ","))]
+        }
+        if withData { options += ["-xx", "-s", "1048576"] }
+        let child = try TestProgram(
+            path: program,
+            options + [writer, "carry-out", directory, "\(attempts)"] + steps.map(\.description),
+            environment: [:])
+        let lines = child.lines()
+        let endedWell = child.endedWell
+        let text =
+            interruption == nil || withData
+            ? String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
+            : ""
+        return Run(lines: lines, calls: TracedCall.calls(in: text), endedWell: endedWell)
+    }
+}
+
+/// One line of what `strace` wrote.
+package struct TracedCall: Sendable {
+    package let thread: Substring
+    package let name: Substring
+    /// What stands between the brackets.
+    package let arguments: Substring
+    package let result: Int?
+    /// A call that was never made, but failed.
+    package let isInjected: Bool
+
+    static func calls(in text: String) -> [TracedCall] {
+        var begun: [Substring: Substring] = [:]
+        return text.split(separator: "\n").compactMap { line -> TracedCall? in
+            guard let space = line.firstIndex(of: " ") else { return nil }
+            let thread = line[..<space]
+            var rest = line[space...].drop { $0 == " " }
+            if rest.hasSuffix("<unfinished ...>") {
+                begun[thread] = rest.dropLast(16)
+                return nil
+            }
+            if rest.hasPrefix("<... "), let end = rest.firstRange(of: " resumed>") {
+                rest = (begun.removeValue(forKey: thread) ?? "") + rest[end.upperBound...]
+            }
+            guard let bracket = rest.firstIndex(of: "("), !rest.hasPrefix("+++"),
+                let equals = rest.ranges(of: " = ").last
+            else { return nil }
+            let arguments = rest[rest.index(after: bracket)..<equals.lowerBound]
+            let result = rest[equals.upperBound...]
+            return TracedCall(
+                thread: thread, name: rest[..<bracket],
+                arguments: arguments[..<(arguments.lastIndex(of: ")") ?? arguments.endIndex)],
+                result: Int(result.prefix { $0 == "-" || $0.isNumber }),
+                isInjected: result.hasSuffix("(INJECTED)"))
+        }
+    }
+
+    /// Where each call stands among those of its name and thread, from the first that names `path`.
+    package static func sites(_ calls: [TracedCall], since path: String) -> [CallSite] {
+        var counts: [Substring: [Substring: Int]] = [:]
+        var hasBegun = false
+        var seen: Set<CallSite> = []
+        return calls.compactMap { call in
+            counts[call.thread, default: [:]][call.name, default: 0] += 1
+            hasBegun = hasBegun || (call.name != "execve" && call.arguments.contains(path))
+            let site = CallSite(
+                name: String(call.name),
+                number: counts[call.thread, default: [:]][call.name, default: 0])
+            return hasBegun && seen.insert(site).inserted ? site : nil
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// SweepReport: what a sweep did, and everything that went wrong.
+
+/// A sweep that can't be carried out here. It shows nothing then, so it must not pass.
+package struct SweepImpossible: Error, CustomStringConvertible {
+    package let description: String
+}
+
+package struct SweepReport {
+    package let name: String
+    /// What was counted, in the order of appearance.
+    private var counts: [(name: String, count: Int)] = []
+    /// What went wrong, each with what repeats it.
+    package private(set) var violations: [String] = []
+
+    package init(_ name: String) {
+        self.name = name
+    }
+
+    package mutating func count(_ name: String, _ amount: Int = 1) {
+        if let index = counts.firstIndex(where: { $0.name == name }) {
+            counts[index].count += amount
+        } else {
+            counts.append((name, amount))
+        }
+    }
+
+    package subscript(_ name: String) -> Int {
+        counts.first { $0.name == name }?.count ?? 0
+    }
+
+    package mutating func violate(_ what: String) {
+        violations.append(what)
+    }
+
+    package var summary: String {
+        ([name] + counts.map { "\($0.count) \($0.name)" } + ["\(violations.count) wrong"])
+            .joined(separator: ", ")
+    }
+}
+
+/// splitmix64: repeatable, and good enough to choose where something breaks.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}

@@ -1,0 +1,55 @@
+// soak: the long sweeps, which show whether the store's promises hold.
+//   (1) Everything that is random follows from the seed, which is printed first.
+//   (2) Each sweep prints what it did. Where something was wrong, or a sweep couldn't be carried
+//       out, the program ends with status 1.
+
+import FaultSweeps
+import Foundation
+
+var arguments = Array(CommandLine.arguments.dropFirst())
+var seed = UInt64.random(in: 0..<1 << 32)
+var count: Int?
+while let option = arguments.first, option.hasPrefix("--") {
+    guard arguments.count > 1, let number = UInt64(arguments[1]) else { exit(64) }
+    switch option {
+    case "--seed": seed = number
+    case "--count": count = Int(clamping: number)
+    default: exit(64)
+    }
+    arguments.removeFirst(2)
+}
+let names = arguments.isEmpty ? SoakSweep.allCases.map(\.rawValue) : arguments
+let sweeps = names.compactMap { SoakSweep(rawValue: $0) }
+guard sweeps.count == names.count else {
+    FileHandle.standardError.write(
+        Data(
+            "soak: the sweeps are \(SoakSweep.allCases.map(\.rawValue).joined(separator: " "))\n"
+                .utf8))
+    exit(64)
+}
+
+/// Writes a line at once, so that it is out before the next sweep begins.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+say("seed \(seed)")
+let scratch = NSTemporaryDirectory() + "soak-\(ProcessInfo.processInfo.processIdentifier)"
+try FileManager.default.createDirectory(
+    atPath: scratch, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+var isGood = true
+for sweep in sweeps {
+    do {
+        try sweep.run(scratch: scratch, seed: seed, count: count) { report in
+            for violation in report.violations { say("WRONG \(violation)") }
+            say(report.summary)
+            isGood = isGood && report.violations.isEmpty
+        }
+    } catch {
+        say("\(sweep.rawValue): \(error)")
+        isGood = false
+    }
+}
+try? FileManager.default.removeItem(atPath: scratch)
+say(isGood ? "nothing was lost" : "promises were broken")
+exit(isGood ? 0 : 1)
