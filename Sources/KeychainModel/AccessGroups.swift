@@ -36,6 +36,7 @@ package struct AccessGroups: Hashable, Sendable {
     ///
     /// - Parameter path: The file that the program's process runs, as `/proc/PID/exe` says. Of a
     ///   script that is the interpreter. nil: it isn't known.
+    /// - Returns: The caller, with the file's name as that of its program.
     package static func withoutEntitlements(executable path: String?) -> AccessGroups {
         var name = path?.split(separator: "/").last.map { String($0) } ?? ""
         // What the kernel says of a file that was replaced or removed while it runs.

@@ -52,6 +52,7 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
             let granted = own.granted(to: AccessGroups(claim, program: "other"))
             #expect(granted == own)
         }
-        #expect(AccessGroups(["a"]).granted(to: AccessGroups(["a"], program: "other")).program == nil)
+        let entitled = AccessGroups(["a"]).granted(to: AccessGroups(["a"], program: "other"))
+        #expect(entitled.program == nil)
     }
 }

@@ -2,7 +2,6 @@
 // the items of the others without naming them.
 
 import Foundation
-import KeychainClient
 import KeychainEngine
 import KeychainModel
 import TestPrograms
@@ -89,7 +88,9 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func `what the shell stored is read by every program, and emptied by none`(_ mode: Mode) throws {
+    func `what the shell stored is read by every program, and emptied by none`(_ mode: Mode)
+        throws
+    {
         let place = try Place(mode)
         try place.addAsTool("shell")
         let notes = try PeerCopy()

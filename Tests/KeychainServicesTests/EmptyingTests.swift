@@ -35,8 +35,8 @@ import Testing
 
     private static var classes: [CFString] {
         [
-            kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey,
-            kSecClassIdentity,
+            kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate,
+            kSecClassKey, kSecClassIdentity,
         ]
     }
 

@@ -42,7 +42,8 @@ import Testing
         Row(shmSize, ENOMEM, .allocate, "There is not enough memory."),
         Row(SQLITE_NOMEM, 0, .allocate, "There is not enough memory."),
         Row(write, EFBIG, .ioError, "larger than this process may write"),
-        Row(fsync, EIO, .ioError, "The disk failed to read or write"),
+        Row(write, EIO, .ioError, "The disk failed to read or write"),
+        Row(fsync, EIO, .ioError, "It is not known whether it was made."),
     ]
 
     @Test(arguments: causes)

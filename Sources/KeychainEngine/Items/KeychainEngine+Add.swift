@@ -86,8 +86,7 @@ extension KeychainEngine {
         return group
     }
 
-    /// - Parameter program: The name of the program that adds the item, where it has no
-    ///   entitlements. Empty: it isn't known.
+    // The program is that which adds the item, where it has no entitlements. Empty: it isn't known.
     func insert(
         _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
         into transaction: inout StoreTransaction

@@ -91,7 +91,8 @@ extension KeychainEngine {
             guard let keyQuery = query.key.ofKey(to: certificate.record.attributes)
             else { continue }
             for key in try opened(keyQuery, caller, in: &transaction)
-            where !isConfined || caller.hasAdded(certificate.record) && caller.hasAdded(key.record)
+            where !isConfined
+                || caller.hasAdded(certificate.record) && caller.hasAdded(key.record)
             {
                 pairs.append((certificate, key))
             }

@@ -66,10 +66,13 @@ extension StoreFolder {
         /// first use left that was killed, before databases were made in a place of their own.
         package func removeUnfinishedDatabase() {
             guard !folder.exists(.keybag),
-                folder.byteCount(of: .database) <= PageFormat.pageByteCount,
-                let log = try? LogFileCheck(besideDatabaseAt: folder.path(of: .database)),
-                log.committedFrameCount + log.droppedCommitCount == 0
+                folder.byteCount(of: .database) <= PageFormat.pageByteCount
             else { return }
+            do {
+                let log = try LogFileCheck(besideDatabaseAt: folder.path(of: .database))
+                guard (log?.committedFrameCount ?? 0) + (log?.droppedFrameCount ?? 0) == 0
+                else { return }
+            } catch { return }
             for file in [File.sharedMemory, .writeAheadLog, .database] {
                 SystemCalls.unlink(folder.path(of: file))
             }
