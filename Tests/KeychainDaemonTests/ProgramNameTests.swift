@@ -2,6 +2,7 @@
 // the items of the others without naming them.
 
 import Foundation
+import KeychainClient
 import KeychainEngine
 import KeychainModel
 import TestPrograms
