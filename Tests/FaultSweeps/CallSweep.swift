@@ -84,7 +84,8 @@ package struct CallSweep {
             throw SweepImpossible(
                 description: "\(scenario.name) doesn't do what it should: \(difference)")
         }
-        let sites = TracedCall.sites(run.calls, since: root)
+        let sites = TracedCall.sites(
+            run.calls, since: root, changingOnly: calls == Strace.changingCalls)
         guard sites.count > 20 else {
             throw SweepImpossible(description: "\(scenario.name): \(sites.count) calls are traced.")
         }

@@ -7,6 +7,8 @@ package enum SoakSweep: String, CaseIterable, Sendable {
     case errors
     case flips
     case randomFlips = "random-flips"
+    case powerCuts = "power-cuts"
+    case randomKills = "random-kills"
 
     /// - Parameters:
     ///   - scratch: A folder for the cases.
@@ -39,6 +41,11 @@ package enum SoakSweep: String, CaseIterable, Sendable {
                     tell(try Self.flips(scratch, mode, hasLog: hasLog, count, &random))
                 }
             }
+        case .powerCuts: try Self.powerCuts(scratch, count, &random, tell)
+        case .randomKills:
+            var sweep = RandomKillSweep(scratch: scratch, seed: seed)
+            try sweep.sweep(count ?? 10_000)
+            tell(sweep.report)
         case .randomFlips: tell(try Self.randomFlips(scratch, count ?? 2_000, &random))
         }
     }
@@ -57,6 +64,21 @@ package enum SoakSweep: String, CaseIterable, Sendable {
             try sweep.check([flip], first: flip.offset % sweep.writeCount)
         }
         return sweep.report
+    }
+
+    private static func powerCuts(
+        _ scratch: String, _ count: Int?, _ random: inout SeededGenerator,
+        _ tell: (SweepReport) -> Void
+    ) throws {
+        for scenario in [Scenario.day] + Scenario.single {
+            var sweep = try PowerCutSweep(scratch: scratch, samples: 12)
+            try sweep.sweep(scenario, count: count, &random)
+            tell(sweep.report)
+            var second = try PowerCutSweep(scratch: scratch, samples: 4)
+            try second.sweepFailedSynchronizations(
+                scenario, failures: count, count: count ?? 60, &random)
+            tell(second.report)
+        }
     }
 
     /// Up to three bytes of a larger keychain.

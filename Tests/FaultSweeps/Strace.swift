@@ -105,13 +105,10 @@ package struct Strace: Sendable {
         defer { try? FileManager.default.removeItem(atPath: log) }
         var options = ["-f", "-qq", "-o", log, "-e", "signal=none"]
         if let interruption, let site {
-            options += [
-                "-e", "trace=\(site.name)", "-e",
-                "inject=\(site.name):\(interruption):when=\(site.number)",
-            ]
-        } else {
-            options += ["-e", "trace=" + (calls.isEmpty ? "all" : calls.joined(separator: ","))]
+            options += ["-e", "inject=\(site.name):\(interruption):when=\(site.number)"]
         }
+        let traced = calls.isEmpty ? site.map { [$0.name] } ?? ["all"] : calls
+        options += ["-e", "trace=" + traced.joined(separator: ",")]
         if withData { options += ["-xx", "-s", "1048576"] }
         let child = try TestProgram(
             path: program,
@@ -163,18 +160,25 @@ package struct TracedCall: Sendable {
         }
     }
 
+    private var mayChange: Bool { name != "openat" || arguments.contains("O_CREAT") }
+
     /// Where each call stands among those of its name and thread, from the first that names `path`.
-    package static func sites(_ calls: [TracedCall], since path: String) -> [CallSite] {
+    package static func sites(
+        _ calls: [TracedCall], since path: String, changingOnly: Bool = false
+    ) -> [CallSite] {
         var counts: [Substring: [Substring: Int]] = [:]
         var hasBegun = false
         var seen: Set<CallSite> = []
-        return calls.compactMap { call in
+        return calls.compactMap { call -> CallSite? in
             counts[call.thread, default: [:]][call.name, default: 0] += 1
-            hasBegun = hasBegun || (call.name != "execve" && call.arguments.contains(path))
+            hasBegun =
+                hasBegun || path.isEmpty || (call.name != "execve" && call.arguments.contains(path))
             let site = CallSite(
                 name: String(call.name),
                 number: counts[call.thread, default: [:]][call.name, default: 0])
-            return hasBegun && seen.insert(site).inserted ? site : nil
+            // What is only read is opened without a trace of it on the disk.
+            guard hasBegun, changingOnly ? call.mayChange : true else { return nil }
+            return seen.insert(site).inserted ? site : nil
         }
     }
 }

@@ -1,0 +1,169 @@
+// PowerCutSweep: the power fails after each change of a file, for a keychain that goes through many
+// steps.
+//   (1) Every step that was acknowledged before is done, and the next one wholly or not at all.
+//   (2) The rest of the steps can be done, and everything is as if the power had not failed.
+//   (3) This holds, too, where an fsync failed before.
+
+import Foundation
+import KeychainEngine
+
+package struct PowerCutSweep {
+    private let strace: Strace
+    private let scratch: String
+    private let samples: Int
+    package private(set) var report: SweepReport
+
+    /// - Parameters:
+    ///   - scratch: A folder for the cases.
+    ///   - samples: How many subsets of what isn't synchronized are tried at each place.
+    /// - Throws: ``SweepImpossible`` where processes can't be traced.
+    package init(scratch: String, samples: Int) throws {
+        self.scratch = scratch
+        self.samples = samples
+        strace = try Strace(scratch: scratch)
+        report = SweepReport("power cuts")
+    }
+
+    /// Cuts the power at places of one scenario.
+    ///
+    /// - Parameters:
+    ///   - scenario: The steps.
+    ///   - count: After how many calls. nil: after all.
+    ///   - random: What chooses places and subsets.
+    /// - Throws: ``SweepImpossible`` where the steps fail by themselves.
+    package mutating func sweep(
+        _ scenario: Scenario, count: Int?, _ random: inout SeededGenerator
+    ) throws {
+        let image = try scenario.image(in: scratch)
+        let run = try record(scenario, image, nil)
+        guard run.doneCount == scenario.steps.count else {
+            throw SweepImpossible(description: "\(scenario.name) fails by itself: \(run.lines)")
+        }
+        try replay(scenario, image, run, count, "", &random)
+    }
+
+    /// The same after an fsync that failed: each step is tried twice then.
+    ///
+    /// - Parameters:
+    ///   - scenario: The steps.
+    ///   - failures: How many of the calls fail, one at a time. nil: all.
+    ///   - count: After how many calls the power fails, for each. nil: after all.
+    ///   - random: What chooses.
+    /// - Throws: ``SweepImpossible`` where the steps fail by themselves.
+    package mutating func sweepFailedSynchronizations(
+        _ scenario: Scenario, failures: Int?, count: Int?, _ random: inout SeededGenerator
+    ) throws {
+        let image = try scenario.image(in: scratch)
+        let sites = TracedCall.sites(try record(scenario, image, nil).calls, since: "")
+            .filter { ["fsync", "fdatasync"].contains($0.name) }
+        guard sites.count > 3 else {
+            throw SweepImpossible(description: "\(scenario.name): \(sites.count) fsyncs.")
+        }
+        for site in sites.sample(failures, &random) {
+            let run = try record(scenario, image, site)
+            report.count("failed fsyncs", run.calls.count { $0.isInjected })
+            try replay(scenario, image, run, count, ", EIO at \(site)", &random)
+        }
+    }
+
+    private static let root = "/power"
+
+    private func record(
+        _ scenario: Scenario, _ image: FolderImage, _ site: CallSite?
+    ) throws -> Strace.Run {
+        let root = scratch + Self.root
+        try image.layOut(at: root)
+        return try strace.run(
+            scenario.steps, in: root + "/" + Scenario.place, attempts: 2,
+            tracing: Strace.changingCalls + ["close", "fcntl"], withData: true,
+            site.map { _ in .error("EIO") }, at: site)
+    }
+
+    private mutating func replay(
+        _ scenario: Scenario, _ image: FolderImage, _ run: Strace.Run, _ count: Int?,
+        _ where: String, _ random: inout SeededGenerator
+    ) throws {
+        var places: [(model: DiskModel, doneCount: Int, begunCount: Int, call: Int)] = []
+        var model = DiskModel(image, root: scratch + Self.root)
+        var doneCount = 0
+        var failedCount = 0
+        for (number, call) in run.calls.enumerated() {
+            if let text = call.acknowledgement {
+                // What failed may be done later or not, as may what comes next.
+                if text.hasPrefix("done") { doneCount += 1 }
+                if text.hasPrefix("failed") { failedCount += 1 }
+            } else if model.carryOut(call) {
+                places.append((model, doneCount, doneCount + 1, number))
+            }
+        }
+        guard places.count > 20 else {
+            throw SweepImpossible(description: "\(scenario.name): \(places.count) changes.")
+        }
+        report.count("changes", places.count)
+        report.count("acknowledged steps", doneCount)
+        for place in places.sample(count, &random) {
+            var fates = DiskModel.Fate.allCases.filter { $0 != .sampled }
+            fates += [DiskModel.Fate](repeating: .sampled, count: samples)
+            for fate in place.model.isDurable ? [.kept] : fates {
+                report.count("cuts")
+                let call = run.calls[place.call]
+                judge(
+                    scenario, place.model.image(after: fate, &random), place.doneCount,
+                    "\(scenario.name)\(`where`), cut after call \(place.call) (\(call.name)) with "
+                        + "\(fate.rawValue), \(place.doneCount) acknowledged")
+            }
+        }
+    }
+
+    private mutating func judge(
+        _ scenario: Scenario, _ image: FolderImage, _ doneCount: Int, _ place: String
+    ) {
+        let root = scratch + "/cut-\(report["cuts"])"
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let directory = root + "/" + Scenario.place
+        let states = scenario.states
+        do { try image.layOut(at: root) } catch { return report.violate("\(place): \(error)") }
+        let observation = Observation(of: directory, knowing: states)
+        let possible = doneCount...min(doneCount + 1, states.count - 1)
+        guard let found = possible.first(where: { observation.difference(from: states[$0]) == nil })
+        else {
+            let isOfRecovery =
+                scenario.steps[doneCount...].first == .recover
+                && observation.lie(about: possible.map { states[$0] }) == nil
+            if !isOfRecovery {
+                report.violate(
+                    "\(place): \(observation.difference(from: states[doneCount]) ?? "")")
+            }
+            return finish(scenario, from: doneCount, directory, root, place)
+        }
+        finish(scenario, from: found, directory, root, place)
+    }
+
+    /// Does what isn't done.
+    private mutating func finish(
+        _ scenario: Scenario, from done: Int, _ directory: String, _ root: String, _ place: String
+    ) {
+        let states = scenario.states
+        let unlocking = states[done].passcode.map { [Step.unlock($0)] } ?? []
+        let failure = StepRunner.run(unlocking + scenario.steps[done...], in: directory)
+        let end = Observation(of: directory, knowing: states)
+        if let failure {
+            report.violate("\(place), going on: \(failure)")
+        } else if let difference = end.difference(from: scenario.after) {
+            report.violate("\(place), gone on: \(difference)")
+        }
+        let leftovers = FolderImage(of: root).leftovers(besides: Scenario.place)
+        if !leftovers.isEmpty { report.violate("\(place): left over \(leftovers)") }
+    }
+}
+
+extension TracedCall {
+    /// What it wrote to the fault-writer's standard output.
+    fileprivate var acknowledgement: String? {
+        guard name == "write", arguments.hasPrefix("1, "), let result, result > 0 else {
+            return nil
+        }
+        let parts = arguments.split(separator: ", ")
+        return parts.count > 1 ? String(decoding: parts[1].unescaped, as: UTF8.self) : nil
+    }
+}
