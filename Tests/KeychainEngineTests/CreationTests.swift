@@ -32,6 +32,7 @@ import Testing
             attributes: [.posixPermissions: 0o700])
         try put(Data(count: 4096), at: half + "/keychain.db")
         try put(Data(), at: half + "/keychain.db-wal")
+        try put(Data(), at: half + "/keychain.db-journal")
         try keychain.reopen()
         keychain.engine.close()
         #expect(try names(in: keychain) == before)

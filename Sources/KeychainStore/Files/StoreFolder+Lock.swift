@@ -53,7 +53,7 @@ extension StoreFolder {
             _ make: (StoreFolder) throws(KeychainFailure) -> Void
         ) throws(KeychainFailure) {
             let new = StoreFolder(path: folder.newPath(of: .database))
-            defer { new.removeAll() }
+            defer { Self.remove(new.path) }
             try new.prepare()
             try make(new)
             try new.synchronize(.database)
@@ -80,9 +80,17 @@ extension StoreFolder {
 
         fileprivate func removeLeftovers() {
             for name in folder.leftovers {
-                let path = folder.path + "/" + name
-                if SystemCalls.unlink(path) != 0 { StoreFolder(path: path).removeAll() }
+                Self.remove(folder.path + "/" + name)
             }
+        }
+
+        /// Removes a file, or a folder with the files in it, SQLite's journal among them.
+        private static func remove(_ path: String) {
+            guard SystemCalls.unlink(path) != 0 else { return }
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+                SystemCalls.unlink(path + "/" + name)
+            }
+            SystemCalls.removeDirectory(path)
         }
     }
 
