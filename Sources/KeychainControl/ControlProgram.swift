@@ -18,6 +18,10 @@ package enum ControlProgram {
         StandardStreams.occupyClosed()
         ProcessProtection.apply()
         PlatformHardware.silenceLibrary()
+        if let position = ProcessArguments.firstInvalidPosition {
+            Output.report(ProcessArguments.complaint(about: position))
+            exit(ControlStatus.usage.rawValue)
+        }
         let status = run(Array(CommandLine.arguments.dropFirst()))
         exit(status.rawValue)
     }

@@ -21,6 +21,12 @@ enum KeychainPlace {
             groups: try ProcessKeychain.entitlements().accessGroups)
     }
 
+    /// Connects to the service, where one is in use. It comes before a secret is read: while it
+    /// connects, the tool can be identified, and so read by other programs of this user.
+    static func connect() throws(KeychainFailure) {
+        _ = try ProcessKeychain.entitlements()
+    }
+
     /// The client of the service. nil: none is in use.
     static func service() throws(KeychainFailure) -> ServiceClient? {
         guard case .service(let socket) = try KeychainChoice.current().mode else { return nil }

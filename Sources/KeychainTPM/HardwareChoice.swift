@@ -4,6 +4,7 @@
 
 import FoundationEssentials
 import Glibc
+import KeychainCrypto
 
 /// The chip to use, or why there is none.
 enum HardwareChoice: Hashable {
@@ -19,18 +20,15 @@ enum HardwareChoice: Hashable {
     private static let ways: Set<Substring> = ["device", "swtpm", "mssim", "tabrmd"]
 
     static var ofThisProcess: HardwareChoice {
-        of(
-            ProcessInfo.processInfo.environment,
-            hasRightsOfOthers: getuid() != geteuid() || getgid() != getegid())
+        of(ProcessEnvironment.variables)
     }
 
-    /// The variables don't count where whoever started this program isn't whom it works for.
     static func of(
-        _ environment: [String: String], hasRightsOfOthers: Bool, device: String = device,
+        _ environment: [String: String], device: String = device,
         mayUse: (String) -> Bool = Self.mayUse
     ) -> HardwareChoice {
         let variable = PlatformHardware.variable
-        if !hasRightsOfOthers, let chosen = environment[variable], !chosen.isEmpty {
+        if let chosen = environment[variable], !chosen.isEmpty {
             if chosen == "none" { return .none("The variable \(variable) says so.") }
             guard let way = chosen.split(separator: ":").first, ways.contains(way) else {
                 return .none(

@@ -17,7 +17,7 @@ final class Dialogue {
     private static let patience: Int32 = 60_000
 
     /// Starts keychainctl with all three descriptors, and its session, at a new terminal.
-    init(_ home: TestHome, _ arguments: String...) throws {
+    init(_ home: TestHome, _ arguments: String..., variables: [String: String] = [:]) throws {
         // SAFETY: the path is a terminated copy, and both calls use one integer each, within the
         // call.
         terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -27,7 +27,8 @@ final class Dialogue {
             unsafe terminal >= 0 && ioctl(terminal, Self.setLock, &isLocked) == 0
                 && ioctl(terminal, Self.number, &number) == 0)
         process = try ChildProcess.spawn(
-            [ChildProcess.programs + "/keychainctl"] + arguments, environment: home.environment,
+            [ChildProcess.programs + "/keychainctl"] + arguments,
+            environment: home.environment.merging(variables) { $1 },
             opening: (0...2).map {
                 .init(descriptor: $0, path: "/dev/pts/\(number)", flags: O_RDWR)
             })

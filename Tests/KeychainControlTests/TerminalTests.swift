@@ -29,6 +29,20 @@ import Testing
         #expect(try home.run("keychainctl get -s mail -a ada").output == "tiger")
     }
 
+    @Test func `a crash is reported by no backtrace, which would show registers and memory`() throws
+    {
+        let home = try TestHome()
+        let dialogue = try Dialogue(
+            home, "set", "-s", "mail",
+            variables: ["SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no,output-to=stderr"])
+        try dialogue.expect("Secret: ")
+        try dialogue.type("tiger\r")
+        try dialogue.expect("Secret, again: ")
+        kill(dialogue.process, SIGSEGV)
+        #expect(try dialogue.end() == .signal(SIGSEGV))
+        #expect(dialogue.shown == "Secret: \nSecret, again: ")
+    }
+
     @Test func `two empty answers save nothing`() throws {
         let home = try TestHome()
         let dialogue = try Dialogue(home, "set", "-s", "mail")

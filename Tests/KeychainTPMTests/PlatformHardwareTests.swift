@@ -44,7 +44,7 @@ import KeychainModel
     func `variable and device decide`(_ row: Row) {
         let environment = row.value.map { [PlatformHardware.variable: $0] } ?? [:]
         let choice = HardwareChoice.of(
-            environment, hasRightsOfOthers: false, device: row.device)
+            environment, device: row.device)
         switch choice {
         case .chip(let configuration): #expect(configuration == row.choice)
         case .none(let reason):
@@ -53,15 +53,8 @@ import KeychainModel
         }
     }
 
-    @Test func `the variable doesn't count for a program with the rights of others`() {
-        let environment = [PlatformHardware.variable: "swtpm:path=/tmp/mine"]
-        #expect(
-            HardwareChoice.of(environment, hasRightsOfOthers: true, device: "/dev/null")
-                == .chip("device:/dev/null"))
-    }
-
     @Test func `a device of others is named with the group to join`() {
-        let choice = HardwareChoice.of([:], hasRightsOfOthers: false, device: "/dev/null") { _ in
+        let choice = HardwareChoice.of([:], device: "/dev/null") { _ in
             false
         }
         guard case .none(let reason) = choice else {

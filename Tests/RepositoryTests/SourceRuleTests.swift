@@ -82,6 +82,16 @@ import Testing
         }
     }
 
+    @Test func `one file reads the variables of a process`() throws {
+        let readers = try Repository.sources().filter { file in
+            file.codeLines.contains {
+                $0.text.contains(".environment") && $0.text.contains("processInfo")
+                    || $0.text.contains("getenv(") || $0.text.contains("NSHomeDirectory()")
+            }
+        }
+        #expect(readers.map(\.path) == ["Sources/KeychainCrypto/Memory/ProcessEnvironment.swift"])
+    }
+
     @Test func `unsafe code says why it is safe`() throws {
         for file in try Repository.sources() {
             let reasoned = Self.reasonedLines(of: file)

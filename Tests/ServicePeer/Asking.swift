@@ -54,6 +54,26 @@ struct Asking {
     }
 }
 
+/// Says at each step whether other programs of this user could read its memory.
+struct Keeping {
+    func run() {
+        acknowledge("began \(ProcessProtection.isReadable)")
+        ProcessProtection.apply()
+        acknowledge("applied \(ProcessProtection.isReadable)")
+        ProcessProtection.whileIdentifiable {
+            acknowledge("connecting \(ProcessProtection.isReadable)")
+        }
+        acknowledge("connected \(ProcessProtection.isReadable)")
+        ProcessProtection.whileIdentifiable {
+            ProcessProtection.beginHoldingSecrets()
+            acknowledge("holding \(ProcessProtection.isReadable)")
+        }
+        ProcessProtection.whileIdentifiable {
+            acknowledge("connecting again \(ProcessProtection.isReadable)")
+        }
+    }
+}
+
 /// Adds items for as long as the service answers, and acknowledges each.
 struct WritingLoop {
     let socket: String

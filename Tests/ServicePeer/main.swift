@@ -10,6 +10,7 @@ do {
     case "write": try WritingLoop(socket: arguments[1], worker: Int(arguments[2]) ?? 0).run()
     case "use": try Using().run(Array(arguments.dropFirst()))
     case "hide": try Asking(socket: arguments[1]).runHidden()
+    case "keep": Keeping().run()
     case "answer": try Trick(socket: "").answer(on: Int32(arguments[1]) ?? -1)
     case "leave": try Trick(socket: arguments[1]).leaveToChild(becoming: arguments[2])
     case "stay": try Trick(socket: arguments[1]).answerAndStay()

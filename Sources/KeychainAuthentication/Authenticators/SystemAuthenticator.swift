@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 import Foundation
-import Glibc
+import KeychainCrypto
 
 package struct SystemAuthenticator: Authenticator {
     /// The prompter to use in place of terminal and search, a path or a name.
@@ -15,7 +15,7 @@ package struct SystemAuthenticator: Authenticator {
     private let terminal: TerminalAuthenticator
 
     package init(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment,
+        _ environment: [String: String] = ProcessEnvironment.variables,
         terminal: TerminalAuthenticator = TerminalAuthenticator()
     ) {
         self.environment = environment
@@ -42,7 +42,7 @@ package struct SystemAuthenticator: Authenticator {
     /// A prompter by its path, or by a name that is looked for on PATH. nil: it isn't there.
     private func pinentry(_ name: String) -> PinentryAuthenticator? {
         // Whoever starts a program that has more rights than they don't choose what it runs.
-        guard getuid() == geteuid(), getgid() == getegid() else { return nil }
+        guard !ProcessEnvironment.hasRightsOfOthers else { return nil }
         let candidates =
             if name.contains("/") {
                 [name]

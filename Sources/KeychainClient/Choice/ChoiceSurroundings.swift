@@ -1,6 +1,7 @@
 // ChoiceSurroundings: what of a process and its machine decides which keychain it uses.
 
 package import Foundation
+import KeychainCrypto
 package import KeychainModel
 
 /// Variables, files and sockets, as a process sees them; a test hands in its own.
@@ -12,7 +13,7 @@ package struct ChoiceSurroundings: Sendable {
     private let read: @Sendable (String) throws(KeychainFailure) -> Data?
 
     package init(
-        environment: [String: String] = ProcessInfo.processInfo.environment,
+        environment: [String: String] = ProcessEnvironment.variables,
         exists: @escaping @Sendable (String) -> Bool = { FilePresence.isThere($0) },
         read: @escaping @Sendable (String) throws(KeychainFailure) -> Data? =
             ChoiceSurroundings.content
@@ -36,7 +37,8 @@ package struct ChoiceSurroundings: Sendable {
 
     /// The configuration file, whether it is there or not.
     var configurationPath: String {
-        let folder = folder("XDG_CONFIG_HOME") ?? (folder("HOME") ?? NSHomeDirectory()) + "/.config"
+        let folder =
+            folder("XDG_CONFIG_HOME") ?? (ProcessEnvironment.home(environment) ?? "") + "/.config"
         return folder + "/keychain/config.json"
     }
 

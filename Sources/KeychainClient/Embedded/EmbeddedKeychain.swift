@@ -3,6 +3,7 @@
 //   (2) A failure to open is not remembered: the next call tries again.
 
 import Foundation
+import KeychainCrypto
 package import KeychainEngine
 package import KeychainModel
 import KeychainTPM
@@ -56,7 +57,7 @@ package enum EmbeddedKeychain {
     }
 
     package static func location(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment
+        _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(KeychainFailure) -> Location {
         if let chosen = environment[directoryVariable], !chosen.isEmpty {
             guard chosen.hasPrefix("/") else {
@@ -67,7 +68,11 @@ package enum EmbeddedKeychain {
         if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
             return Location(directory: data + "/keychain", reason: "the variable XDG_DATA_HOME")
         }
-        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+        guard let home = ProcessEnvironment.home(environment) else {
+            throw .param(
+                "Neither HOME nor the user database names a home folder. Set \(directoryVariable) to "
+                    + "the folder of the keychain.")
+        }
         return Location(
             directory: home + "/.local/share/keychain", reason: "the default for this user")
     }
@@ -82,7 +87,7 @@ package enum EmbeddedKeychain {
     }
 
     package static func entitlementsSource(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment
+        _ environment: [String: String] = ProcessEnvironment.variables
     ) -> EntitlementsSource {
         if let path = environment[entitlementsVariable], !path.isEmpty { return .variable(path) }
         if let path = executablePath.map({ $0 + ".entitlements" }),
@@ -96,7 +101,7 @@ package enum EmbeddedKeychain {
     /// - Throws: `missingEntitlement` for a list that can't be read: a program that came with
     ///   entitlements never gets more than they say.
     package static func entitlements(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment
+        _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(KeychainFailure) -> Entitlements {
         switch entitlementsSource(environment) {
         case .none:

@@ -2,6 +2,8 @@
 //   (1) One thread at a time uses it: whoever took it out of the pool. So it needs no lock.
 //   (2) Nothing is sent before it is known whose service it is.
 //   (3) After any outcome but an answer it is of no more use.
+//   (4) A process that keeps others away from its memory can be read while it connects, so it holds
+//       no secret then: see `ProcessProtection`.
 
 import KeychainCrypto
 import KeychainModel
@@ -37,9 +39,14 @@ final class ServiceConnection: @unchecked Sendable {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path
         self.buffer = buffer
-        // Until the greeting the service looks at what this process runs.
-        (socket, welcome) = try ProcessProtection.whileIdentifiable {
-            () throws(KeychainFailure) in try Self.begun(path, buffer, options)
+        do throws(KeychainFailure) {
+            // Until the greeting the service looks at what this process runs.
+            (socket, welcome) = try ProcessProtection.whileIdentifiable {
+                () throws(KeychainFailure) in try Self.begun(path, buffer, options)
+            }
+        } catch {
+            guard ProcessProtection.isHiddenForGood, error.cause == .contention else { throw error }
+            throw .serviceLost(path)
         }
     }
 

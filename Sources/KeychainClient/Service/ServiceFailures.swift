@@ -24,6 +24,13 @@ extension KeychainFailure {
         .busy("The keychain service at \(path) doesn't answer. Try again. \(advice)")
     }
 
+    /// A process that holds a secret doesn't let a service of the same user see what it runs.
+    static func serviceLost(_ path: String) -> KeychainFailure {
+        .busy(
+            "The connection to the keychain service at \(path) broke, and it isn't made anew while "
+                + "a secret is in memory. The request was not carried out. Run the command again.")
+    }
+
     static func socketPathTooLong(_ path: String) -> KeychainFailure {
         .param("The path of the keychain service's socket, \(path), isn't 1 to 107 bytes long.")
     }

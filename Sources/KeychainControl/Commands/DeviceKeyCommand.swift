@@ -50,7 +50,9 @@ struct DeviceKeyCommand: ParsableCommand {
             let files = try DeviceKeyCommand.files()
             defer { files.close() }
             guard try files.engine.deviceKeyProtection() == .hardware else {
-                throw ControlFailure(.notFound, "The device key isn't sealed.")
+                throw ControlFailure(
+                    .notFound,
+                    "The device key isn't sealed, so it is in its file already.")
             }
             try files.engine.unsealDeviceKey()
             try Output.print("The device key is in its file, readable for this user.")

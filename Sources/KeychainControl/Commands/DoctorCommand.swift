@@ -70,7 +70,9 @@ struct DoctorCommand: ParsableCommand {
         }
         let path = program + ".entitlements"
         guard FileSystem.isThere(program) else {
-            throw ControlFailure(.failure, "There is no file \(printable(program)).")
+            throw ControlFailure(
+                .failure,
+                "There is no file \(printable(program)). Give the path of an executable.")
         }
         guard FileSystem.isThere(path) else {
             return Caller(

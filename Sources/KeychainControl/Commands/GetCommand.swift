@@ -4,6 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import KeychainAuthentication
+import KeychainCrypto
 import KeychainModel
 
 struct GetCommand: ParsableCommand {
@@ -33,7 +34,10 @@ struct GetCommand: ParsableCommand {
     @OptionGroup var application: ApplicationPasswordOptions
 
     mutating func validate() throws {
-        try application.validate(with: passcode)
+        try InputOption.requireDistinct([
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ])
         guard selection.isNarrowed else {
             throw ValidationError(
                 "Name the item with --service, --server, --account or another option.")
@@ -62,10 +66,13 @@ struct GetRequest: Hashable {
         guard let session = try Session(existing: passcode) else {
             throw KeychainFailure.itemNotFound
         }
+        ProcessProtection.beginHoldingSecrets()
         let item = try session.openOne(queries)
         if json { return try Output.print(Self.json(of: item).text) }
         guard let data = item.data else {
-            throw ControlFailure(.failure, "The item has no secret, only attributes.")
+            throw ControlFailure(
+                .failure,
+                "The item has no secret, only attributes. `keychainctl info` shows them.")
         }
         let bytes = Array(data)
         guard !raw, Descriptor.isTerminal(STDOUT_FILENO) else { return try Output.write(bytes) }

@@ -84,9 +84,9 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var new: NewPasscodeOptions
 
         mutating func validate() throws {
-            if let descriptor = new.descriptor, descriptor == old.descriptor {
-                throw ValidationError("--fd and --passcode-fd name the same descriptor.")
-            }
+            try InputOption.requireDistinct([
+                InputOption("--fd", new.descriptor), InputOption("--passcode-fd", old.descriptor),
+            ])
         }
 
         func run() throws {

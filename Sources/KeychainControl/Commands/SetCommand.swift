@@ -74,16 +74,17 @@ struct SetCommand: ParsableCommand {
             throw ValidationError(
                 "A synchronizable item can't be of a class that stays on this device.")
         }
-        if let descriptor, descriptor == passcode.passcodeFd {
-            throw ValidationError("--fd and --passcode-fd name the same descriptor.")
-        }
-        if let descriptor, descriptor == application.applicationPasswordFd {
-            throw ValidationError("--fd and --application-password-fd name the same descriptor.")
-        }
-        try application.validate(with: passcode)
+        try InputOption.requireDistinct([
+            descriptor.map { InputOption("--fd", $0) }
+                ?? InputOption("The secret, without --fd,", STDIN_FILENO),
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ])
     }
 
     func run() throws {
+        try KeychainPlace.connect()
+        ProcessProtection.beginHoldingSecrets()
         let secret = try readSecret()
         let session = try Session(making: application.source(with: passcode))
         defer { session.close() }

@@ -37,13 +37,6 @@ struct ApplicationPasswordOptions: ParsableArguments {
         source.passwordDescriptor = applicationPasswordFd
         return source
     }
-
-    func validate(with passcode: PasscodeOptions) throws {
-        if let applicationPasswordFd, applicationPasswordFd == passcode.passcodeFd {
-            throw ValidationError(
-                "--application-password-fd and --passcode-fd name the same descriptor.")
-        }
-    }
 }
 
 /// Where a passcode, and an application password, come from.
@@ -75,13 +68,15 @@ enum SecretInput {
     static func fromDescriptor(
         _ descriptor: Int32, _ what: String
     ) throws(ControlFailure) -> SecretBytes {
+        ProcessProtection.beginHoldingSecrets()
         let bytes: SecretBytes
         do {
             bytes = try SecretBytes(readingFrom: descriptor, atMost: Terminal.longestInput)
         } catch {
             throw ControlFailure(
                 .failure,
-                "Can't read the \(what) from descriptor \(descriptor): \(errorText(errno)).")
+                "Can't read the \(what) from descriptor \(descriptor): \(errorText(errno)). Name one "
+                    + "that is open for reading.")
         }
         let newline = SecretBytes(copying: [UInt8(ascii: "\n")])
         guard bytes.count > 0,

@@ -16,7 +16,9 @@ enum Output {
     /// Writes bytes as they are.
     static func write(_ bytes: [UInt8]) throws(ControlFailure) {
         guard Descriptor.write(bytes, to: STDOUT_FILENO) else {
-            throw ControlFailure(.failure, "Can't write the result: \(errorText(errno)).")
+            throw ControlFailure(
+                .failure,
+                "Can't write the result: \(errorText(errno)). Send it to a place that takes it.")
         }
     }
 

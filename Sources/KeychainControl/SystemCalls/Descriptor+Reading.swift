@@ -5,6 +5,17 @@ import KeychainAuthentication
 import KeychainCrypto
 
 extension Descriptor {
+    /// Whether what is read from one descriptor is gone for the other: they are one, or both are
+    /// the same pipe or socket.
+    static func isSameInput(_ first: Int32, _ second: Int32) -> Bool {
+        if first == second { return true }
+        var (a, b) = (stat(), stat())
+        // SAFETY: both structures are filled within the calls.
+        guard unsafe fstat(first, &a) == 0, unsafe fstat(second, &b) == 0 else { return false }
+        return a.st_dev == b.st_dev && a.st_ino == b.st_ino
+            && [S_IFIFO, S_IFSOCK].contains(a.st_mode & S_IFMT)
+    }
+
     /// Reads to the end.
     /// - Throws: Also when there are more than `limit` bytes.
     static func readToEnd(of descriptor: Int32, atMost limit: Int) throws(ControlFailure) -> [UInt8]
@@ -19,11 +30,16 @@ extension Descriptor {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else {
                 throw ControlFailure(
-                    .failure, "Can't read descriptor \(descriptor): \(errorText(errno)).")
+                    .failure,
+                    "Can't read descriptor \(descriptor): \(errorText(errno)). Name one that is open "
+                        + "for reading.")
             }
             if count == 0 { return bytes }
             guard bytes.count + count <= limit else {
-                throw ControlFailure(.failure, "The value is larger than \(limit) bytes.")
+                throw ControlFailure(
+                    .failure,
+                    "The input is larger than \(limit) bytes, the most that an item holds. Nothing was "
+                        + "saved. Keep it in a file, under a key that the keychain holds.")
             }
             bytes += chunk[..<count]
         }

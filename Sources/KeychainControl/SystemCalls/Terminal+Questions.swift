@@ -9,6 +9,7 @@ extension Terminal {
     ///
     /// Backspace and Control-U edit, Control-C interrupts the process as always.
     func askHidden(_ prompt: String) -> SecretBytes? {
+        ProcessProtection.beginHoldingSecrets()
         switch readHiddenLine(prompt) {
         case .line(let bytes): return bytes
         case .ended, .interrupted: return nil

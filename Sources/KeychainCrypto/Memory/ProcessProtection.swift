@@ -2,6 +2,9 @@
 //   (1) A process that can't be traced can't be identified either: the kernel hides which
 //       executable it runs from all but root. A keychain service has to see it, so for as long as
 //       ``whileIdentifiable(_:)`` runs, the process is as others are.
+//   (2) What can be identified can be read. So it is either identified or holds a secret: after
+//       ``beginHoldingSecrets()`` it isn't identifiable again.
+//   (3) Swift's report of a crash, which shows registers and memory, is not made.
 
 import Glibc
 import Synchronization
@@ -11,15 +14,18 @@ package enum ProcessProtection {
         /// Whether ``apply()`` took away what was there before.
         var isOff = false
         var identifications = 0
+        var holdsSecrets = false
     }
 
     private static let state = Mutex(State())
 
-    /// Switches core dumps off, and tracing by other processes of this user.
+    /// Switches core dumps off, tracing by other processes of this user, and Swift's reports of
+    /// crashes. It comes first in a program, before there is another thread.
     ///
-    /// Neither stops the program where the system refuses it: both are a second line behind memory
+    /// Neither stops the program where the system refuses it: all are a second line behind memory
     /// that is locked and left out of dumps.
     package static func apply() {
+        forgetCrashHandlers()
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         // SAFETY: the limit is read within the call.
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -29,14 +35,31 @@ package enum ProcessProtection {
         }
     }
 
+    /// Says that a secret is about to come into memory. From here on nobody can see which executable
+    /// this process runs.
+    package static func beginHoldingSecrets() {
+        state.withLock { state in
+            state.holdsSecrets = true
+            if state.isOff { _ = control(setDumpable, 0) }
+        }
+    }
+
+    /// Whether a service of the same user can no longer be shown what this process runs.
+    package static var isHiddenForGood: Bool { state.withLock { $0.isOff && $0.holdsSecrets } }
+
+    /// Whether other processes of this user may read this one's memory, as far as the system lets
+    /// them.
+    package static var isReadable: Bool { control(dumpable, 0) == 1 }
+
     /// Runs `body` while a service of the same user can see which executable this process runs,
-    /// which it can't after ``apply()``. No secret should be in memory yet.
+    /// which it can't after ``apply()``; after ``beginHoldingSecrets()`` it can't see it here
+    /// either.
     package static func whileIdentifiable<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         state.withLock { state in
             state.identifications += 1
-            if state.isOff, state.identifications == 1 { _ = control(setDumpable, 1) }
+            if state.isOff, !state.holdsSecrets { _ = control(setDumpable, 1) }
         }
         defer {
             state.withLock { state in
@@ -45,6 +68,17 @@ package enum ProcessProtection {
             }
         }
         return try body()
+    }
+
+    /// Swift's runtime reads SWIFT_BACKTRACE before `main` and takes these signals for its report.
+    /// They end the process again as they do in C. A signal that whoever started the process ignores
+    /// stays ignored.
+    private static func forgetCrashHandlers() {
+        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
+            let handler = signal(number, SIG_DFL)
+            // SAFETY: the handler is compared with SIG_IGN of signal.h, 1, and not called.
+            if unsafe unsafeBitCast(handler, to: UInt.self) == 1 { _ = signal(number, SIG_IGN) }
+        }
     }
 
     /// Takes no variable arguments, as Swift sees it: `prctl` itself can't be imported.

@@ -20,6 +20,11 @@ package enum DaemonProgram {
         PlatformHardware.silenceLibrary()
         Processes.ignoreBrokenConnections()
         Processes.raiseDescriptorLimit()
+        if let position = ProcessArguments.firstInvalidPosition {
+            DaemonLogHandler.writeToStandardError(
+                "keychaind: \(ProcessArguments.complaint(about: position))\n")
+            exit(EX_USAGE)
+        }
         do {
             try await run(try DaemonCommand.parse())
             exit(0)
@@ -38,7 +43,7 @@ package enum DaemonProgram {
         LoggingSystem.bootstrap { _ in DaemonLogHandler(format: format, level: level) }
         let log = Logger(label: "keychaind")
         var configuration = try command.daemonConfiguration(
-            ProcessInfo.processInfo.environment,
+            ProcessEnvironment.variables,
             executable: Files.target(ofLink: "/proc/self/exe"))
         configuration.engine.hardware = PlatformHardware.current
         let server = try KeychainServer(configuration, socket: manager.socket, log: log)

@@ -2,6 +2,7 @@
 // protocol is that of sd_listen_fds(3) and sd_notify(3).
 
 import Glibc
+import KeychainCrypto
 
 struct ServiceManager: Sendable {
     /// The first descriptor that a service is given.
@@ -35,12 +36,12 @@ struct ServiceManager: Sendable {
     /// What the environment of this process says. It is forgotten there, so that no process that
     /// is started by this one takes it for its own.
     static func current() throws(ServiceFailure) -> ServiceManager {
-        let listenPID = Processes.takeVariable("LISTEN_PID")
-        let count = Processes.takeVariable("LISTEN_FDS")
-        _ = Processes.takeVariable("LISTEN_FDNAMES")
+        let listenPID = ProcessEnvironment.take("LISTEN_PID")
+        let count = ProcessEnvironment.take("LISTEN_FDS")
+        _ = ProcessEnvironment.take("LISTEN_FDNAMES")
         return try ServiceManager(
             listenPID: listenPID, listenDescriptorCount: count,
-            notificationSocket: Processes.takeVariable("NOTIFY_SOCKET"), pid: getpid())
+            notificationSocket: ProcessEnvironment.take("NOTIFY_SOCKET"), pid: getpid())
     }
 
     /// The service can be used.

@@ -47,15 +47,4 @@ enum Processes {
     static func ignoreBrokenConnections() {
         _ = signal(SIGPIPE, SIG_IGN)
     }
-
-    /// Reads and forgets a variable of this process, so that no child takes it for its own.
-    static func takeVariable(_ name: String) -> String? {
-        // SAFETY: the text is copied before anything changes the environment; the caller has no
-        // other thread yet.
-        guard let value = unsafe getenv(name) else { return nil }
-        let text = unsafe String(cString: value)
-        // SAFETY: as above.
-        _ = unsafe unsetenv(name)
-        return text
-    }
 }

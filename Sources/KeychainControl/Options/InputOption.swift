@@ -1,0 +1,36 @@
+// InputOption: the options that say from which descriptor something is read.
+//   (1) Each is read to its end, so that two from one descriptor would be taken apart at a place
+//       that nobody chose: a secret would be taken for a passcode. That is an error of usage.
+
+import ArgumentParser
+import KeychainAuthentication
+
+struct InputOption {
+    let name: String
+    /// nil: the option was not given.
+    let descriptor: Int32?
+
+    init(_ name: String, _ descriptor: Int32?) {
+        self.name = name
+        self.descriptor = descriptor
+    }
+
+    /// - Throws: `ValidationError`, which names two options that read the same descriptor, or the
+    ///   same pipe by two numbers.
+    static func requireDistinct(_ options: [InputOption]) throws {
+        let given = options.filter { $0.descriptor != nil }
+        for (index, option) in given.enumerated() {
+            for other in given[..<index] {
+                guard let first = other.descriptor, let second = option.descriptor,
+                    Descriptor.isSameInput(first, second)
+                else { continue }
+                throw ValidationError(
+                    first == second
+                        ? "\(other.name) and \(option.name) read the same descriptor, \(first). Give "
+                            + "each one of its own."
+                        : "\(other.name) and \(option.name) read the same pipe, by the descriptors "
+                            + "\(first) and \(second). Give each one of its own.")
+            }
+        }
+    }
+}

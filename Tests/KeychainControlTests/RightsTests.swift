@@ -1,0 +1,28 @@
+// What a program with more rights than its caller believes.
+
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct `A program with the rights of others` {
+    @Test func `no variable decides which keychain it opens`() throws {
+        let home = try TestHome()
+        let copy = home.path + "/keychainctl"
+        try FileManager.default.copyItem(
+            atPath: ChildProcess.programs + "/keychainctl", toPath: copy)
+        // Root gives it to another user. Anybody else can only make it their own, and has no rights
+        // in it that they didn't have.
+        let isRoot = geteuid() == 0
+        // SAFETY: the path is copied within the call.
+        let isGiven =
+            unsafe chown(copy, isRoot ? 65_534 : geteuid(), gid_t.max) == 0
+            && chmod(copy, 0o4755) == 0
+        try #require(isGiven)
+        let outcome = try home.run(
+            "KEYCHAIN_DIRECTORY=\(home.path)/mine KEYCHAIN_SERVICE=embedded ./keychainctl status")
+        try #require(outcome.ending == .exit(0), "\(outcome.errors)")
+        let isBelieved = outcome.output.contains("the variable KEYCHAIN_DIRECTORY")
+        #expect(isBelieved == !isRoot, "\(outcome.output)")
+        #expect(outcome.output.contains(home.path) == !isRoot, "\(outcome.output)")
+    }
+}
