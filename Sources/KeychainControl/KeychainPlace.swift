@@ -5,7 +5,6 @@
 import KeychainClient
 import KeychainEngine
 import KeychainModel
-import KeychainStore
 
 /// A keychain that was opened, and the groups that its programs have by their entitlements.
 struct OpenedKeychain {
@@ -33,7 +32,7 @@ enum KeychainPlace {
         return ProcessKeychain.client(for: socket)
     }
 
-    /// Whether there is one, or what is left of one. Looking doesn't make one; a service has made
+    /// Whether there is one. Looking doesn't make one; a service has made
     /// its own when it started.
     static func holdsKeychain() throws(KeychainFailure) -> Bool {
         if try service() != nil { return true }
@@ -47,18 +46,10 @@ enum KeychainPlace {
             directory: try service.status().directory, reason: "the keychain service")
     }
 
-    /// Whether a folder holds a keychain, or what is left of one.
+    /// Whether a folder holds a keychain.
     ///
     /// - Throws: `notAvailable` for a folder that can't be looked into.
     static func holdsKeychain(_ directory: String) throws(KeychainFailure) -> Bool {
-        let folder = StoreFolder(path: directory)
-        if folder.exists(.database) || folder.exists(.keybag) { return true }
-        do {
-            try folder.checkFolder()
-            return folder.exists(.deviceKey)
-        } catch  where error.status == .ioError {
-            // There is no such folder.
-            return false
-        }
+        try KeychainEngine.isPresent(in: directory)
     }
 }

@@ -49,6 +49,7 @@ struct Session {
     /// not read through again by each process that comes after this one.
     func close() {
         (keychain as? KeychainEngine)?.close()
+        (keychain as? DeferredKeychain)?.close()
     }
 
     var hasPasscode: Bool {

@@ -66,14 +66,11 @@ package final class KeychainEngine: KeychainService {
     private static func open(
         _ folder: StoreFolder, _ options: EngineOptions, _ lease: StoreFolder.Lease
     ) throws(KeychainFailure) -> KeychainEngine {
-        if !folder.exists(.database) || !folder.exists(.keybag) || folder.hasLeftovers {
-            do throws(KeychainFailure) {
-                try folder.withLock { lock throws(KeychainFailure) in
-                    try Bootstrap.createIfNew(lock, options.hardware)
-                }
-            } catch {
-                // What can be read is read where nothing can be written.
-                guard folder.exists(.database), error.status == .readOnly else { throw error }
+        // A folder that can't be written is read with what it has.
+        let isUnfinished = !folder.exists(.keybag) || folder.hasLeftovers
+        if !folder.exists(.database) || isUnfinished && !folder.isReadOnly {
+            try folder.withLock { lock throws(KeychainFailure) in
+                try Bootstrap.createIfNew(lock, options.hardware)
             }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)

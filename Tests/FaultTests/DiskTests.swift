@@ -21,12 +21,19 @@ import Testing
         }
     }
 
+    /// Whether the keychain was opened and read, and the change refused with what to do about it.
+    private func isReadOnly(_ answers: [Answer], _ words: String) -> Bool {
+        answers.map(\.operation) == ["open", "load", "save"]
+            && answers.map(\.status) == [Status(rawValue: 0), Status(rawValue: 0), .readOnly]
+            && answers[2].reason.contains(words)
+    }
+
     private func isGood(_ answers: [Answer]) -> Bool {
         answers.map(\.operation) == ["open", "load", "save"]
             && answers.allSatisfy { $0.status.rawValue == 0 }
     }
 
-    @Test func `a read-only folder gives a clear error and loses nothing`() throws {
+    @Test func `a folder that can't be written is read, and a change says what to do`() throws {
         let folder = try TemporaryFolder()
         #expect(try faultWriter("make", folder.path).lines() == ["made"])
         let before = try folder.contents()
@@ -34,16 +41,14 @@ import Testing
         let isRoot = geteuid() == 0
         try folder.give(to: isRoot ? 65_534 : geteuid(), mode: 0o500)
         let answers = try faultWriter("probe-as-nobody", folder.path).lines().map(Answer.init)
-        let refusal = try #require(answers.last)
-        #expect(refusal.status == .notAvailable, "\(refusal)")
-        #expect(refusal.reason.contains("chmod 700 \(folder.path)"), "\(refusal)")
+        #expect(isReadOnly(answers, "chmod 700 \(folder.path)"), "\(answers)")
         try folder.give(to: geteuid(), mode: 0o700)
         let after = try folder.contents()
         #expect(after == before)
         #expect(isGood(try faultWriter("probe", folder.path).lines().map(Answer.init)))
     }
 
-    @Test func `a read-only file system gives a clear error and loses nothing`() throws {
+    @Test func `a read-only file system is read, and a change says what to do`() throws {
         let folder = try TemporaryFolder()
         let child = try mountingScript(
             """
@@ -61,10 +66,48 @@ import Testing
         try #require(parts.count == 2)
         #expect(parts[0].first == "made")
         let answers = try parts[0].dropFirst().map(Answer.init)
-        let refusal = try #require(answers.last)
-        #expect(refusal.status == .readOnly, "\(refusal)")
-        #expect(refusal.reason.contains("read-only"), "\(refusal)")
+        #expect(isReadOnly(answers, "read-only file system"), "\(answers)")
         #expect(isGood(try parts[1].map(Answer.init)))
+    }
+
+    @Test func `commits that stand in the log of a read-only file system are read`() throws {
+        let folder = try TemporaryFolder()
+        let child = try mountingScript(
+            """
+            mount -t tmpfs -o size=4m,mode=700 none "$place"
+            "$writer" leave-log "$place" || :
+            test -s "$place/keychain.db-wal"
+            mount -o remount,ro "$place"
+            before=$(cat "$place"/* | sha256sum)
+            "$writer" count "$place"
+            test "$before" = "$(cat "$place"/* | sha256sum)"
+            mount -o remount,rw "$place"
+            rm "$place/keychain.db-shm"
+            mount -o remount,ro "$place"
+            "$writer" count "$place"
+            """, ["place": folder.path])
+        let lines = child.lines()
+        try #require(child.endedWell, "\(lines)")
+        try #require(lines.count == 3, "\(lines)")
+        #expect(lines[..<2] == ["ready", "count 4"])
+        // Without its shared memory a log can't be read without writing. It isn't passed over.
+        #expect(lines[2].hasPrefix("count -25291 ") && lines[2].contains("log"), "\(lines[2])")
+    }
+
+    @Test func `what is written through another mount is read anew`() throws {
+        let folder = try TemporaryFolder()
+        let child = try mountingScript(
+            """
+            mount -t tmpfs -o size=4m,mode=700 none "$place"
+            mkdir -m 700 "$place/written" "$place/read"
+            "$writer" make "$place/written"
+            mount --bind "$place/written" "$place/read"
+            mount -o remount,bind,ro "$place/read"
+            "$writer" count-twice "$place/read" "$place/written"
+            """, ["place": folder.path])
+        let lines = child.lines()
+        try #require(child.endedWell, "\(lines)")
+        #expect(lines == ["made", "count 1", "count 2", "count 2"])
     }
 
     @Test func `a disk without space gives an error and keeps what was acknowledged`() throws {

@@ -34,6 +34,37 @@ struct Probe {
         }
     }
 
+    /// Says how many items there are, or why that can't be told.
+    func count() {
+        do throws(KeychainFailure) {
+            let engine = try KeychainEngine.open(directory: directory, options: .testing)
+            defer { engine.close() }
+            try count(engine)
+        } catch {
+            acknowledge("count \(error.status.rawValue) \(error.reason)")
+        }
+    }
+
+    private func count(_ engine: KeychainEngine) throws(KeychainFailure) {
+        let found = try engine.find(
+            ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil, includesData: true),
+            as: caller)
+        acknowledge("count \(found.count)")
+    }
+
+    /// Counts, has an item added by another way to the same folder, and counts again: once while
+    /// the other has it open, and once after.
+    func countTwice(writingTo other: String) throws {
+        let reader = try KeychainEngine.open(directory: directory, options: .testing)
+        defer { reader.close() }
+        try count(reader)
+        let writer = try KeychainEngine.open(directory: other, options: .testing)
+        _ = try writer.add(item("second", Data("value".utf8)), as: caller)
+        try count(reader)
+        writer.close()
+        try count(reader)
+    }
+
     /// What a program does that was started with its standard streams closed: it opens a keychain
     /// and prints a secret.
     func printToClosedStreams() throws {

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import KeychainCrypto
 import KeychainEngine
 import KeychainModel
 import KeychainWire
@@ -74,6 +75,70 @@ private func setVariable(_ name: String, _ value: String?) {
         }
     }
 
+    private static let item = NewItem(
+        itemClass: .genericPassword,
+        attributes: [.service: .string("service"), .account: .string("account")],
+        protection: .afterFirstUnlock, data: Data("secret".utf8))
+
+    /// What is asked of a keychain that isn't there, and the status of each answer.
+    private static let looks:
+        [(@Sendable (any KeychainAdministration, AccessGroups) throws -> Void, Int32)] = {
+            let item = ItemQuery(itemClass: .genericPassword)
+            let pair = IdentityQuery(
+                certificate: ItemQuery(itemClass: .certificate), key: ItemQuery(itemClass: .key))
+            let passcode = SecretBytes(copying: [1])
+            return [
+                ({ _ = try $0.find(item, Retrieval(), as: $1) }, -25300),
+                ({ _ = try $0.update(item, ItemChanges(), as: $1) }, -25300),
+                ({ _ = try $0.delete(item, tombstones: .automatic, as: $1) }, -25300),
+                ({ _ = try $0.findIdentities(pair, Retrieval(), as: $1) }, -25300),
+                ({ keychain, _ in _ = try keychain.knowsPasscode() }, 0),
+                ({ keychain, _ in _ = try keychain.status() }, 0),
+                ({ keychain, _ in _ = try keychain.check() }, 0),
+                ({ keychain, _ in try keychain.lock() }, -50),
+                ({ keychain, _ in try keychain.lockAll() }, -50),
+                ({ keychain, _ in try keychain.unlock(passcode: passcode) }, -50),
+                ({ keychain, _ in _ = try keychain.removePasscode(passcode) }, -50),
+            ]
+        }()
+
+    @Test func `looking makes no keychain, the first change does`() async {
+        await #expect(processExitsWith: .success) {
+            let folder = FileManager.default.temporaryDirectory
+                .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
+                    percentEncoded: false)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            setVariable(EmbeddedKeychain.directoryVariable, folder + "/below/keychain")
+            setVariable(KeychainChoice.variable, nil)
+            let connection = try KeychainContext.current()
+            let keychain = try ProcessKeychain.administration()
+            for (index, (look, expected)) in Self.looks.enumerated() {
+                var status: Int32 = 0
+                do { try look(keychain, connection.caller) } catch let failure as KeychainFailure {
+                    status = failure.status.rawValue
+                }
+                #expect(status == expected, "\(index)")
+            }
+            let isTold = Recorded<Bool>()
+            let subscription = try keychain.subscribe { isTold.append(true) }
+            #expect(!FileManager.default.fileExists(atPath: folder))
+
+            // Another process makes the keychain, and this one is told of that and of what follows.
+            let other = try KeychainEngine.open(
+                directory: folder + "/below/keychain", options: EngineOptions())
+            #expect(isTold.waitForNext())
+            _ = try other.add(Self.item, as: connection.caller)
+            #expect(isTold.waitForNext())
+            #expect(
+                try connection.service.find(
+                    ItemQuery(itemClass: .genericPassword), Retrieval(includesData: true),
+                    as: connection.caller
+                ).first?.data == Data("secret".utf8))
+            subscription.end()
+            other.close()
+        }
+    }
+
     @Test func `without a service the process opens the keychain itself`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
@@ -83,7 +148,8 @@ private func setVariable(_ name: String, _ value: String?) {
             setVariable(EmbeddedKeychain.directoryVariable, folder)
             setVariable(KeychainChoice.variable, nil)
             let connection = try KeychainContext.current()
-            #expect(connection.service is KeychainEngine)
+            _ = try connection.service.add(Self.item, as: connection.caller)
+            #expect(try KeychainContext.current().service is KeychainEngine)
             #expect(try ProcessKeychain.administration().status().directory == folder)
             #expect(try KeychainChoice.current().mode == .embedded)
         }

@@ -26,7 +26,7 @@ import Testing
     static let status = KeychainStatus(
         directory: "/d", formatVersion: 1, generation: 2, itemCount: 3, setAsideCount: 4,
         hasPasscode: true, lockState: .locked, isMemoryLocked: true, byteCount: 5,
-        deviceKeyPath: "/d/device.key")
+        deviceKeyPath: "/d/device.key", deviceKeyProtection: .hardware)
 
     static let report: CheckReport = {
         var report = CheckReport()
@@ -41,7 +41,9 @@ import Testing
         case .add: .item(item)
         case .find: .items([item, item])
         case .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode: .count(3)
-        case .put, .subscribe, .unsubscribe, .unlock, .lock, .setPasscode, .changePasscode: .done
+        case .put, .subscribe, .unsubscribe, .unlock, .lock, .lockAll, .setPasscode,
+            .changePasscode:
+            .done
         case .addAll: .items([item, item])
         case .findIdentities: .identities([identity])
         case .authenticate: .grant(grant)
@@ -96,6 +98,7 @@ import Testing
                 == Data([8]))
         try client.unlock(passcode: passcode)
         try client.lock()
+        try client.lockAll()
         try client.setPasscode(passcode)
         try client.changePasscode(from: passcode, to: passcode)
         #expect(try client.removePasscode(passcode) == 3)
@@ -108,7 +111,8 @@ import Testing
                 "add", "find", "update", "put", "delete", "add all", "find identities",
                 "update identities", "delete identities", "authenticate", "knows passcode",
                 "has Secure Enclave", "make Secure Enclave key", "sign", "shared secret", "unlock",
-                "lock", "set passcode", "change passcode", "remove passcode", "status", "check",
+                "lock", "lock all", "set passcode", "change passcode", "remove passcode", "status",
+                "check",
             ])
         #expect(Set(requests.map(\.id)).count == requests.count)
         for request in requests {

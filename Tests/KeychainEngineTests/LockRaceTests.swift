@@ -68,4 +68,38 @@ import Testing
         #expect(engine.lockState == .locked)
         try engine.unlock(passcode: passcode("5678"))
     }
+
+    @Test func `locking all goes back to before the first unlock`() throws {
+        let keychain = try TemporaryKeychain()
+        let engine = keychain.engine
+        let classes: [ProtectionClass] = [.always, .afterFirstUnlock, .whenUnlocked]
+        for protection in classes {
+            _ = try engine.add(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(protection.code),
+                    protection: protection, data: Data("x".utf8)), as: keychain.caller)
+        }
+        let readable = {
+            classes.filter { protection in
+                let query = ItemQuery(
+                    itemClass: .genericPassword, attributes: genericPassword(protection.code))
+                let found = try? engine.find(
+                    query, Retrieval(includesData: true), as: keychain.caller)
+                return found?.first?.data == Data("x".utf8)
+            }
+        }
+        #expect(status { try engine.lockAll() } == .param)
+        try engine.setPasscode(passcode("1234"))
+        #expect(readable() == classes)
+        try engine.lock()
+        #expect(readable() == [.always, .afterFirstUnlock])
+        try engine.lockAll()
+        #expect(readable() == [.always])
+        #expect(engine.lockState == .beforeFirstUnlock)
+        // A lock that comes later doesn't make it look unlocked once.
+        try engine.lock()
+        #expect(engine.lockState == .beforeFirstUnlock)
+        try engine.unlock(passcode: passcode("1234"))
+        #expect(readable() == classes)
+    }
 }

@@ -16,10 +16,15 @@ import Testing
         deinit { try? FileManager.default.removeItem(at: url) }
     }
 
-    @Test func `a folder becomes a keychain at the first use`() throws {
+    @Test func `a folder becomes a keychain by the first change, and by no look`() throws {
         let folder = Folder()
         let database = KeychainDatabase(directory: folder.url, accessGroups: ["g"])
         let keychain = Keychain(service: "s", in: database)
+        #expect(try keychain.load(.token) == nil)
+        #expect(try keychain.items().isEmpty)
+        #expect(keychain.availability(of: .token).state == .absent)
+        #expect(try database.status().itemCount == 0)
+        #expect(try keychain.delete(.token) == false)
         #expect(!FileManager.default.fileExists(atPath: folder.url.path))
         try keychain.save("x", for: .token)
         #expect(FileManager.default.fileExists(atPath: folder.url.path))

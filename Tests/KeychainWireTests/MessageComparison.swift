@@ -33,7 +33,8 @@ extension ServiceOperation {
             a.isEqual(to: b) && c.isEqual(to: d)
         case (.removePasscode(let a), .removePasscode(let b)): a.isEqual(to: b)
         case (.knowsPasscode, .knowsPasscode), (.subscribe, .subscribe),
-            (.hasSecureEnclave, .hasSecureEnclave), (.lock, .lock), (.status, .status),
+            (.hasSecureEnclave, .hasSecureEnclave), (.lock, .lock),
+            (.lockAll, .lockAll), (.status, .status),
             (.check, .check):
             true
         default: false

@@ -184,6 +184,7 @@ struct RandomValues {
             ("shared_secret", .sharedSecret(key: data(), publicKey: data(), authorization())),
             ("unlock", .unlock(passcode: passcode())),
             ("lock", .lock),
+            ("lock_all", .lockAll),
             ("set_passcode", .setPasscode(passcode())),
             ("change_passcode", .changePasscode(from: passcode(), to: passcode())),
             ("remove_passcode", .removePasscode(passcode())),
@@ -247,7 +248,8 @@ struct RandomValues {
             generation: generator.next(), itemCount: generator.next(),
             setAsideCount: generator.next(), hasPasscode: flag(),
             lockState: pick([.beforeFirstUnlock, .locked, .unlocked], else: .locked),
-            isMemoryLocked: flag(), byteCount: count(), deviceKeyPath: text())
+            isMemoryLocked: flag(), byteCount: count(), deviceKeyPath: text(),
+            deviceKeyProtection: pick([.file, .hardware, .memory], else: .file))
     }
 
     mutating func report() -> CheckReport {

@@ -40,7 +40,7 @@ import Testing
             }
         }
         #expect(try names == Self.fields(of: "operation"))
-        #expect(names.count == 25 && count == 25 * Self.rounds)
+        #expect(names.count == 26 && count == 26 * Self.rounds)
     }
 
     @Test func `every reply arrives as it was sent`() throws {
@@ -86,7 +86,7 @@ import Testing
             ]
             for part in parts { note(part) }
         }
-        #expect(seen.count == 83)
+        #expect(seen.count == 84)
         for (field, texts) in seen { #expect(texts.count > 1, "\(field)") }
     }
 

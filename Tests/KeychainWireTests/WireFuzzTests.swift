@@ -15,7 +15,7 @@ import Testing
         let corpus = try (0..<10).flatMap { _ in
             try values.operations().map { try ServiceRequest(id: 9, $0.operation).frame().message }
         }
-        #expect(corpus.count == 250)
+        #expect(corpus.count == 260)
         var taken = 0
         for _ in 0..<Self.rounds {
             let input = mutated(corpus, &values)

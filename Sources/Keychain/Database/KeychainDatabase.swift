@@ -84,7 +84,7 @@ public struct KeychainDatabase: Sendable {
             try ProcessKeychain.administration()
         })
 
-    /// The keychain in a folder, for tests, tools and servers. Made at the first use if the
+    /// The keychain in a folder, for tests, tools and servers. Made by the first change if the
     /// folder holds none. This process opens it itself, whether there is a service or not.
     ///
     /// Nothing is opened or read before the first operation, and errors of opening are errors of
@@ -97,9 +97,9 @@ public struct KeychainDatabase: Sendable {
     ///     nil: those of the program's entitlements.
     public init(directory: URL, accessGroups: [String]? = nil) {
         let path = directory.isFileURL ? directory.absoluteURL.standardizedFileURL.path : nil
-        let engine = { @Sendable () throws(KeychainFailure) -> KeychainEngine in
+        let engine = { @Sendable () throws(KeychainFailure) -> any KeychainAdministration in
             guard let path else { throw .param("The folder must be a file URL.") }
-            return try EmbeddedKeychain.engine(in: path)
+            return try EmbeddedKeychain.keychain(in: path)
         }
         let connection = LazyConnection { () throws(KeychainFailure) in
             let caller: AccessGroups

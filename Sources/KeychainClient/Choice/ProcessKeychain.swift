@@ -27,7 +27,7 @@ package enum ProcessKeychain {
     package static func administration() throws(KeychainFailure) -> any KeychainAdministration {
         switch try KeychainChoice.current().mode {
         case .embedded:
-            return try EmbeddedKeychain.engine(in: EmbeddedKeychain.location().directory)
+            return try EmbeddedKeychain.keychain(in: EmbeddedKeychain.location().directory)
         case .service(let socket): return client(for: socket)
         }
     }

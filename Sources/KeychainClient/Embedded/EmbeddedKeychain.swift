@@ -1,6 +1,7 @@
 // EmbeddedKeychain: the keychain that this process opens itself, and who it says it is.
 //   (1) The folder and the entitlements are decided at the first use and stay.
 //   (2) A failure to open is not remembered: the next call tries again.
+//   (3) Looking makes no keychain: the first change does.
 
 import Foundation
 import KeychainCrypto
@@ -19,6 +20,7 @@ package enum EmbeddedKeychain {
     package static let entitlementsVariable = "KEYCHAIN_ENTITLEMENTS"
 
     private static let opened = Mutex<[String: KeychainEngine]>([:])
+    private static let deferred = Mutex<[String: DeferredKeychain]>([:])
     private static let current = Mutex<KeychainConnection?>(nil)
 
     /// The keychain of this process with the groups of its entitlements.
@@ -26,13 +28,34 @@ package enum EmbeddedKeychain {
     package static func connection() throws(KeychainFailure) -> KeychainConnection {
         if let connection = current.withLock({ $0 }) { return connection }
         let connection = KeychainConnection(
-            service: try engine(in: try location().directory),
+            service: try keychain(in: try location().directory),
             caller: try entitlements().accessGroups)
-        current.withLock { $0 = connection }
+        if connection.service is KeychainEngine { current.withLock { $0 = connection } }
         return connection
     }
 
-    /// The one engine of this process for a folder.
+    /// The keychain of a folder, which may be made by the first change only.
+    package static func keychain(
+        in directory: String
+    ) throws(KeychainFailure) -> any KeychainAdministration {
+        if let engine = try existingEngine(in: directory) { return engine }
+        return deferred.withLock { deferred in
+            if let keychain = deferred[directory] { return keychain }
+            let keychain = DeferredKeychain(directory: directory)
+            deferred[directory] = keychain
+            return keychain
+        }
+    }
+
+    /// The one engine of this process for a folder; nil where the folder holds no keychain.
+    package static func existingEngine(
+        in directory: String
+    ) throws(KeychainFailure) -> KeychainEngine? {
+        if let engine = opened.withLock({ $0[directory] }) { return engine }
+        return try KeychainEngine.isPresent(in: directory) ? engine(in: directory) : nil
+    }
+
+    /// The one engine of this process for a folder. It makes the keychain where there is none.
     package static func engine(in directory: String) throws(KeychainFailure) -> KeychainEngine {
         try opened.withLock { engines throws(KeychainFailure) in
             if let engine = engines[directory] { return engine }

@@ -14,6 +14,10 @@ extension ServiceClient: KeychainAdministration {
         try done(try perform(.lock))
     }
 
+    package func lockAll() throws(KeychainFailure) {
+        try done(try perform(.lockAll))
+    }
+
     package func setPasscode(_ passcode: SecretBytes) throws(KeychainFailure) {
         try done(try perform(.setPasscode(passcode)))
     }

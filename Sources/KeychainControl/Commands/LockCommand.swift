@@ -9,13 +9,37 @@ struct LockCommand: ParsableCommand {
         commandName: "lock",
         abstract: "Locks the keychain of the service, for every program.",
         discussion: """
-            The service forgets the keys of all items that are readable while unlocked only. It \
-            needs a passcode. Without a service every process has a lock of its own, and there is \
-            nothing to lock.
+            The service forgets the keys of all items that are readable while unlocked only, and \
+            it says which items stay readable. With --all those of the after-first-unlock classes \
+            are locked too, as before the first unlock. It needs a passcode. Without a service \
+            every process has a lock of its own, and there is nothing to lock.
             """)
 
+    @Flag(help: "Locks what stays readable after the first unlock, too.")
+    var all = false
+
     func run() throws {
-        try Session(ofService: PasscodeSource()).keychain.lock()
+        let keychain = try Session(ofService: PasscodeSource()).keychain
+        if all { try keychain.lockAll() } else { try keychain.lock() }
+        try Output.print(Self.text(of: try keychain.status().lockState))
+    }
+
+    /// What is locked now, and what isn't.
+    private static func text(of state: LockState) -> String {
+        let open = ProtectionClass.allCases.filter { isReadable($0, in: state) }
+        let names = open.map(\.commandLineName).joined(separator: ", ")
+        guard state == .locked else { return "Locked. Still readable: items of class \(names)." }
+        return
+            "Locked. Still readable: items of class \(names). `keychainctl lock --all` locks those "
+            + "of after-first-unlock classes."
+    }
+
+    private static func isReadable(_ protection: ProtectionClass, in state: LockState) -> Bool {
+        switch protection.availability {
+        case .always: true
+        case .afterFirstUnlock: state != .beforeFirstUnlock
+        case .whileUnlocked: state == .unlocked
+        }
     }
 }
 

@@ -37,7 +37,7 @@ struct StatusCommand: ParsableCommand {
             fields += try state(choice.mode)
         } catch {
             // What is known already helps to understand the failure.
-            try show(fields)
+            try show(fields + sealedFields(choice.mode))
             throw error
         }
         try show(fields)
@@ -71,6 +71,39 @@ struct StatusCommand: ParsableCommand {
             return [field("keychain", "directory", status.directory)]
                 + fields(of: status, lock: "for every program") + [enclave]
         }
+    }
+
+    /// Where the device key is sealed, the keychain can't be opened without the hardware; what is
+    /// known of it says why.
+    private func sealedFields(_ mode: KeychainChoice.Mode) -> [ItemField] {
+        guard mode == .embedded, let directory = try? KeychainPlace.folder().directory,
+            (try? KeychainEngine.deviceKeyProtection(in: directory)) == .hardware
+        else { return [] }
+        let word = PlatformHardware.current == nil ? "none" : "yes"
+        return [
+            deviceKey(directory + "/device.key", .hardware), sealed(.hardware),
+            flag(
+                "secure enclave", "secureEnclave", PlatformHardware.current != nil,
+                "\(word). \(PlatformHardware.reason)"),
+        ]
+    }
+
+    private func deviceKey(_ path: String, _ protection: DeviceKeyProtection) -> ItemField {
+        let text =
+            switch protection {
+            case .file, .memory:
+                "in the file \(path), for this user only. It keeps copies of the database alone and "
+                    + "other users out, but nobody who can read this user's files"
+            case .hardware:
+                "in the file \(path), of no use on another machine"
+            }
+        return field("device key", "deviceKey", path, text)
+    }
+
+    private func sealed(_ protection: DeviceKeyProtection) -> ItemField {
+        flag(
+            "sealed", "deviceKeySealed", protection == .hardware,
+            protection == .hardware ? "yes: the keychain opens with this machine's hardware" : "no")
     }
 
     private func hardware(
@@ -112,9 +145,6 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func fields(of status: KeychainStatus, lock: String) -> [ItemField] {
-        let deviceKey =
-            "in the file \(status.deviceKeyPath), for this user only. It keeps copies of the "
-            + "database alone and other users out, but nobody who can read this user's files"
         let passcode =
             status.hasPasscode
             ? "set: items need it beside the device key"
@@ -125,7 +155,8 @@ struct StatusCommand: ParsableCommand {
             field("set aside", "setAside", Int(clamping: status.setAsideCount)),
             field("size", "byteCount", status.byteCount, "\(status.byteCount) bytes"),
             field("commits", "generation", Int(clamping: status.generation)),
-            field("device key", "deviceKey", status.deviceKeyPath, deviceKey),
+            deviceKey(status.deviceKeyPath, status.deviceKeyProtection),
+            sealed(status.deviceKeyProtection),
             flag("passcode", "passcode", status.hasPasscode, passcode),
             field(
                 "lock state", "lockState", status.lockState.rawValue,

@@ -108,6 +108,7 @@ extension Session {
             try engine.unlock(passcode: passcode)
             keychain.noteUse()
         case .lock: try engine.lock()
+        case .lockAll: try engine.lockAll()
         case .setPasscode(let passcode):
             try engine.setPasscode(passcode)
             keychain.noteUse()

@@ -16,6 +16,11 @@ package protocol KeychainAdministration: KeychainService {
     /// - Throws: `param` when no passcode is set.
     func lock() throws(KeychainFailure)
 
+    /// Forgets all keys that a passcode protects, as before the first unlock, and ends all grants:
+    /// what is left to read are the items of the always-available classes.
+    /// - Throws: `param` when no passcode is set.
+    func lockAll() throws(KeychainFailure)
+
     /// Sets the first passcode. The keychain stays unlocked.
     /// - Throws: `param` when one is set already, or the new one is empty.
     func setPasscode(_ passcode: SecretBytes) throws(KeychainFailure)

@@ -1,6 +1,6 @@
 // KeyRing: which class keys are in memory, and so what can be read.
 //   (1) Keys of always-available classes are there as long as the engine is.
-//   (2) Keys of after-first-unlock classes come with the first unlock and stay.
+//   (2) Keys of after-first-unlock classes come with the first unlock and stay until `lockAll`.
 //   (3) Keys of when-unlocked classes go with `lock`.
 //   (4) Without a passcode all keys but those of the when-passcode-set class are there.
 
@@ -55,18 +55,31 @@ struct KeyRing: Sendable {
             throw .param("Without a passcode a keychain can't be locked. Set one first.")
         }
         if lockState == .unlocked { lockState = .locked }
+        keepClasses { $0.availability != .whileUnlocked }
+    }
+
+    /// Goes back to before the first unlock.
+    /// - Throws: `param` where no passcode is set: nothing would keep it locked.
+    mutating func lockAll() throws(KeychainFailure) {
+        try lock()
+        lockState = .beforeFirstUnlock
+        keepClasses { $0.availability == .always }
+    }
+
+    private mutating func keepClasses(_ isKept: (ProtectionClass) -> Bool) {
         lockCount += 1
-        classes = classes.filter { $0.key.availability != .whileUnlocked }
+        classes = classes.filter { isKept($0.key) }
         Residue.eraseFreedMemory()
     }
 
     /// Takes the place of the ring that a change of the passcode began with. Whoever locked
     /// meanwhile wants it locked.
     mutating func become(_ new: KeyRing, unlessLockedSince count: Int) {
-        let locks = lockCount
+        let (locks, state) = (lockCount, lockState)
         self = new
         lockCount = locks
-        if locks != count { try? lock() }
+        guard locks != count else { return }
+        if state == .beforeFirstUnlock { try? lockAll() } else { try? lock() }
     }
 
     /// Takes over a keybag that this or another process wrote.

@@ -39,6 +39,13 @@ extension KeychainEngine {
         return try deviceKeyPlace().protection
     }
 
+    /// The same for a folder whose keychain isn't open, or can't be opened without the hardware.
+    package static func deviceKeyProtection(
+        in directory: String
+    ) throws(KeychainFailure) -> DeviceKeyProtection {
+        try DeviceKeyPlace(folder: StoreFolder(path: directory), hardware: nil).protection
+    }
+
     private func deviceKeyPlace() throws(KeychainFailure) -> DeviceKeyPlace {
         guard let folder = store.folder else {
             throw .param("A keychain in memory has no device key in a file.")

@@ -42,8 +42,20 @@ extension KeychainEngine {
     /// Forgets the keys of the when-unlocked classes, and ends all grants.
     /// - Throws: `param` when no passcode is set.
     package func lock() throws(KeychainFailure) {
+        try forget { ring throws(KeychainFailure) in try ring.lock() }
+    }
+
+    /// Forgets the keys of the after-first-unlock classes too, and ends all grants.
+    /// - Throws: `param` when no passcode is set.
+    package func lockAll() throws(KeychainFailure) {
+        try forget { ring throws(KeychainFailure) in try ring.lockAll() }
+    }
+
+    private func forget(
+        _ keys: (inout KeyRing) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
         try reloadKeybag()
-        try ring.withLock { ring throws(KeychainFailure) in try ring.lock() }
+        try ring.withLock { ring throws(KeychainFailure) in try keys(&ring) }
         endGrants()
         store.commits.signal()
     }

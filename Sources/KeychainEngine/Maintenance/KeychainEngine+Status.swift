@@ -21,11 +21,13 @@ package struct KeychainStatus: Hashable, Sendable {
     package let byteCount: Int
     /// Empty for a keychain in memory.
     package let deviceKeyPath: String
+    /// What keeps the device key, as its file says now.
+    package let deviceKeyProtection: DeviceKeyProtection
 
     package init(
         directory: String, formatVersion: Int, generation: UInt64, itemCount: UInt64,
         setAsideCount: UInt64, hasPasscode: Bool, lockState: LockState, isMemoryLocked: Bool,
-        byteCount: Int, deviceKeyPath: String
+        byteCount: Int, deviceKeyPath: String, deviceKeyProtection: DeviceKeyProtection = .file
     ) {
         self.directory = directory
         self.formatVersion = formatVersion
@@ -37,6 +39,17 @@ package struct KeychainStatus: Hashable, Sendable {
         self.isMemoryLocked = isMemoryLocked
         self.byteCount = byteCount
         self.deviceKeyPath = deviceKeyPath
+        self.deviceKeyProtection = deviceKeyProtection
+    }
+
+    /// Of a folder that holds no keychain yet, as if it had an empty one.
+    package static func absent(in directory: String) -> KeychainStatus {
+        let folder = StoreFolder(path: directory)
+        return KeychainStatus(
+            directory: folder.path, formatVersion: Store.formatVersion, generation: 0,
+            itemCount: 0, setAsideCount: 0, hasPasscode: false, lockState: .unlocked,
+            isMemoryLocked: SecretBytes.isMemoryLocked, byteCount: 0,
+            deviceKeyPath: folder.path(of: .deviceKey))
     }
 }
 
@@ -52,7 +65,8 @@ extension KeychainEngine {
             byteCount: store.folder.map {
                 $0.byteCount(of: .database) + $0.byteCount(of: .writeAheadLog)
             } ?? 0,
-            deviceKeyPath: store.folder?.path(of: .deviceKey) ?? "")
+            deviceKeyPath: store.folder?.path(of: .deviceKey) ?? "",
+            deviceKeyProtection: try deviceKeyProtection())
     }
 
     /// The damaged rows that were set aside, oldest first.

@@ -5,6 +5,8 @@
 //   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
 //   (4) A database in memory has one connection, on which every call waits for its turn, and
 //       goes with it. Nothing of it is written to a file, rollback journal included.
+//   (5) In a folder that can't be written, it reads as `ReadOnlyAccess.swift` says, and refuses every
+//       write.
 
 import Dispatch
 import GRDB
@@ -21,26 +23,50 @@ final class Connections: Sendable {
     /// The one connection to a database in memory.
     private let memory: Connection?
     private let idle = Mutex<[Connection]>([])
+    /// The database's folder, where it can't be written.
+    private let readOnly: StoreFolder?
 
-    /// An open connection, and until when its present call waits for other processes.
+    /// An open connection.
     private struct Connection {
         let queue: DatabaseQueue
+        /// Until when its present call waits for other processes.
         let limit: WaitLimit
+        /// What it was opened at, in a folder that can't be written.
+        let moment: ReadOnlyMoment?
+
+        func serves(_ now: ReadOnlyMoment?) -> Bool {
+            guard let moment, let now else { return true }
+            return moment.servesConnections(of: now)
+        }
     }
 
-    init(path: String) {
-        self.path = path
+    /// A connection that no call uses.
+    private struct Idle {
+        let connection: DatabaseQueue
+        /// What it was opened at, in a folder that can't be written.
+        let moment: ReadOnlyMoment?
+
+        func serves(_ now: ReadOnlyMoment?) -> Bool {
+            guard let moment, let now else { return true }
+            return moment.servesConnections(of: now)
+        }
+    }
+
+    init(_ folder: StoreFolder) {
+        path = folder.path(of: .database)
         memory = nil
+        readOnly = folder.isReadOnly ? folder : nil
     }
 
     /// Makes an empty database in memory.
     init() throws(KeychainFailure) {
         path = ""
+        readOnly = nil
         do {
             let limit = WaitLimit()
             memory = Connection(
                 queue: try DatabaseQueue(configuration: Self.configuration(limit) { _ in }),
-                limit: limit)
+                limit: limit, moment: nil)
         } catch {
             throw StoreFailure.failure(from: error)
         }
@@ -70,7 +96,8 @@ final class Connections: Sendable {
     func write<Result>(
         until deadline: ContinuousClock.Instant? = nil, _ body: (Database) throws -> Result
     ) throws(KeychainFailure) -> Result {
-        try run(until: deadline) { connection in
+        if let readOnly { throw readOnly.readOnlyFailure }
+        return try run(until: deadline) { connection in
             try connection.writeWithoutTransaction { database in
                 try Self.explained(database) { database in
                     try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
@@ -91,6 +118,7 @@ final class Connections: Sendable {
 
     /// Folds the log into the database and cuts it to nothing.
     func emptyLog() throws(KeychainFailure) {
+        if let readOnly { throw readOnly.readOnlyFailure }
         try run { connection in
             try connection.writeWithoutTransaction { database in
                 let busy = try Self.explained(database) { database in
@@ -105,25 +133,40 @@ final class Connections: Sendable {
 
     /// A database in memory stays: it would be gone with its connection.
     func close() {
-        for connection in idle.withLock({ connections in
-            defer { connections = [] }
-            return connections
+        for waiting in idle.withLock({ idle in
+            defer { idle = [] }
+            return idle
         }) {
             // A connection that can't close now closes when its last statement goes.
-            try? connection.queue.close()
+            try? waiting.queue.close()
         }
     }
 
     private func run<Result>(
         until deadline: ContinuousClock.Instant? = nil, _ body: (DatabaseQueue) throws -> Result
     ) throws(KeychainFailure) -> Result {
+        guard let readOnly else { return try runOnConnection(nil, until: deadline, body) }
+        let before = try readOnly.readOnlyMoment()
+        let result = Swift.Result { () throws(KeychainFailure) in
+            try runOnConnection(before, until: deadline, body)
+        }
+        guard before.isOneState(with: try readOnly.readOnlyMoment()) else {
+            throw .busy("The keychain was changed while it was read. Try again.")
+        }
+        return try result.get()
+    }
+
+    private func runOnConnection<Result>(
+        _ moment: ReadOnlyMoment?, until deadline: ContinuousClock.Instant?,
+        _ body: (DatabaseQueue) throws -> Result
+    ) throws(KeychainFailure) -> Result {
         let connection: Connection
         if let memory {
             connection = memory
-        } else if let waiting = idle.withLock({ $0.popLast() }) {
+        } else if let waiting = waiting(moment) {
             connection = waiting
         } else {
-            connection = try open()
+            connection = try open(moment)
         }
         defer { if memory == nil { idle.withLock { $0.append(connection) } } }
         connection.limit.end.withLock { $0 = deadline }
@@ -146,9 +189,19 @@ final class Connections: Sendable {
         }
     }
 
-    private func open() throws(KeychainFailure) -> Connection {
+    /// A connection that can be used at a moment. Those that can't any more are closed.
+    private func waiting(_ moment: ReadOnlyMoment?) -> Connection? {
+        while let waiting = idle.withLock({ $0.popLast() }) {
+            if waiting.serves(moment) { return waiting }
+            try? waiting.queue.close()
+        }
+        return nil
+    }
+
+    private func open(_ moment: ReadOnlyMoment?) throws(KeychainFailure) -> Connection {
         let limit = WaitLimit()
-        let configuration = Self.configuration(limit) { database in
+        var configuration = Self.configuration(limit) { database in
+            guard moment == nil else { return try Self.checkOwner(of: database) }
             // SAFETY: the connection is open and stays so for the call.
             try unsafe PageChecksumVFS.reserveChecksumBytes(of: database.sqliteConnection)
             // Before anything else: the first of the settings would change a foreign database.
@@ -159,12 +212,14 @@ final class Connections: Sendable {
                     PRAGMA synchronous = FULL;
                     """)
         }
+        configuration.readonly = moment != nil
         do {
             try PageChecksumVFS.register()
             return Connection(
                 queue: try DatabaseQueue(
-                    path: PageChecksumVFS.uri(forPath: path), configuration: configuration),
-                limit: limit)
+                    path: PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? ""),
+                    configuration: configuration),
+                limit: limit, moment: moment)
         } catch {
             // There is no connection that could be asked: it could not be opened.
             throw StoreFailure.failure(from: error, systemError: errno)

@@ -24,13 +24,8 @@ package struct StoreFile: Sendable {
         guard folder.byteCount(of: .database) > 0 else {
             throw .damagedStore("keychain.db is empty")
         }
-        let store = StoreFile(
-            folder: folder, connections: Connections(path: folder.path(of: .database)))
-        do {
-            try store.checkIdentity(in: folder)
-        } catch {
-            throw folder.explaining(error)
-        }
+        let store = StoreFile(folder: folder, connections: Connections(folder))
+        try store.checkIdentity(in: folder)
         return store
     }
 
@@ -63,8 +58,7 @@ package struct StoreFile: Sendable {
         // SQLite would make the file with the process's mask; log and shared memory take their
         // permissions from it.
         try folder.createEmpty(.database)
-        let store = StoreFile(
-            folder: folder, connections: Connections(path: folder.path(of: .database)))
+        let store = StoreFile(folder: folder, connections: Connections(folder))
         try store.fill(hierarchy, authenticator)
         try store.connections.emptyLog()
         return store

@@ -7,6 +7,9 @@ import Synchronization
 extension StoreFolder {
     package var exists: Bool { SystemCalls.status(ofLink: path) != nil }
 
+    /// Whether there is certainly no folder of that name, nor anything else.
+    package var isMissing: Bool { !exists && errno == ENOENT }
+
     /// Where recovery makes the new database. One that is finished is moved from there.
     package var rebuilt: StoreFolder { StoreFolder(path: path + "/rebuilt") }
 

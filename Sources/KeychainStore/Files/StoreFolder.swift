@@ -130,29 +130,13 @@ package struct StoreFolder: Hashable, Sendable {
         guard fsync(descriptor) == 0 else { throw failure("synchronize \(path)") }
     }
 
-    /// What stands behind a database that can't be opened: even a read writes to the folder.
-    func explaining(_ failure: KeychainFailure) -> KeychainFailure {
-        guard failure.cause == .permission || failure.status == .readOnly,
-            !SystemCalls.mayWrite(path)
-        else { return failure }
-        guard errno == EROFS else {
-            return .notPermitted(
-                "The keychain folder \(path) can't be written, as even reading needs. "
-                    + "Run `chmod 700 \(path)`.")
-        }
-        return KeychainFailure(
-            .readOnly,
-            "The keychain folder \(path) is on a read-only file system. Even reading needs to "
-                + "write a log there.")
-    }
-
     /// Says what could not be done and why, with the status that fits.
     package static func failure(_ action: String, code: Int32 = errno) -> KeychainFailure {
         let reason = "Can't \(action): \(errorText(code))."
         return switch code {
         case ENOSPC, EDQUOT:
             KeychainFailure(.diskFull, reason + " Free some space and try again.")
-        case EROFS: KeychainFailure(.readOnly, reason)
+        case EROFS: KeychainFailure(.readOnly, reason + " Mount it for writing.")
         case EACCES, EPERM:
             .notPermitted(reason + " Check who owns the folder.")
         default: KeychainFailure(.ioError, reason)

@@ -150,6 +150,57 @@ nonisolated enum WireFailureCause: SwiftProtobuf.Enum, Swift.CaseIterable {
 
 }
 
+/// What keeps the device key from whoever has a copy of the folder.
+nonisolated enum WireDeviceKeyProtection: SwiftProtobuf.Enum, Swift.CaseIterable {
+  typealias RawValue = Int
+
+  /// Never sent.
+  case unspecified // = 0
+
+  /// Nothing but the permissions of its file.
+  case file // = 1
+
+  /// Its file is sealed by this machine's hardware.
+  case hardware // = 2
+
+  /// There is no file: the keychain is in memory.
+  case memory // = 3
+  case UNRECOGNIZED(Int)
+
+  init() {
+    self = .unspecified
+  }
+
+  init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .file
+    case 2: self = .hardware
+    case 3: self = .memory
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .file: return 1
+    case .hardware: return 2
+    case .memory: return 3
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  static let allCases: [WireDeviceKeyProtection] = [
+    .unspecified,
+    .file,
+    .hardware,
+    .memory,
+  ]
+
+}
+
 nonisolated enum WireLockState: SwiftProtobuf.Enum, Swift.CaseIterable {
   typealias RawValue = Int
 
@@ -431,7 +482,7 @@ nonisolated struct WireRequest: @unchecked Sendable {
     set {_uniqueStorage()._operation = .unlock(newValue)}
   }
 
-  /// Answered by `done`.
+  /// Forgets the keys of the when-unlocked classes. Answered by `done`.
   var lock: WireNothing {
     get {
       if case .lock(let v)? = _storage._operation {return v}
@@ -485,6 +536,17 @@ nonisolated struct WireRequest: @unchecked Sendable {
     set {_uniqueStorage()._operation = .check(newValue)}
   }
 
+  /// Forgets every key that the passcode protects, those of the after-first-unlock classes too, as
+  /// before the first unlock. Answered by `done`. A request of its own: a service that doesn't know
+  /// it fails, where it would pass over a field of `lock` and leave items readable.
+  var lockAll: WireNothing {
+    get {
+      if case .lockAll(let v)? = _storage._operation {return v}
+      return WireNothing()
+    }
+    set {_uniqueStorage()._operation = .lockAll(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Operation: Equatable, Sendable {
@@ -526,7 +588,7 @@ nonisolated struct WireRequest: @unchecked Sendable {
     case sharedSecret(WireSharedSecret)
     /// The passcode. Answered by `done`. As all that follow, for clients that may administer.
     case unlock(Data)
-    /// Answered by `done`.
+    /// Forgets the keys of the when-unlocked classes. Answered by `done`.
     case lock(WireNothing)
     /// The first passcode, 1 byte and up. Answered by `done`.
     case setPasscode(Data)
@@ -538,6 +600,10 @@ nonisolated struct WireRequest: @unchecked Sendable {
     case status(WireNothing)
     /// Answered by any number of `progress`, then `report`.
     case check(WireNothing)
+    /// Forgets every key that the passcode protects, those of the after-first-unlock classes too, as
+    /// before the first unlock. Answered by `done`. A request of its own: a service that doesn't know
+    /// it fails, where it would pass over a field of `lock` and leave items readable.
+    case lockAll(WireNothing)
 
   }
 
@@ -1254,6 +1320,8 @@ nonisolated struct WireStatus: Sendable {
   /// Empty for a keychain in memory.
   var deviceKeyPath: String = String()
 
+  var deviceKeyProtection: WireDeviceKeyProtection = .unspecified
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -1883,6 +1951,10 @@ nonisolated extension WireFailureCause: SwiftProtobuf._ProtoNameProviding {
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0FAILURE_CAUSE_OTHER\0\u{1}FAILURE_CAUSE_DAMAGE\0\u{1}FAILURE_CAUSE_PERMISSION\0\u{1}FAILURE_CAUSE_CONTENTION\0\u{1}FAILURE_CAUSE_AUTHENTICATION\0\u{1}FAILURE_CAUSE_INTERRUPTION\0")
 }
 
+nonisolated extension WireDeviceKeyProtection: SwiftProtobuf._ProtoNameProviding {
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0DEVICE_KEY_PROTECTION_UNSPECIFIED\0\u{1}DEVICE_KEY_PROTECTION_FILE\0\u{1}DEVICE_KEY_PROTECTION_HARDWARE\0\u{1}DEVICE_KEY_PROTECTION_MEMORY\0")
+}
+
 nonisolated extension WireLockState: SwiftProtobuf._ProtoNameProviding {
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0LOCK_STATE_UNSPECIFIED\0\u{1}LOCK_STATE_BEFORE_FIRST_UNLOCK\0\u{1}LOCK_STATE_LOCKED\0\u{1}LOCK_STATE_UNLOCKED\0")
 }
@@ -1893,7 +1965,7 @@ nonisolated extension WireTombstonePolicy: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Request"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}claim\0\u{2}\u{8}hello\0\u{1}add\0\u{1}find\0\u{1}update\0\u{1}put\0\u{1}delete\0\u{4}\u{2}find_identities\0\u{3}update_identities\0\u{3}delete_identities\0\u{1}authenticate\0\u{3}knows_passcode\0\u{1}subscribe\0\u{1}unsubscribe\0\u{3}add_all\0\u{4}\u{6}has_secure_enclave\0\u{3}make_secure_enclave_key\0\u{1}sign\0\u{3}shared_secret\0\u{2}\u{7}unlock\0\u{1}lock\0\u{3}set_passcode\0\u{3}change_passcode\0\u{3}remove_passcode\0\u{1}status\0\u{1}check\0\u{c}\u{10}\u{1}")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}claim\0\u{2}\u{8}hello\0\u{1}add\0\u{1}find\0\u{1}update\0\u{1}put\0\u{1}delete\0\u{4}\u{2}find_identities\0\u{3}update_identities\0\u{3}delete_identities\0\u{1}authenticate\0\u{3}knows_passcode\0\u{1}subscribe\0\u{1}unsubscribe\0\u{3}add_all\0\u{4}\u{6}has_secure_enclave\0\u{3}make_secure_enclave_key\0\u{1}sign\0\u{3}shared_secret\0\u{2}\u{7}unlock\0\u{1}lock\0\u{3}set_passcode\0\u{3}change_passcode\0\u{3}remove_passcode\0\u{1}status\0\u{1}check\0\u{3}lock_all\0\u{c}\u{10}\u{1}")
 
   fileprivate class _StorageClass {
     var _id: UInt64 = 0
@@ -2232,6 +2304,19 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
             _storage._operation = .check(v)
           }
         }()
+        case 47: try {
+          var v: WireNothing?
+          var hadOneofValue = false
+          if let current = _storage._operation {
+            hadOneofValue = true
+            if case .lockAll(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._operation = .lockAll(v)
+          }
+        }()
         default: break
         }
       }
@@ -2350,6 +2435,10 @@ nonisolated extension WireRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case .check?: try {
         guard case .check(let v)? = _storage._operation else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 46)
+      }()
+      case .lockAll?: try {
+        guard case .lockAll(let v)? = _storage._operation else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 47)
       }()
       case nil: break
       }
@@ -3581,7 +3670,7 @@ nonisolated extension WireSecureEnclaveKey: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension WireStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Status"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}directory\0\u{3}format_version\0\u{1}generation\0\u{3}item_count\0\u{3}set_aside_count\0\u{3}has_passcode\0\u{3}lock_state\0\u{3}is_memory_locked\0\u{3}byte_count\0\u{3}device_key_path\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}directory\0\u{3}format_version\0\u{1}generation\0\u{3}item_count\0\u{3}set_aside_count\0\u{3}has_passcode\0\u{3}lock_state\0\u{3}is_memory_locked\0\u{3}byte_count\0\u{3}device_key_path\0\u{3}device_key_protection\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3599,6 +3688,7 @@ nonisolated extension WireStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       case 8: try { try decoder.decodeSingularBoolField(value: &self.isMemoryLocked) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.byteCount) }()
       case 10: try { try decoder.decodeSingularStringField(value: &self.deviceKeyPath) }()
+      case 11: try { try decoder.decodeSingularEnumField(value: &self.deviceKeyProtection) }()
       default: break
       }
     }
@@ -3635,6 +3725,9 @@ nonisolated extension WireStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if !self.deviceKeyPath.isEmpty {
       try visitor.visitSingularStringField(value: self.deviceKeyPath, fieldNumber: 10)
     }
+    if self.deviceKeyProtection != .unspecified {
+      try visitor.visitSingularEnumField(value: self.deviceKeyProtection, fieldNumber: 11)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3649,6 +3742,7 @@ nonisolated extension WireStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if lhs.isMemoryLocked != rhs.isMemoryLocked {return false}
     if lhs.byteCount != rhs.byteCount {return false}
     if lhs.deviceKeyPath != rhs.deviceKeyPath {return false}
+    if lhs.deviceKeyProtection != rhs.deviceKeyProtection {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

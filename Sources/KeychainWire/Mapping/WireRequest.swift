@@ -83,6 +83,7 @@ extension WireRequest.OneOf_Operation {
                 })
         case .unlock(let passcode): self = .unlock(Data(passcode: passcode))
         case .lock: self = .lock(WireNothing())
+        case .lockAll: self = .lockAll(WireNothing())
         case .setPasscode(let passcode): self = .setPasscode(Data(passcode: passcode))
         case .changePasscode(let old, let new):
             self = .changePasscode(
@@ -134,6 +135,7 @@ extension WireRequest.OneOf_Operation {
                 try message.authorization.authorization())
         case .unlock(let passcode): return .unlock(passcode: SecretBytes(copying: passcode))
         case .lock: return .lock
+        case .lockAll: return .lockAll
         case .setPasscode(let passcode): return .setPasscode(SecretBytes(copying: passcode))
         case .changePasscode(let message):
             return .changePasscode(

@@ -21,6 +21,12 @@ extension WireStatus {
         isMemoryLocked = status.isMemoryLocked
         byteCount = UInt64(clamping: status.byteCount)
         deviceKeyPath = status.deviceKeyPath
+        deviceKeyProtection =
+            switch status.deviceKeyProtection {
+            case .file: .file
+            case .hardware: .hardware
+            case .memory: .memory
+            }
     }
 
     func status() throws(KeychainFailure) -> KeychainStatus {
@@ -31,11 +37,20 @@ extension WireStatus {
         case .unlocked: lockState = .unlocked
         case .unspecified, .UNRECOGNIZED: throw .param("The lock state isn't known.")
         }
+        let deviceKeyProtection: DeviceKeyProtection
+        switch self.deviceKeyProtection {
+        case .file: deviceKeyProtection = .file
+        case .hardware: deviceKeyProtection = .hardware
+        case .memory: deviceKeyProtection = .memory
+        case .unspecified, .UNRECOGNIZED:
+            throw .param("The protection of the device key isn't known.")
+        }
         return KeychainStatus(
             directory: directory, formatVersion: Int(formatVersion), generation: generation,
             itemCount: itemCount, setAsideCount: setAsideCount, hasPasscode: hasPasscode_p,
             lockState: lockState, isMemoryLocked: isMemoryLocked,
-            byteCount: try Int(wire: byteCount), deviceKeyPath: deviceKeyPath)
+            byteCount: try Int(wire: byteCount), deviceKeyPath: deviceKeyPath,
+            deviceKeyProtection: deviceKeyProtection)
     }
 }
 

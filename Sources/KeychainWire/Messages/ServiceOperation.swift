@@ -33,6 +33,7 @@ package enum ServiceOperation: Sendable {
 
     case unlock(passcode: SecretBytes)
     case lock
+    case lockAll
     case setPasscode(SecretBytes)
     case changePasscode(from: SecretBytes, to: SecretBytes)
     case removePasscode(SecretBytes)
@@ -44,7 +45,9 @@ extension ServiceOperation {
     /// Whether it is one of `KeychainAdministration`, which not every client may ask for.
     package var isAdministration: Bool {
         switch self {
-        case .unlock, .lock, .setPasscode, .changePasscode, .removePasscode, .status, .check: true
+        case .unlock, .lock, .lockAll, .setPasscode, .changePasscode, .removePasscode, .status,
+            .check:
+            true
         default: false
         }
     }
@@ -57,7 +60,8 @@ extension ServiceOperation {
             .hasSecureEnclave, .makeSecureEnclaveKey, .sign, .sharedSecret, .status, .check:
             true
         case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
-            .authenticate, .unlock, .lock, .setPasscode, .changePasscode, .removePasscode:
+            .authenticate, .unlock, .lock, .lockAll, .setPasscode, .changePasscode,
+            .removePasscode:
             false
         }
     }
@@ -82,8 +86,8 @@ extension ServiceOperation {
         case .makeSecureEnclaveKey(let key): key.authorization.applicationPassword != nil
         case .sign(_, _, let authorization), .sharedSecret(_, _, let authorization):
             authorization.applicationPassword != nil
-        case .hello, .knowsPasscode, .subscribe, .unsubscribe, .hasSecureEnclave, .lock, .status,
-            .check:
+        case .hello, .knowsPasscode, .subscribe, .unsubscribe, .hasSecureEnclave, .lock, .lockAll,
+            .status, .check:
             false
         }
     }
@@ -111,6 +115,7 @@ extension ServiceOperation {
         case .sharedSecret: "shared secret"
         case .unlock: "unlock"
         case .lock: "lock"
+        case .lockAll: "lock all"
         case .setPasscode: "set passcode"
         case .changePasscode: "change passcode"
         case .removePasscode: "remove passcode"
