@@ -5,6 +5,7 @@
 import Crypto
 import Dispatch
 import Foundation
+import Glibc
 import KeychainCrypto
 import KeychainModel
 @testable import KeychainTPM
@@ -24,6 +25,21 @@ import Testing
         #expect(
             verifier.isValidSignature(
                 try P256.Signing.ECDSASignature(rawRepresentation: signature), for: digest))
+    }
+
+    @Test func `what the library opens is no standard stream of a program that closed its own`()
+        async
+    {
+        await #expect(processExitsWith: .success) {
+            let chip = try SimulatedChip()
+            for number in STDIN_FILENO...STDERR_FILENO { close(number) }
+            let connection = try chip.connection()
+            defer { withExtendedLifetime(connection) {} }
+            // Nothing can be printed here: how the process ends tells.
+            for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) != -1 {
+                throw NoSimulator(description: "\(number) is open")
+            }
+        }
     }
 
     // MARK: Restarts

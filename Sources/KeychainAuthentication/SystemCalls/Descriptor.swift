@@ -3,6 +3,7 @@
 #if !canImport(Darwin)
 
 import Glibc
+import KeychainCrypto
 
 package enum Descriptor {
     /// Writes all bytes. False when that failed; `errno` says why.
@@ -75,7 +76,13 @@ package enum Descriptor {
         var pair: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         // SAFETY: two numbers are written to the array.
-        return unsafe socketpair(AF_UNIX, type, 0, &pair) == 0 ? (pair[0], pair[1]) : nil
+        guard unsafe socketpair(AF_UNIX, type, 0, &pair) == 0 else { return nil }
+        let ends = (StandardStreams.moveAbove(pair[0]), StandardStreams.moveAbove(pair[1]))
+        guard ends.0 >= 0, ends.1 >= 0 else {
+            for end in [ends.0, ends.1] where end >= 0 { close(end) }
+            return nil
+        }
+        return ends
     }
 }
 

@@ -1,6 +1,7 @@
 // WakeSignal: wakes a thread that waits for a socket.
 
 import Glibc
+import KeychainCrypto
 
 /// What one thread raises, once and for all, and another waits for.
 final class WakeSignal: Sendable {
@@ -14,8 +15,9 @@ final class WakeSignal: Sendable {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         // SAFETY: two numbers are written to the array.
         guard unsafe socketpair(AF_UNIX, type, 0, &pair) == 0 else { return nil }
-        raised = UnixSocket(descriptor: pair[0])
-        waitedFor = UnixSocket(descriptor: pair[1])
+        raised = UnixSocket(descriptor: StandardStreams.moveAbove(pair[0]))
+        waitedFor = UnixSocket(descriptor: StandardStreams.moveAbove(pair[1]))
+        guard raised.descriptor >= 0, waitedFor.descriptor >= 0 else { return nil }
     }
 
     func raise() {

@@ -20,6 +20,17 @@ package enum StandardStreams {
         }
     }
 
+    /// Runs `body`, which has a library open files or sockets, while no number of a standard stream
+    /// is free. What is closed is closed again afterwards.
+    package static func withoutFreeNumbers<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let closed = (STDIN_FILENO...STDERR_FILENO).filter { fcntl($0, F_GETFD) == -1 }
+        occupyClosed()
+        defer { for descriptor in closed { close(descriptor) } }
+        return try body()
+    }
+
     /// Moves a new descriptor to a number above those of the standard streams.
     ///
     /// - Parameter descriptor: A descriptor that this process has just opened, or -1.

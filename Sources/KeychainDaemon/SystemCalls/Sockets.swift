@@ -1,6 +1,7 @@
 // Sockets: Unix sockets, and what the kernel says of who is at their other end.
 
 import Glibc
+import KeychainCrypto
 
 enum Sockets {
     /// The longest path of a socket, without the byte that ends it.
@@ -26,7 +27,7 @@ enum Sockets {
     /// A socket that doesn't block and isn't inherited. nil: it failed, and `errno` says why.
     static func make() -> OwnedDescriptor? {
         let flags = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_UNIX, flags, 0)
+        let descriptor = StandardStreams.moveAbove(socket(AF_UNIX, flags, 0))
         return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
     }
 
@@ -89,7 +90,7 @@ enum Sockets {
 
     /// The next caller. nil: there is none now, or it failed, and `errno` says why.
     static func accept(_ listener: Int32) -> OwnedDescriptor? {
-        let descriptor = Glibc.accept(listener, nil, nil)
+        let descriptor = StandardStreams.moveAbove(Glibc.accept(listener, nil, nil))
         guard descriptor >= 0 else { return nil }
         // In two steps: this process starts no others.
         prepare(descriptor)

@@ -7,6 +7,7 @@
 
 import CTSS2
 import Glibc
+import KeychainCrypto
 
 /// `@unchecked Sendable`: see (1) for the lock.
 @safe
@@ -22,7 +23,10 @@ final class TSSConnection: @unchecked Sendable {
         var way: OpaquePointer?
         // SAFETY: both calls fill the pointer they are given, or fail; the version is asked for
         // only where it isn't nil.
-        let opened = unsafe library.openWay(configuration, &way)
+        // The library opens the device or a socket, and keeps it.
+        let opened = StandardStreams.withoutFreeNumbers {
+            unsafe library.openWay(configuration, &way)
+        }
         guard opened == 0, let found = unsafe way else {
             throw ResponseFailure(code: opened, command: .connect)
         }
