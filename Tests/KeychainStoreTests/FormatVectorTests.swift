@@ -19,7 +19,7 @@ import Testing
             #expect(record.map { RecordVector($0) } == test.record, "test \(test.tcId)")
             if let record { #expect(Hex(record.encoded()) == test.encoded, "test \(test.tcId)") }
         }
-        #expect(count == 106)
+        #expect(count == 116)
     }
 
     /// Each cut of a record is a record less: none of them is one, and none traps.
