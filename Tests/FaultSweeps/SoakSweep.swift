@@ -8,6 +8,8 @@ package enum SoakSweep: String, CaseIterable, Sendable {
     case flips
     case randomFlips = "random-flips"
     case powerCuts = "power-cuts"
+    case crowds
+    case disturbances
     case randomKills = "random-kills"
 
     /// - Parameters:
@@ -42,6 +44,14 @@ package enum SoakSweep: String, CaseIterable, Sendable {
                 }
             }
         case .powerCuts: try Self.powerCuts(scratch, count, &random, tell)
+        case .crowds:
+            var sweep = CrowdKillSweep(scratch: scratch, seed: seed)
+            try sweep.sweep(count ?? 200)
+            tell(sweep.report)
+        case .disturbances:
+            var sweep = DisturbanceSweep(scratch: scratch, seed: seed)
+            try sweep.sweep(count ?? 50)
+            tell(sweep.report)
         case .randomKills:
             var sweep = RandomKillSweep(scratch: scratch, seed: seed)
             try sweep.sweep(count ?? 10_000)

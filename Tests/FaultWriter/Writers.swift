@@ -25,7 +25,8 @@ func item(_ account: String, _ data: Data) -> NewItem {
 
 /// Writes a line at once, so that it is out before the next change begins.
 func acknowledge(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    // What can't be said is not acknowledged.
+    try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
 }
 
 /// Step n of a sequence that both writer and test know: account, and value or nil to delete.

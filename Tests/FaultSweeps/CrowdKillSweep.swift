@@ -1,0 +1,90 @@
+// CrowdKillSweep: many processes that are the first at once to use a keychain, killed at any moment.
+//   (1) There is one keychain then, with what each of them acknowledged.
+
+import Foundation
+import KeychainEngine
+import TestPrograms
+
+package struct CrowdKillSweep {
+    private let scratch: String
+    private var random: SeededGenerator
+    package private(set) var report = SweepReport("crowds")
+
+    /// Accounts of a process; below 100, where accounts need a passcode.
+    private static let accountCount = 12
+    private static let processCount = 8
+
+    /// - Parameters:
+    ///   - scratch: A folder for the keychains.
+    ///   - seed: What the moments follow from.
+    package init(scratch: String, seed: UInt64) {
+        self.scratch = scratch
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// Lets so many crowds loose, each on a keychain that isn't there yet.
+    ///
+    /// - Parameter count: How many.
+    /// - Throws: What starting a process fails with.
+    package mutating func sweep(_ count: Int) throws {
+        for _ in 0..<count {
+            report.count("crowds")
+            let root = scratch + "/crowd-\(report["crowds"])"
+            try FolderImage().layOut(at: root)
+            try check(root)
+            try? FileManager.default.removeItem(atPath: root)
+        }
+    }
+
+    private mutating func check(_ root: String) throws {
+        let directory = root + "/" + Scenario.place
+        let steps = (0..<Self.processCount).map { process in
+            (0..<Self.accountCount).map { Step.put(process * Self.accountCount + $0, 1 + $0 % 9) }
+        }
+        let children = try steps.map { steps in
+            try TestProgram(
+                "fault-writer", ["carry-out", directory, "1"] + steps.map(\.description))
+        }
+        // Some live on: what is killed must not stand in their way.
+        for process in (0..<Self.processCount).shuffled(using: &random).dropLast(2) {
+            usleep(UInt32.random(in: 0...12_000, using: &random))
+            children[process].kill()
+            report.count("kills")
+        }
+        var least: [Int: Int] = [:]
+        var most: [Int: Int] = [:]
+        for (child, steps) in zip(children, steps) {
+            let lines = child.lines()
+            if let failure = lines.first(where: { $0.hasPrefix("failed") }) {
+                report.violate("crowd \(report["crowds"]): \(failure)")
+            }
+            let doneCount = lines.count { $0.hasPrefix("done ") }
+            report.count("acknowledged steps", doneCount)
+            for (number, step) in steps.enumerated() where number <= doneCount {
+                guard case .put(let account, let value) = step else { continue }
+                most[account] = value
+                if number < doneCount { least[account] = value }
+            }
+        }
+        let observation = Observation(of: directory, knowing: [KeychainState(values: most)])
+        if let failure = observation.failureOfOpening {
+            report.violate("crowd \(report["crowds"]): can't be opened: \(failure)")
+        }
+        for (account, answer) in observation.answers {
+            let isGood =
+                least[account].map { answer == .value($0) }
+                ?? (answer == .absent || most[account].map { answer == .value($0) } == true)
+            if !isGood {
+                report.violate("crowd \(report["crowds"]): account \(account): \(answer)")
+            }
+        }
+        if observation.check?.isSound != true {
+            report.violate(
+                "crowd \(report["crowds"]): unsound: \(observation.check?.problems ?? [])")
+        }
+        let leftovers = FolderImage(of: root).leftovers(besides: Scenario.place)
+        if !leftovers.isEmpty {
+            report.violate("crowd \(report["crowds"]): left over \(leftovers)")
+        }
+    }
+}
