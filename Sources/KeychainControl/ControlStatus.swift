@@ -78,7 +78,7 @@ extension ControlFailure {
                 failure.reason + " `keychainctl status` says where its entitlements come from.")
         case .readOnly:
             self.init(.denied, failure.reason)
-        case .decode where failure.item != nil:
+        case .decode where failure.item.map { failure == .damagedItem($0) } == true:
             let item = failure.item?.description ?? ""
             self.init(
                 .damaged,

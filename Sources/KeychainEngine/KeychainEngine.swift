@@ -14,6 +14,8 @@ package final class KeychainEngine: KeychainService {
     let options: EngineOptions
     let ring: Mutex<KeyRing>
     let deviceKey: SecretBytes
+    /// Whether the copy of the keybag was another one when the keychain was opened.
+    let keybagCopyDiffered: Bool
     /// nil: a keychain in memory is this process's own.
     private let lease: StoreFolder.Lease?
     /// What happened, and which attributes a query named; never their values.
@@ -30,8 +32,9 @@ package final class KeychainEngine: KeychainService {
 
     private init(
         store: Store, ring: consuming KeyRing, deviceKey: SecretBytes, options: EngineOptions,
-        lease: StoreFolder.Lease?
+        keybagCopyDiffered: Bool, lease: StoreFolder.Lease?
     ) {
+        self.keybagCopyDiffered = keybagCopyDiffered
         self.store = store
         self.ring = Mutex(ring)
         self.deviceKey = deviceKey
@@ -66,6 +69,7 @@ package final class KeychainEngine: KeychainService {
     private static func open(
         _ folder: StoreFolder, _ options: EngineOptions, _ lease: StoreFolder.Lease
     ) throws(KeychainFailure) -> KeychainEngine {
+        try folder.requireFinishedRecovery()
         // A folder that can't be written is read with what it has.
         let isUnfinished = !folder.exists(.keybag) || folder.hasLeftovers
         if !folder.exists(.database) || isUnfinished && !folder.isReadOnly {
@@ -97,6 +101,7 @@ package final class KeychainEngine: KeychainService {
         _ lease: StoreFolder.Lease?
     ) throws(KeychainFailure) -> KeychainEngine {
         do throws(KeychainFailure) {
+            let keybagCopyDiffered = try Bootstrap.keybagCopyDiffers(file)
             var hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
             let deviceKeys = try hierarchy.openDeviceKeys()
             let store = try Store(
@@ -112,7 +117,8 @@ package final class KeychainEngine: KeychainService {
             Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
             return KeychainEngine(
                 store: store, ring: KeyRing(hierarchy, deviceKeys: deviceKeys),
-                deviceKey: deviceKey, options: options, lease: lease)
+                deviceKey: deviceKey, options: options, keybagCopyDiffered: keybagCopyDiffered,
+                lease: lease)
         } catch {
             file.close()
             throw error

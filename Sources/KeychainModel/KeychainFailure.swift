@@ -92,6 +92,23 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             cause: .damage, item: item)
     }
 
+    /// The item was there, and was moved out of the way because it may be damaged.
+    package static func setAsideItem(_ item: ItemReference) -> KeychainFailure {
+        KeychainFailure(
+            .decode,
+            "The item \(item) was set aside. Nothing was deleted. Run `keychainctl restore` to put "
+                + "it back, or `keychainctl restore --dismiss` to give it up.",
+            cause: .damage, item: item)
+    }
+
+    /// A recovery lost items, and nothing tells which: this may be one of them.
+    package static let lostItems = KeychainFailure(
+        .decode,
+        "No item matches, but a recovery could not bring every item back, and this may be one of "
+            + "them. Restore it from a backup or save it anew. Run "
+            + "`keychainctl restore --dismiss` to give up what was lost.",
+        cause: .damage)
+
     /// The structure of the store can't be trusted, so that an absent item can't be told
     /// from an unreadable one.
     package static func damagedStore(_ what: String) -> KeychainFailure {

@@ -143,13 +143,13 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
             },
             parse: { bytes in
                 for salvage in [
-                    RowSalvage(database: MemorySource(bytes), wal: nil),
-                    RowSalvage(database: MemorySource([]), wal: MemorySource(bytes)),
+                    RowSalvage(database: MemorySource(bytes), log: nil),
+                    RowSalvage(database: MemorySource([]), log: MemorySource(bytes)),
                 ] {
                     salvage.forEachRow { _ in }
                     _ = salvage.keybags()
+                    _ = salvage.headers(authenticator)
                 }
-                _ = HeaderScan.headers(in: [MemorySource(bytes)], authenticator: authenticator)
                 return nil
             }),
         FuzzTarget(

@@ -5,6 +5,7 @@ import Foundation
 import KeychainEngine
 import KeychainModel
 import KeychainStore
+import Synchronization
 
 let caller = AccessGroups(["default"])
 
@@ -153,6 +154,48 @@ struct Filling {
             }
             acknowledge(account)
         }
+    }
+}
+
+/// Recovers a keychain, and is killed behind the call of that number that changes a name in a folder.
+struct KilledRecovery {
+    let directory: String
+    let callNumber: Int
+
+    func run() throws {
+        let calls = Mutex(0)
+        let last = callNumber
+        let report = try FileProbe.$current.withValue(
+            {
+                let number = calls.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == last { kill(getpid(), SIGKILL) }
+            },
+            operation: { try KeychainEngine.recover(directory: directory, options: .testing) })
+        acknowledge("recovered \(report.itemCount) \(calls.withLock { $0 })")
+    }
+}
+
+/// Leaves a keychain whose last commits, an addition, a change and a deletion, are in the log only.
+struct LeftChanges {
+    let directory: String
+
+    func run() throws {
+        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        for number in 0..<4 {
+            let size = number == 2 ? 9000 : 10
+            _ = try engine.add(
+                item("item \(number)", Data(repeating: UInt8(number), count: size)), as: caller)
+        }
+        engine.store.emptyLog()
+        _ = try engine.add(item("item 4", Data("value 4".utf8)), as: caller)
+        try engine.update(query("item 0"), ItemChanges(data: Data("new".utf8)), as: caller)
+        try engine.delete(query("item 1"), tombstones: .automatic, as: caller)
+        let generation = try engine.store.header().generation
+        acknowledge("\(generation)")
+        kill(getpid(), SIGKILL)
     }
 }
 

@@ -29,6 +29,9 @@ do {
     case "print-to-closed-streams": try Probe(directory: arguments[2]).printToClosedStreams()
     case "full-disk": try FullDisk(directory: arguments[2]).run()
     case "full-disk-threads": try FullDiskOfThreads(directory: arguments[2]).run()
+    case "leave-changes": try LeftChanges(directory: arguments[2]).run()
+    case "recover":
+        try KilledRecovery(directory: arguments[2], callNumber: Int(arguments[3]) ?? 0).run()
     case "leave-log": try LeftLog(directory: arguments[2]).run()
     case "obey":
         try Obedience(directory: arguments[2], service: arguments[3], group: arguments[4]).run()

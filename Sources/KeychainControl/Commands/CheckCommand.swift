@@ -23,30 +23,33 @@ struct CheckCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        let report = try setAside ? checkFiles() : checkKeychain()
-        try show(report)
+        let (report, total) = try setAside ? checkFiles() : checkKeychain()
+        try show(report, setAsideInAll: total)
         guard report.isSound else { throw Self.failure(for: report) }
     }
 
     /// By whoever has the keychain open: a service may have it unlocked.
-    private func checkKeychain() throws -> CheckReport {
+    /// - Returns: What was found, and how many items are set aside in all.
+    private func checkKeychain() throws -> (CheckReport, Int) {
         guard let session = try Session(existing: passcode.source) else { throw try absent() }
         defer { session.close() }
         if try session.hasPasscode, try session.keychain.status().lockState != .unlocked {
             _ = try session.unlock()
         }
-        return try progress { progress throws(KeychainFailure) in
+        let report = try progress { progress throws(KeychainFailure) in
             try session.keychain.check(progress: progress)
         }
+        return (report, Int(clamping: try session.keychain.status().setAsideCount))
     }
 
-    private func checkFiles() throws -> CheckReport {
+    private func checkFiles() throws -> (CheckReport, Int) {
         guard let files = try FileSession(existing: passcode.source) else { throw try absent() }
         defer { files.close() }
         try files.unlockIfPossible()
-        return try progress { progress throws(KeychainFailure) in
+        let report = try progress { progress throws(KeychainFailure) in
             try files.engine.check(settingAside: true, progress: progress)
         }
+        return (report, Int(clamping: try files.engine.status().setAsideCount))
     }
 
     private func absent() throws -> ControlFailure {
@@ -76,18 +79,19 @@ struct CheckCommand: ParsableCommand {
             return ControlFailure(
                 .damaged,
                 "\(count) set aside. `keychainctl doctor` lists them, `keychainctl restore` "
-                    + "tries to mend them.")
+                    + "puts back what opens again.")
         }
         return ControlFailure(
             .damaged,
             "\(count). `keychainctl check --set-aside` moves what is damaged out of the way.")
     }
 
-    private func show(_ report: CheckReport) throws {
-        try Output.print(json ? Self.json(of: report).text : Self.text(of: report))
+    private func show(_ report: CheckReport, setAsideInAll total: Int) throws {
+        try Output.print(
+            json ? Self.json(of: report, total).text : Self.text(of: report, total))
     }
 
-    private static func text(of report: CheckReport) -> String {
+    private static func text(of report: CheckReport, _ setAsideInAll: Int) -> String {
         var lines = report.problems.map { "structure: " + printable($0) }
         lines += report.damagedItems.map { item in
             "item \(item.reference?.description ?? "without a reference"): \(printable(item.what))"
@@ -102,11 +106,14 @@ struct CheckCommand: ParsableCommand {
         }
         if report.setAsideCount > 0 {
             lines.append("\(counted(report.setAsideCount, "item")) set aside.")
+        } else if setAsideInAll > 0 {
+            lines.append("Set aside earlier: \(setAsideInAll). `keychainctl doctor` tells more.")
         }
+        lines += report.notices.map { "note: " + $0 }
         return lines.joined(separator: "\n")
     }
 
-    private static func json(of report: CheckReport) -> JSON {
+    private static func json(of report: CheckReport, _ setAsideInAll: Int) -> JSON {
         .object([
             ("sound", .bool(report.isSound)),
             ("items", .count(report.itemCount)),
@@ -124,6 +131,8 @@ struct CheckCommand: ParsableCommand {
             ("problems", .array(report.problems.map { .string($0) })),
             ("damagedPages", .array(report.damagedPages.map { .number(Int64($0)) })),
             ("setAside", .count(report.setAsideCount)),
+            ("setAsideInAll", .count(setAsideInAll)),
+            ("notices", .array(report.notices.map { .string($0) })),
         ])
     }
 }

@@ -104,23 +104,8 @@ struct DoctorCommand: ParsableCommand {
                 + "(\(printable(caller.source)))"
         ]
         lines += findings.map { "- " + $0.text }
-        if setAside.isEmpty {
-            lines.append("Nothing is set aside.")
-        } else {
-            lines.append("\(counted(setAside.count, "damaged item")) set aside:")
-            let heading = ["  REFERENCE", "SINCE", "BYTES", "REASON"]
-            lines.append(
-                table(
-                    [heading] + setAside.map { ["  " + Self.cells($0)[0]] + Self.cells($0)[1...] }))
-        }
+        lines.append(SetAsideText.text(of: setAside))
         try Output.print(lines.joined(separator: "\n"))
-    }
-
-    private static func cells(_ row: SetAsideRow) -> [String] {
-        [
-            row.row.reference.description, timestamp(row.moment),
-            "\(row.row.metadata.count) + \(row.row.secret?.count ?? 0)", printable(row.reason),
-        ]
     }
 
     private static func json(of row: SetAsideRow) -> JSON {
@@ -135,5 +120,31 @@ struct DoctorCommand: ParsableCommand {
             ("metadataByteCount", .count(row.row.metadata.count)),
             ("secretByteCount", row.row.secret.map { .count($0.count) } ?? .null),
         ])
+    }
+}
+
+/// How rows that were set aside are shown.
+enum SetAsideText {
+    static func text(of rows: [SetAsideRow]) -> String {
+        let losses = rows.filter { $0.reason == SetAsideReason.lostByRecovery.rawValue }
+        let items = rows.filter { $0.reason != SetAsideReason.lostByRecovery.rawValue }
+        var lines: [String] = []
+        if !items.isEmpty {
+            let heading = ["  REFERENCE", "SINCE", "BYTES", "REASON"]
+            lines.append("\(counted(items.count, "damaged item")) set aside:")
+            lines.append(table([heading] + items.map(cells)))
+        }
+        lines += losses.map { loss in
+            "A recovery on \(timestamp(loss.moment)) may have lost items that nothing names, so a "
+                + "program that finds nothing is told of damage. \(loss.row.reference) stands for them."
+        }
+        return lines.isEmpty ? "Nothing is set aside." : lines.joined(separator: "\n")
+    }
+
+    private static func cells(_ row: SetAsideRow) -> [String] {
+        [
+            "  " + row.row.reference.description, timestamp(row.moment),
+            "\(row.row.metadata.count) + \(row.row.secret?.count ?? 0)", printable(row.reason),
+        ]
     }
 }

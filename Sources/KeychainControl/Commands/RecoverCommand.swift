@@ -14,8 +14,11 @@ struct RecoverCommand: ParsableCommand {
         discussion: """
             The former files are kept in a folder beside the new ones; none is deleted or \
             written over. Items that are not whole are set aside in the new keychain, as \
-            `keychainctl doctor` lists them. No other program may use the keychain meanwhile. Where a passcode is \
-            set it is needed, since a locked item can't be told from a damaged one.
+            `keychainctl doctor` lists them. Where items may be lost of which nothing is known, \
+            programs that find nothing are told of damage, until `keychainctl restore --dismiss` \
+            gives them up. No other program may use the keychain meanwhile. Where a passcode is \
+            set it is needed, since a locked item can't be told from a damaged one. A recovery \
+            that was interrupted is finished by the next.
             """)
 
     @Flag(help: "Writes a JSON object.")
@@ -34,8 +37,8 @@ struct RecoverCommand: ParsableCommand {
         guard report.isComplete else {
             throw ControlFailure(
                 .damaged,
-                "Not every item came back. `keychainctl restore` tries to mend what was set aside; "
-                    + "a backup may hold the rest. The damaged files are kept.")
+                "Not every item came back. `keychainctl doctor` lists what was set aside; a backup "
+                    + "may hold the rest. The damaged files are kept.")
         }
     }
 
@@ -68,9 +71,16 @@ struct RecoverCommand: ParsableCommand {
         let recovered =
             report.expectedCount.map { "\(report.itemCount) of \(counted($0, "item"))" }
             ?? counted(report.itemCount, "item")
-        var lines = ["Recovered \(recovered)."]
+        var lines = [
+            report.isContinued
+                ? "Finished a recovery that was interrupted: \(counted(report.itemCount, "item"))."
+                : "Recovered \(recovered)."
+        ]
         lines += report.damagedItems.map { "Set aside, not whole: \($0)" }
         lines += report.doubtfulItems.map { "Set aside, perhaps deleted earlier: \($0)" }
+        if report.hasUnknownLoss {
+            lines.append("Items may be lost of which nothing is known.")
+        }
         lines.append("The former files are in \(printable(report.damagedDirectory)).")
         return lines.joined(separator: "\n")
     }
@@ -78,10 +88,12 @@ struct RecoverCommand: ParsableCommand {
     private static func json(of report: RecoveryReport) -> JSON {
         .object([
             ("complete", .bool(report.isComplete)),
+            ("continued", .bool(report.isContinued)),
             ("items", .count(report.itemCount)),
             ("expectedItems", report.expectedCount.map { .count($0) } ?? .null),
             ("notWhole", .array(report.damagedItems.map { .string($0.description) })),
             ("doubtful", .array(report.doubtfulItems.map { .string($0.description) })),
+            ("unknownLoss", .bool(report.hasUnknownLoss)),
             ("damagedDirectory", .string(report.damagedDirectory)),
         ])
     }

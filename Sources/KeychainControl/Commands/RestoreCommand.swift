@@ -1,37 +1,49 @@
-// RestoreCommand: puts items that were set aside back in their places.
+// RestoreCommand: puts items that were set aside back in their places, or gives them up.
 
 import ArgumentParser
 import KeychainEngine
 import KeychainModel
+import KeychainStore
 
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Puts items that were set aside back in their places.",
+        abstract: "Puts items that were set aside back in their places, or gives them up.",
         discussion: """
             Only an item whose bytes are all as they were written goes back. One that was \
-            deleted or replaced, or may have been, goes back only if it is named. Where one byte of a \
-            small item is wrong, it is found and mended. What can't be restored stays set aside; \
-            `keychainctl doctor` lists it.
+            deleted or replaced, or may have been, goes back only if it is named. What can't be \
+            restored stays set aside; `keychainctl doctor` lists it. --dismiss gives it up for \
+            good, and what a recovery lost with it: what is not found then counts as not there.
             """)
 
     @Argument(
         help: ArgumentHelp(
             "Which, as `keychainctl doctor` shows them. Without any: all that a check or a "
-                + "recovery found damaged.",
+                + "recovery found damaged; with --dismiss all.",
             valueName: "reference"))
     var references: [ReferenceArgument] = []
+
+    @Flag(help: "Gives them up for good instead.")
+    var dismiss = false
+
+    @Flag(help: "Confirms --dismiss without asking.")
+    var yes = false
 
     @Flag(help: "Writes a JSON array.")
     var json = false
 
     @OptionGroup var passcode: PasscodeOptions
 
+    func validate() throws {
+        guard dismiss || !yes else { throw ValidationError("--yes confirms --dismiss.") }
+    }
+
     func run() throws {
         guard let files = try FileSession(existing: passcode.source) else {
             throw ControlFailure(.notFound, "There is no keychain yet, so nothing is set aside.")
         }
         defer { files.close() }
+        guard !dismiss else { return try giveUp(files.engine) }
         try files.unlockIfPossible()
         let restorations = try restore(files.engine)
         try Output.print(
@@ -50,13 +62,44 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func restore(_ engine: KeychainEngine) throws -> [Restoration] {
-        let chosen = references.isEmpty ? nil : Set(references.map(\.reference))
         let line = ProgressLine()
         defer { line.end() }
-        do {
-            return try engine.restoreSetAside(chosen) { done, total in
+        return try Self.named { () throws(KeychainFailure) in
+            try engine.restoreSetAside(chosen) { done, total in
                 line.show("restored \(done) of \(counted(total, "item"))")
             }
+        }
+    }
+
+    private var chosen: Set<ItemReference>? {
+        references.isEmpty ? nil : Set(references.map(\.reference))
+    }
+
+    /// Says what goes, asks, and gives it up.
+    private func giveUp(_ engine: KeychainEngine) throws {
+        let rows = try Self.named { () throws(KeychainFailure) in
+            try engine.setAsideRows(chosen)
+        }
+        if !yes, !rows.isEmpty {
+            try Confirmation.require(
+                SetAsideText.text(of: rows) + "\nThis will be given up for good.",
+                phrase: "dismiss \(rows.count)", noPrompt: passcode.noPrompt)
+        }
+        // What was set aside meanwhile was not agreed to.
+        let gone = try engine.dismissSetAside(Set(rows.map(\.row.reference)))
+        try Output.print(
+            json
+                ? JSON.array(gone.map { Self.json($0.row.reference, "dismissed") }).text
+                : gone.isEmpty
+                    ? "Nothing is set aside."
+                    : gone.map { "\($0.row.reference): given up" }.joined(separator: "\n"))
+    }
+
+    private static func named<Result>(
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws -> Result {
+        do {
+            return try body()
         } catch {
             guard error.status == .itemNotFound else { throw error }
             throw ControlFailure(
@@ -72,7 +115,6 @@ struct RestoreCommand: ParsableCommand {
         let outcome =
             switch restoration.outcome {
             case .restored: "restored"
-            case .mended: "restored, with one byte mended"
             case .damaged: "too damaged to be restored"
             case .keyTaken: "not restored: another item has its place; delete that one first"
             case .locked: "not restored: it is locked with the passcode"
@@ -81,9 +123,12 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private static func json(of restoration: Restoration) -> JSON {
+        json(restoration.reference, "\(restoration.outcome)")
+    }
+
+    private static func json(_ reference: ItemReference, _ outcome: String) -> JSON {
         .object([
-            ("reference", .string(restoration.reference.description)),
-            ("outcome", .string("\(restoration.outcome)")),
+            ("reference", .string(reference.description)), ("outcome", .string(outcome)),
         ])
     }
 }

@@ -152,7 +152,10 @@ struct StatusCommand: ParsableCommand {
         return [
             field("format version", "formatVersion", status.formatVersion),
             field("items", "items", Int(clamping: status.itemCount)),
-            field("set aside", "setAside", Int(clamping: status.setAsideCount)),
+            field(
+                "set aside", "setAside", Int(clamping: status.setAsideCount),
+                status.setAsideCount > 0
+                    ? "\(status.setAsideCount), as `keychainctl doctor` lists" : nil),
             field("size", "byteCount", status.byteCount, "\(status.byteCount) bytes"),
             field("commits", "generation", Int(clamping: status.generation)),
             deviceKey(status.deviceKeyPath, status.deviceKeyProtection),

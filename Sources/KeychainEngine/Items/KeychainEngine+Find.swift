@@ -89,15 +89,18 @@ extension KeychainEngine {
         return found.map(\.item)
     }
 
-    /// Nothing was found: because nothing is there, or because what is there is damaged.
+    /// Nothing was found: because nothing is there, or because what is there is damaged, or was
+    /// lost. Changes and deletions go on as if nothing had been there: what is saved anew takes the
+    /// place of what is lost.
     private func failureForNoMatch(
         _ search: RowSearch, _ damaged: DamagedRows
     ) throws(KeychainFailure) -> KeychainFailure {
         if let failure = damaged.failure { return failure }
-        if let reference = try store.setAsideReference(for: search) {
-            return .damagedItem(reference)
+        return switch try store.loss(for: search) {
+        case .setAside(let reference): .setAsideItem(reference)
+        case .unknown: .lostItems
+        case nil: .itemNotFound
         }
-        return .itemNotFound
     }
 
     // MARK: Opening rows

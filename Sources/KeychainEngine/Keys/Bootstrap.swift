@@ -91,6 +91,12 @@ enum Bootstrap {
         }
     }
 
+    /// Whether the file `keybag` is anything but a copy of the database's keybag.
+    static func keybagCopyDiffers(_ file: StoreFile) throws(KeychainFailure) -> Bool {
+        guard let folder = file.folder else { return false }
+        return try file.keybagBytes() != folder.read(.keybag)?.plainBytes
+    }
+
     private static func hierarchy(
         _ bytes: [UInt8]?, _ deviceKey: SecretBytes
     ) throws(KeychainFailure) -> KeyHierarchy {

@@ -1,6 +1,7 @@
 // KeychainEngine+Check: reads everything once and says what is not as it was written.
 //   (1) All rows are read in one transaction, so they are of the commit that the header is of.
-//   (2) Nothing is changed, unless rows are to be set aside.
+//   (2) Nothing is changed, unless rows are to be set aside, and but for the copy of the keybag,
+//       which is made anew where it isn't the database's.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -29,7 +30,10 @@ package struct CheckReport: Hashable, Sendable {
     package var problems: [String] = []
     /// Pages of the database whose checksum was wrong.
     package var damagedPages: [UInt32] = []
+    /// Rows that this check has set aside.
     package var setAsideCount = 0
+    /// What is worth knowing and no damage. A service doesn't tell.
+    package var notices: [String] = []
 
     package init() {}
 
@@ -48,8 +52,13 @@ extension KeychainEngine {
     package func check(
         settingAside: Bool, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> CheckReport {
-        try reloadKeybag()
         var report = CheckReport()
+        let differs = try Bootstrap.keybagCopyDiffers(store.file)
+        if differs || keybagCopyDiffered {
+            report.notices.append(
+                "the file `keybag` was not a copy of the keybag in the database, and was made anew")
+        }
+        try reloadKeybag()
         var damagedRows: [SealedRow] = []
         let survey = try store.survey { found, position, total in
             if position % 1000 == 0 { progress(position, total) }

@@ -1,20 +1,18 @@
-// KeychainEngine+Restore: puts rows that were set aside back among the items.
+// KeychainEngine+Restore: puts rows that were set aside back among the items, or gives them up.
 //   (1) A row goes back only when the tags of both its halves verify, so never with other content
 //       than was written.
 //   (2) The row leaves the place where it was set aside in the commit that makes it an item.
 
 import KeychainCrypto
 package import KeychainModel
-import KeychainStore
+package import KeychainStore
 import Synchronization
 
 /// What became of a row that was to be restored.
 package struct Restoration: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case restored
-        /// One byte was not as it had been written. It is now.
-        case mended
-        /// More than one byte is wrong, or the value is too large to look for it.
+        /// Its bytes are not what was written.
         case damaged
         /// Another item has the primary key.
         case keyTaken
@@ -22,11 +20,10 @@ package struct Restoration: Hashable, Sendable {
         case locked
     }
 
-    /// As it stood where the row was set aside; that of the item may differ by the mended byte.
     package let reference: ItemReference
     package let outcome: Outcome
 
-    package var isRestored: Bool { outcome == .restored || outcome == .mended }
+    package var isRestored: Bool { outcome == .restored }
 }
 
 extension KeychainEngine {
@@ -42,13 +39,8 @@ extension KeychainEngine {
         _ references: Set<ItemReference>? = nil, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> [Restoration] {
         try reloadKeybag()
-        let rows = try store.setAsideRows()
-            .filter { row in
-                references?.contains(row.row.reference)
-                    ?? (SetAsideReason(rawValue: row.reason)?.isOfItem == true)
-            }
-        guard references.map({ Set(rows.map(\.row.reference)) == $0 }) ?? true else {
-            throw KeychainFailure(.itemNotFound, "No such item is set aside.")
+        let rows = try setAsideRows(references) {
+            SetAsideReason(rawValue: $0.reason)?.isOfItem == true
         }
         var restorations: [Restoration] = []
         for (index, row) in rows.enumerated() {
@@ -59,29 +51,54 @@ extension KeychainEngine {
         return restorations
     }
 
-    private func restore(_ setAside: SetAsideRow) throws(KeychainFailure) -> Restoration.Outcome {
-        let known = ProtectionClass(rawValue: setAside.row.protection)
-        // The class of a damaged row may be any.
-        let classes = known.map { [$0] } ?? ProtectionClass.allCases
-        var isLocked = false
-        for protection in classes {
-            guard let keys = try? keys(for: protection) else {
-                isLocked = true
-                continue
-            }
-            let mending = RowMending(
-                keychainID: store.keychainID, protection: protection, keys: keys)
-            guard let whole = mending.whole(setAside.row) else { continue }
-            guard try putBack(whole.row, whole.record, setAside) else { return .keyTaken }
-            return whole.row == setAside.row ? .restored : .mended
+    /// Gives up rows that were set aside, for good. A loss by a recovery is one of them.
+    ///
+    /// - Parameter references: Which. nil: all.
+    /// - Returns: Those that are gone, the oldest first.
+    /// - Throws: `itemNotFound` where a reference is not that of such a row; nothing is done then.
+    @discardableResult
+    package func dismissSetAside(
+        _ references: Set<ItemReference>? = nil
+    ) throws(KeychainFailure) -> [SetAsideRow] {
+        let rows = try setAsideRows(references)
+        guard !rows.isEmpty else { return [] }
+        try write { transaction throws(KeychainFailure) in
+            for row in rows { try transaction.removeSetAside(row) }
         }
-        return isLocked ? .locked : .damaged
+        return rows
+    }
+
+    /// The rows that were set aside, oldest first: those that are named, or all that `isMeant`.
+    ///
+    /// - Throws: `itemNotFound` where a reference is not that of such a row.
+    package func setAsideRows(
+        _ references: Set<ItemReference>?, where isMeant: (SetAsideRow) -> Bool = { _ in true }
+    ) throws(KeychainFailure) -> [SetAsideRow] {
+        let rows = try setAsideRows().filter {
+            references?.contains($0.row.reference) ?? isMeant($0)
+        }
+        guard references.map({ Set(rows.map(\.row.reference)) == $0 }) ?? true else {
+            throw KeychainFailure(.itemNotFound, "No such item is set aside.")
+        }
+        return rows
+    }
+
+    private func restore(_ setAside: SetAsideRow) throws(KeychainFailure) -> Restoration.Outcome {
+        guard let protection = ProtectionClass(rawValue: setAside.row.protection) else {
+            return .damaged
+        }
+        guard let keys = try? keys(for: protection) else { return .locked }
+        let condition = setAside.row.condition(
+            keychainID: store.keychainID, index: store.index, keys: keys)
+        guard case .whole(let record) = condition else { return .damaged }
+        return try putBack(setAside, record) ? .restored : .keyTaken
     }
 
     /// - Returns: Whether the place of the row was free.
     private func putBack(
-        _ row: SealedRow, _ record: ItemRecord, _ setAside: SetAsideRow
+        _ setAside: SetAsideRow, _ record: ItemRecord
     ) throws(KeychainFailure) -> Bool {
+        let row = setAside.row
         do {
             try write { transaction throws(KeychainFailure) in
                 guard try transaction.row(withReference: row.reference) == nil else {

@@ -1,13 +1,16 @@
 // Recovery: a new database from every item of a damaged one that is whole.
 //   (1) Nothing damaged is deleted or written over: the damaged files are moved, as they are,
 //       to a folder beside.
-//   (2) The new database is complete and synchronized before the old one is moved. An
-//       interrupted recovery leaves the old files, or a finished new database that the next
-//       recovery puts in place.
+//   (2) The new database is complete and on the disk before it gets the name that makes it count.
+//       A recovery that is ended before that has changed nothing; one that is ended later is
+//       finished by the next, which reads the damaged files no more.
 //   (3) Only rows of the last commit whose tags verify become items; an older state of an item is
 //       never taken for the present one.
 //   (4) A row that is damaged, or that may have been deleted, is set aside in the new database: a
 //       search for it is answered with damage, not with "not found", and it can be restored.
+//   (5) Where items may be lost whose labels are not known, every miss is answered with damage,
+//       until the loss is dismissed.
+//   (6) The new database goes on above every generation that was seen.
 
 import Foundation
 package import KeychainCrypto
@@ -18,24 +21,33 @@ import KeychainStore
 package struct RecoveryReport: Hashable, Sendable {
     /// Items that are in the new database.
     package var itemCount = 0
-    /// How many there should be, by the newest header found; nil where there is none.
+    /// How many there should be, by the header of the last commit; nil where there is none.
     package var expectedCount: Int?
     /// Rows that are set aside because their bytes are not whole.
     package var damagedItems: [ItemReference] = []
     /// Rows that are set aside because no header tells whether they are items or were deleted.
     package var doubtfulItems: [ItemReference] = []
-    /// Whether the items that came back, with a damaged one, are exactly those that a header
-    /// vouches for. Otherwise some can be missing.
+    /// Whether a header vouches for exactly the items that came back and the damaged ones.
     package var isVerified = false
+    /// Whether items may be lost of which nothing is known, now or by a recovery before. Every miss
+    /// is answered with damage then.
+    package var hasUnknownLoss = false
+    /// Whether a recovery that was interrupted has been finished. What it found is not known then
+    /// but for what is set aside, now or by recoveries before.
+    package var isContinued = false
     /// The folder with the damaged files.
     package var damagedDirectory = ""
 
     /// Whether nothing is lost.
-    package var isComplete: Bool { isVerified && (expectedCount ?? .max) == itemCount }
+    package var isComplete: Bool {
+        isContinued
+            ? !hasUnknownLoss && damagedItems.isEmpty : isVerified && expectedCount == itemCount
+    }
 }
 
 extension KeychainEngine {
-    /// Rebuilds a keychain's database. No program may have it open.
+    /// Rebuilds a keychain's database, or finishes a rebuilding that was interrupted. No program may
+    /// have the keychain open.
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
@@ -53,14 +65,53 @@ extension KeychainEngine {
         try folder.checkFolder()
         let lease = try folder.lease(exclusive: true)
         defer { lease.end() }
-        let rebuilt = folder.rebuilt
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
-        var recovery = Recovery(folder: folder, rebuilt: rebuilt, options: options)
-        // The old database is moved only when the new one is finished, see (2).
-        if folder.exists(.database) || !rebuilt.exists(.database) {
+        let stamp = Int(options.now() + Date.timeIntervalBetween1970AndReferenceDate)
+        let place: StoreFolder.RecoveryFolders
+        var report = RecoveryReport()
+        if folder.exists(.recoveredDatabase) {
+            place = folder.recoveryFolders.first ?? folder.newRecoveryFolders(stamp)
+            report.isContinued = true
+        } else {
+            for left in folder.recoveryFolders { left.rebuilding.removeAll() }
+            place = folder.newRecoveryFolders(stamp)
+            var recovery = Recovery(folder: folder, rebuilt: place.rebuilding, options: options)
             try recovery.rebuild(deviceKey: deviceKey, passcode: passcode, progress)
+            try folder.adoptRecovered(from: place.rebuilding)
+            report = recovery.report
         }
-        try recovery.putInPlace()
-        return recovery.report
+        try folder.placeRecovered(movingOldTo: place.damaged)
+        report.damagedDirectory = place.damaged.path
+        try finish(folder, deviceKey: deviceKey, options, &report)
+        place.rebuilding.removeAll()
+        return report
+    }
+
+    /// Opens the new database under its own name: its keybag is copied to the file, and its
+    /// generation noted.
+    private static func finish(
+        _ folder: StoreFolder, deviceKey: SecretBytes, _ options: EngineOptions,
+        _ report: inout RecoveryReport
+    ) throws(KeychainFailure) {
+        PageDamage.registry(forPath: folder.path(of: .database)).reset()
+        let file = try StoreFile.open(folder)
+        defer { file.close() }
+        let hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
+        let store = try Store(
+            file, keychainID: hierarchy.keybag.keychainID,
+            deviceKeys: try hierarchy.openDeviceKeys())
+        defer { store.close() }
+        let header = try store.header()
+        store.anchor?.note(generation: header.generation)
+        Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
+        let aside = try store.setAsideRows()
+        func references(_ reason: SetAsideReason) -> [ItemReference] {
+            aside.filter { $0.reason == reason.rawValue }.map(\.row.reference)
+        }
+        report.hasUnknownLoss = !references(.lostByRecovery).isEmpty
+        guard report.isContinued else { return }
+        report.itemCount = Int(clamping: header.itemCount)
+        report.damagedItems = references(.foundByRecovery)
+        report.doubtfulItems = references(.doubtfulInRecovery)
     }
 }

@@ -1,4 +1,4 @@
-// RecoveryRun: the steps of a recovery, see Recovery.swift for what they guarantee.
+// RecoveryRun: the rebuilding of a database, see Recovery.swift for what it guarantees.
 
 import Foundation
 import KeychainCrypto
@@ -10,7 +10,6 @@ struct Recovery {
     let rebuilt: StoreFolder
     let options: EngineOptions
     var report = RecoveryReport()
-    private var keybag: [UInt8] = []
 
     init(folder: StoreFolder, rebuilt: StoreFolder, options: EngineOptions) {
         self.folder = folder
@@ -20,14 +19,14 @@ struct Recovery {
 
     // MARK: Reading the damaged files
 
+    /// Makes the new database, whole and closed.
     mutating func rebuild(
         deviceKey: SecretBytes, passcode: SecretBytes?, _ progress: (Int) -> Void
     ) throws(KeychainFailure) {
         guard folder.exists(.database) || folder.exists(.writeAheadLog) else {
             throw folder.failureForMissingDatabase
         }
-        let sources = try openFiles()
-        let salvage = RowSalvage(database: sources.database, wal: sources.log)
+        let salvage = try openFiles()
         let hierarchy = try findKeybag(salvage, deviceKey: deviceKey)
         let deviceKeys = try hierarchy.openDeviceKeys()
         var ring = KeyRing(hierarchy, deviceKeys: deviceKeys)
@@ -39,122 +38,142 @@ struct Recovery {
             }
             try ring.unlock(passcode)
         }
-
-        rebuilt.removeAll()
-        try rebuilt.prepare()
         let authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
+        let headers = salvage.headers(authenticator)
+        let last = Anchor.last(in: folder, authenticator)
+        let newest = min(max(headers.highestGeneration, last ?? 0), .max - 1)
+
+        try rebuilt.prepare()
         let file = try StoreFile.create(
-            rebuilt, hierarchy: hierarchy, authenticator: authenticator)
+            rebuilt, hierarchy: hierarchy, authenticator: authenticator, generation: newest + 1)
         defer { file.close() }
         let store = try Store(
             file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
-        var findings = try copyRows(of: salvage, to: store, ring, progress)
-        let headers = HeaderScan.headers(
-            in: [sources.database] + (sources.log.map { [$0] } ?? []),
-            authenticator: authenticator)
-        try place(&findings, headers, in: store, ring.keybagGeneration)
+        let findings = try copyRows(of: salvage, to: store, ring, progress)
+        // An older header vouches for items that were changed or deleted since.
+        let header = headers.committed.flatMap { $0.generation >= last ?? 0 ? $0 : nil }
+        try place(findings, header, in: store, ring.keybagGeneration)
+        report.itemCount = Int(clamping: try store.header().itemCount)
         try store.emptyLog()
-        keybag = hierarchy.encoded
+        store.close()
     }
 
-    /// The authentic keybag of the highest generation among the copy and all that the damaged
-    /// database holds.
-    private func findKeybag(
-        _ salvage: RowSalvage, deviceKey: SecretBytes
-    ) throws(KeychainFailure) -> KeyHierarchy {
-        var candidates = salvage.keybags().map(\.body)
-        if let copy = try? folder.read(.keybag) { candidates.append(copy.plainBytes) }
-        let hierarchies = candidates.compactMap { bytes in
-            try? KeyHierarchy(Keybag.parse(bytes), deviceKey: deviceKey)
+    private func openFiles() throws(KeychainFailure) -> RowSalvage {
+        func path(_ file: StoreFolder.File) -> String? {
+            folder.exists(file) ? folder.path(of: file) : nil
         }
-        guard
-            let newest = hierarchies.max(by: { $0.keybag.generation < $1.keybag.generation })
-        else {
-            throw KeychainFailure(
-                .invalidKeychain,
-                "No keybag that belongs to `device.key` was found. Without it no item can be "
-                    + "read: restore `keybag` and `device.key` from a backup.")
-        }
-        return newest
-    }
-
-    private func openFiles() throws(KeychainFailure) -> (database: DamagedFile, log: DamagedFile?) {
         do {
-            return (
-                try DamagedFile(path: folder.path(of: .database)),
-                folder.exists(.writeAheadLog)
-                    ? try DamagedFile(path: folder.path(of: .writeAheadLog)) : nil
-            )
+            return try RowSalvage(
+                databasePath: path(.database), logPath: path(.writeAheadLog))
         } catch {
             throw StoreFolder.failure("read the damaged database", code: error.code)
         }
     }
 
-    /// What the damaged files hold beside the rows that are copied at once.
-    private struct Findings {
-        /// What the copied rows add to the digest.
-        var digest = StoreDigest.zero
-        /// Whole rows that no cell leads to: each is an item, or the remains of a deleted one.
-        var doubtful: [SealedRow] = []
-        /// Rows whose tags don't verify, the first of each reference.
-        var damaged: [SealedRow] = []
-        /// Rows that were set aside before.
-        var setAside: [SealedRow] = []
+    /// The authentic keybag of the highest generation among the copy and all that the damaged
+    /// database holds; one of a transaction that didn't end only where there is no other.
+    private func findKeybag(
+        _ salvage: RowSalvage, deviceKey: SecretBytes
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        var (committed, others) = salvage.keybags()
+        if let copy = try? folder.read(.keybag) { committed.insert(copy.plainBytes) }
+        for candidates in [committed, others] {
+            let hierarchies = candidates.compactMap { bytes in
+                try? KeyHierarchy(Keybag.parse(bytes), deviceKey: deviceKey)
+            }
+            if let newest = hierarchies.max(by: { $0.keybag.generation < $1.keybag.generation }) {
+                return newest
+            }
+        }
+        throw KeychainFailure(
+            .invalidKeychain,
+            "No keybag that belongs to `device.key` was found. Without it no item can be "
+                + "read: restore `keybag` and `device.key` from a backup.")
     }
 
-    private mutating func copyRows(
+    // MARK: Copying what is whole
+
+    /// What the damaged files hold.
+    private struct Findings {
+        /// The rows that were copied, and what they add to the digest.
+        var copied: Set<ItemReference> = []
+        var digest = StoreDigest.zero
+        /// Whole rows that no cell leads to: each is an item, or the remains of a deleted one.
+        var stray: [SealedRow] = []
+        /// Rows whose tags don't verify, the first of each reference.
+        var damaged: [ItemReference: DamagedRow] = [:]
+        /// Rows that were set aside before: those that cells lead to, and others.
+        var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
+        var straySetAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
+    }
+
+    private struct DamagedRow {
+        let row: SealedRow
+        let isInCell: Bool
+        /// Whether its attributes open, so that its labels are its own.
+        let areLabelsKnown: Bool
+    }
+
+    private func copyRows(
         of salvage: RowSalvage, to store: Store, _ ring: KeyRing, _ progress: (Int) -> Void
     ) throws(KeychainFailure) -> Findings {
         var findings = Findings()
-        var copied: Set<ItemReference> = []
-        var doubtful: Set<ItemReference> = []
-        var damaged: [ItemReference: SealedRow] = [:]
         var batch: [SealedRow] = []
-        let keybagGeneration = ring.keybagGeneration
-        func flush() throws(KeychainFailure) {
-            guard !batch.isEmpty else { return }
-            try Self.insert(batch, in: store, keybagGeneration)
-            batch = []
-            progress(copied.count)
-        }
         var failure: KeychainFailure?
         salvage.forEachRow { candidate in
-            guard failure == nil, candidate.isCurrent, let row = SealedRow(candidate) else {
+            guard failure == nil else { return }
+            let row = candidate.row
+            if let aside = candidate.aside {
+                if candidate.isInCell {
+                    findings.setAside.append((row, aside))
+                } else {
+                    findings.straySetAside.append((row, aside))
+                }
                 return
             }
-            guard candidate.leadingColumnCount != 3 else {
-                if candidate.evidence == .cell { findings.setAside.append(row) }
-                return
+            guard !findings.copied.contains(row.reference) else { return }
+            switch condition(of: row, store, ring) {
+            case .whole where candidate.isInCell:
+                findings.copied.insert(row.reference)
+                findings.digest = findings.digest + row.contribution(store.authenticator)
+                batch.append(row)
+            case .whole:
+                findings.stray.append(row)
+            case let other:
+                let areLabelsKnown = if case .withoutSecret = other { true } else { false }
+                if findings.damaged[row.reference]?.isInCell != true {
+                    findings.damaged[row.reference] = DamagedRow(
+                        row: row, isInCell: candidate.isInCell, areLabelsKnown: areLabelsKnown)
+                }
             }
-            guard !copied.contains(row.reference) else { return }
-            guard Self.isWhole(row, store, ring) else {
-                if damaged[row.reference] == nil { damaged[row.reference] = row }
-                return
-            }
-            guard candidate.evidence == .cell else {
-                if doubtful.insert(row.reference).inserted { findings.doubtful.append(row) }
-                return
-            }
-            copied.insert(row.reference)
-            batch.append(row)
-            findings.digest = findings.digest + row.contribution(store.authenticator)
             guard batch.count >= 1000 else { return }
-            do throws(KeychainFailure) { try flush() } catch { failure = error }
+            do throws(KeychainFailure) {
+                try Self.insert(batch, in: store, ring.keybagGeneration)
+                progress(findings.copied.count)
+                batch = []
+            } catch {
+                failure = error
+            }
         }
         if let failure { throw failure }
-        try flush()
-        report.itemCount = copied.count
-        findings.doubtful.removeAll { copied.contains($0.reference) }
-        doubtful.subtract(copied)
-        findings.damaged = damaged.values.filter {
-            !copied.contains($0.reference) && !doubtful.contains($0.reference)
-        }.sorted { $0.reference.description < $1.reference.description }
+        try Self.insert(batch, in: store, ring.keybagGeneration)
+        progress(findings.copied.count)
+        var known = findings.copied
+        findings.stray = findings.stray.filter { known.insert($0.reference).inserted }
+        findings.damaged = findings.damaged.filter { !known.contains($0.key) }
         return findings
+    }
+
+    private func condition(of row: SealedRow, _ store: Store, _ ring: KeyRing) -> RowCondition {
+        guard let protection = ProtectionClass(rawValue: row.protection) else { return .damaged }
+        guard let keys = try? ring.keys(for: protection) else { return .locked }
+        return row.condition(keychainID: store.keychainID, index: store.index, keys: keys)
     }
 
     private static func insert(
         _ rows: [SealedRow], in store: Store, _ keybagGeneration: UInt64
     ) throws(KeychainFailure) {
+        guard !rows.isEmpty else { return }
         _ = try store.write(keybagGeneration: keybagGeneration) {
             transaction throws(KeychainFailure) in
             // Rows come by page; within a batch the order of addition is put back.
@@ -169,96 +188,52 @@ struct Recovery {
 
     /// Gives each row that was not copied its place: among the items, or set aside.
     private mutating func place(
-        _ findings: inout Findings, _ headers: [StoreHeader], in store: Store,
-        _ keybagGeneration: UInt64
+        _ findings: Findings, _ header: StoreHeader?, in store: Store, _ keybagGeneration: UInt64
     ) throws(KeychainFailure) {
+        let inCells = findings.damaged.values.filter(\.isInCell)
         let settlement = Settlement(
-            headers: headers, last: Anchor.last(in: folder, store.authenticator),
-            copied: (report.itemCount, findings.digest),
-            doubtful: findings.doubtful.map { $0.contribution(store.authenticator) },
-            damaged: findings.damaged.map { $0.contribution(store.authenticator) })
+            header, copied: (findings.copied.count, findings.digest),
+            stray: findings.stray.map { $0.contribution(store.authenticator) },
+            damaged: inCells.map { $0.row.contribution(store.authenticator) })
+        try Self.insert(
+            Array(findings.stray.prefix(settlement.strayCount)), in: store, keybagGeneration)
         report.isVerified = settlement.isVerified
-        report.expectedCount = settlement.expectedCount
-        let items = settlement.items.map { findings.doubtful[$0] }
-        try Self.insert(items, in: store, keybagGeneration)
-        report.itemCount += items.count
-        let damaged = settlement.damaged.map { findings.damaged[$0] }
-        let doubtful = settlement.undecided.map { findings.doubtful[$0] }
-        report.damagedItems = damaged.map(\.reference)
-        report.doubtfulItems = doubtful.map(\.reference).sorted { $0.description < $1.description }
-        let aside =
-            findings.setAside.map { ($0, SetAsideReason.beforeRecovery) }
-            + damaged.map { ($0, .foundByRecovery) }
-            + doubtful.map { ($0, .doubtfulInRecovery) }
-        guard !aside.isEmpty else { return }
+        report.expectedCount = header.map { Int(clamping: $0.itemCount) }
+
+        func sorted(_ rows: some Sequence<SealedRow>) -> [SealedRow] {
+            rows.sorted { $0.reference.description < $1.reference.description }
+        }
+        let damaged =
+            !settlement.areDamagedItems
+            ? [] : settlement.isVerified ? inCells : Array(findings.damaged.values)
+        let doubtful =
+            settlement.isVerified ? [] : sorted(findings.stray.dropFirst(settlement.strayCount))
+        report.damagedItems = sorted(damaged.map(\.row)).map(\.reference)
+        report.doubtfulItems = doubtful.map(\.reference)
+
+        // What is set aside has no digest; its count tells how many of it are missing.
+        let expected = header.map { Int(clamping: $0.setAsideCount) } ?? 0
+        var earlier = findings.setAside
+        earlier += findings.straySetAside.prefix(max(0, expected - earlier.count))
         let moment = options.now()
+        var aside = earlier.map { ($0.row, $0.aside.reason, $0.aside.moment) }
+        aside += sorted(damaged.map(\.row)).map {
+            ($0, SetAsideReason.foundByRecovery.rawValue, moment)
+        }
+        aside += doubtful.map { ($0, SetAsideReason.doubtfulInRecovery.rawValue, moment) }
+        let isAllKnown =
+            settlement.isVerified && damaged.allSatisfy(\.areLabelsKnown)
+            && earlier.count == expected
+        let lost = SetAsideReason.lostByRecovery.rawValue
+        if !isAllKnown, !aside.contains(where: { $0.1 == lost }) {
+            aside.append((.ofLoss(), lost, moment))
+        }
+        guard !aside.isEmpty else { return }
         _ = try store.write(keybagGeneration: keybagGeneration) {
             transaction throws(KeychainFailure) in
-            for (row, reason) in aside {
+            for (row, reason, moment) in aside {
                 try transaction.addSetAside(row, reason: reason, at: moment)
             }
         }
-    }
-
-    private static func isWhole(_ row: SealedRow, _ store: Store, _ ring: KeyRing) -> Bool {
-        guard let protection = ProtectionClass(rawValue: row.protection),
-            let keys = try? ring.keys(for: protection),
-            let record = try? RowSealing.openMetadata(
-                of: row, keychainID: store.keychainID, keys: keys),
-            RowLabels(record, index: store.index) == row.labels
-        else { return false }
-        guard record.secretTag != nil else { return row.secret == nil }
-        return
-            (try? RowSealing.openSecret(
-                of: row, record: record, keychainID: store.keychainID, keys: keys)) != nil
-    }
-
-    // MARK: Putting the new database in place
-
-    /// The old files go first, then the new one comes: a log of the old database beside the new
-    /// one would be taken for its own.
-    mutating func putInPlace() throws(KeychainFailure) {
-        let stamp = Int(options.now() + Date.timeIntervalBetween1970AndReferenceDate)
-        var damaged = StoreFolder(path: folder.path + "/damaged-\(stamp)")
-        var number = 1
-        while damaged.exists {
-            number += 1
-            damaged = StoreFolder(path: folder.path + "/damaged-\(stamp)-\(number)")
-        }
-        try damaged.prepare()
-        for file in [
-            StoreFolder.File.writeAheadLog, .sharedMemory, .database, .anchor, .damagedLog,
-        ] {
-            try folder.move(file, to: damaged)
-        }
-        try rebuilt.move(.database, to: folder)
-        try damaged.synchronize()
-        try folder.synchronize()
-        PageDamage.registry(forPath: folder.path(of: .database)).reset()
-        rebuilt.removeAll()
-        if !keybag.isEmpty {
-            try folder.withLock { lock throws(KeychainFailure) in
-                try lock.write(SecretBytes(copying: keybag), to: .keybag)
-            }
-        }
-        report.damagedDirectory = damaged.path
-    }
-}
-
-extension SealedRow {
-    /// - Returns: nil for a candidate that can't be a row.
-    fileprivate init?(_ candidate: SalvagedRow) {
-        guard let reference = ItemReference(bytes: candidate.uuid),
-            let group = Label(candidate.grp), let first = Label(candidate.k1),
-            let second = Label(candidate.k2), let rest = Label(candidate.k3),
-            candidate.terms.count % BlindIndex.labelByteCount == 0
-        else { return nil }
-        let terms = stride(from: 0, to: candidate.terms.count, by: BlindIndex.labelByteCount)
-            .compactMap { Label(candidate.terms[$0..<$0 + BlindIndex.labelByteCount]) }
-        self.init(
-            id: candidate.rowid ?? 0, reference: reference, protection: candidate.protection,
-            labels: RowLabels(
-                group: group, first: first, second: second, rest: rest, terms: terms),
-            metadata: Data(candidate.meta), secret: candidate.secret.map { Data($0) })
     }
 }

@@ -118,23 +118,34 @@ package final class Store: Sendable {
         }
     }
 
-    /// The damaged row that was set aside from under these key labels, if there is one.
-    package func setAsideReference(for search: RowSearch) throws(KeychainFailure) -> ItemReference?
-    {
-        guard !search.first.isEmpty, !search.second.isEmpty else { return nil }
-        return try connections.read { database in
+    /// Why an item that is not found may have been there.
+    package enum Loss: Hashable, Sendable {
+        /// It was set aside from under the labels that were searched for.
+        case setAside(ItemReference)
+        /// A recovery lost items whose labels nothing tells.
+        case unknown
+    }
+
+    /// What was lost that a search may have meant. It costs the reading of all set-aside rows, of
+    /// which there are none most of the time.
+    package func loss(for search: RowSearch) throws(KeychainFailure) -> Loss? {
+        try connections.read { database in
             let statement = try database.cachedStatement(
-                sql: "SELECT uuid, k1, k2, grp FROM set_aside ORDER BY id")
+                sql: "SELECT id, \(StoreSchema.rowColumns), reason FROM set_aside ORDER BY id")
             let cursor = try RowCursor(statement, arguments: [])
+            var isUnknown = false
             while try cursor.next() {
-                guard let reference = cursor.bytes16(0), let first = cursor.bytes16(1),
-                    let second = cursor.bytes16(2), let group = cursor.bytes16(3),
-                    search.first.contains(first), search.second.contains(second),
-                    search.groups.isEmpty || search.groups.contains(group)
-                else { continue }
-                return ItemReference(reference)
+                guard let reason = cursor.text(9), SetAsideReason.meansLoss(reason) else {
+                    continue
+                }
+                if reason == SetAsideReason.lostByRecovery.rawValue { isUnknown = true }
+                if search.namesLabels,
+                    let row = try? SealedRow(cursor, includesSecret: false), search.includes(row)
+                {
+                    return .setAside(row.reference)
+                }
             }
-            return nil
+            return isUnknown ? .unknown : nil
         }
     }
 

@@ -18,6 +18,7 @@ package struct StoreFile: Sendable {
         for file in [StoreFolder.File.database, .writeAheadLog, .sharedMemory] {
             try folder.check(file)
         }
+        try folder.requireFinishedRecovery()
         guard folder.exists(.database) else {
             throw folder.failureForMissingDatabase
         }
@@ -52,14 +53,16 @@ package struct StoreFile: Sendable {
     }
 
     /// Makes the database with its header and keybag, in one transaction, all of it in one file.
+    /// `generation` is that of its first commit.
     package static func create(
-        _ folder: StoreFolder, hierarchy: KeyHierarchy, authenticator: StoreAuthenticator
+        _ folder: StoreFolder, hierarchy: KeyHierarchy, authenticator: StoreAuthenticator,
+        generation: UInt64 = 1
     ) throws(KeychainFailure) -> StoreFile {
         // SQLite would make the file with the process's mask; log and shared memory take their
         // permissions from it.
         try folder.createEmpty(.database)
         let store = StoreFile(folder: folder, connections: Connections(folder))
-        try store.fill(hierarchy, authenticator)
+        try store.fill(hierarchy, authenticator, generation: generation)
         try store.connections.emptyLog()
         return store
     }
@@ -75,11 +78,11 @@ package struct StoreFile: Sendable {
     }
 
     private func fill(
-        _ hierarchy: KeyHierarchy, _ authenticator: StoreAuthenticator
+        _ hierarchy: KeyHierarchy, _ authenticator: StoreAuthenticator, generation: UInt64 = 1
     ) throws(KeychainFailure) {
         let header = StoreHeader(
             keychainID: hierarchy.keybag.keychainID,
-            keybagGeneration: hierarchy.keybag.generation)
+            keybagGeneration: hierarchy.keybag.generation, generation: generation)
         try connections.write { database in
             try database.execute(sql: StoreSchema.statements)
             try database.execute(

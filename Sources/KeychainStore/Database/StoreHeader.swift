@@ -27,10 +27,11 @@ package struct StoreHeader: Hashable, Sendable {
     /// What the mask over the digest is made from.
     private var maskValue: Bytes16
 
-    package init(keychainID: [UInt8], keybagGeneration: UInt64) {
+    /// `generation` is 1 but in a database that takes the place of another.
+    package init(keychainID: [UInt8], keybagGeneration: UInt64, generation: UInt64 = 1) {
         self.keychainID = keychainID
         self.keybagGeneration = keybagGeneration
-        generation = 1
+        self.generation = generation
         itemCount = 0
         setAsideCount = 0
         digest = .zero

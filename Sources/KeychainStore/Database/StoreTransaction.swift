@@ -182,15 +182,16 @@ package struct StoreTransaction {
         try recomputeDigest()
     }
 
-    /// Keeps a row that was found elsewhere among those that are set aside.
+    /// Keeps a row that was found elsewhere among those that are set aside, with the reason and the
+    /// moment that stood there.
     package mutating func addSetAside(
-        _ row: SealedRow, reason: SetAsideReason, at moment: Double
+        _ row: SealedRow, reason: String, at moment: Double
     ) throws(KeychainFailure) {
         try run {
             try execute(
                 "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
                     + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [moment, reason.rawValue] + row.columnValues)
+                [moment, reason] + row.columnValues)
         }
         header.setAsideCount += 1
         isChanged = true

@@ -22,6 +22,12 @@ package enum StructureCheck {
             guard count >= 0, UInt64(count) == header.itemCount else {
                 return ["it holds \(count) items and should hold \(header.itemCount)"]
             }
+            let aside = try Int64.fetchOne(database, sql: "SELECT count(*) FROM set_aside") ?? -1
+            guard aside >= 0, UInt64(aside) == header.setAsideCount else {
+                return [
+                    "\(aside) rows are set aside and should be \(header.setAsideCount)"
+                ]
+            }
             return try termProblems(database)
         }
     }

@@ -1,5 +1,11 @@
 // StoreFolder+Moving: what recovery does with whole files, and who may do it when.
+//   (1) A new database is made in a folder of its own, beside the old one.
+//   (2) From the moment that it stands as `keychain.db.recovered`, it is the database, and nothing
+//       opens the keychain before it has its own name.
+//   (3) The folder that the damaged files go to has the same number as the one of (1), which goes
+//       last, so a recovery that goes on finds it again.
 
+import FoundationEssentials
 import Glibc
 package import KeychainModel
 import Synchronization
@@ -10,19 +16,91 @@ extension StoreFolder {
     /// Whether there is certainly no folder of that name, nor anything else.
     package var isMissing: Bool { !exists && errno == ENOENT }
 
-    /// Where recovery makes the new database. One that is finished is moved from there.
-    package var rebuilt: StoreFolder { StoreFolder(path: path + "/rebuilt") }
-
-    /// What is said where there is no database: a recovery that stopped half-way can go on.
+    /// What is said where there is no database: a log alone can be recovered.
     package var failureForMissingDatabase: KeychainFailure {
-        rebuilt.exists(.database) || byteCount(of: .writeAheadLog) > 0
+        byteCount(of: .writeAheadLog) > 0
             ? .damagedStore("keychain.db is missing from \(path)") : .missingDatabase(in: path)
     }
 
+    /// Refuses a folder in which a recovery has stopped half-way.
+    package func requireFinishedRecovery() throws(KeychainFailure) {
+        guard exists(.recoveredDatabase) else { return }
+        throw KeychainFailure(
+            .notAvailable,
+            "A recovery of the keychain was interrupted. Nothing was changed. Run "
+                + "`keychainctl recover`: it finishes it.", cause: .damage)
+    }
+
+    // MARK: The folders of a recovery
+
+    private static let rebuilding = "rebuilding-"
+
+    /// Where a recovery makes the new database, and where it moves the damaged files.
+    package struct RecoveryFolders: Hashable, Sendable {
+        package let rebuilding: StoreFolder
+        package let damaged: StoreFolder
+
+        fileprivate init(in folder: StoreFolder, _ number: String) {
+            rebuilding = StoreFolder(path: folder.path + "/" + StoreFolder.rebuilding + number)
+            damaged = StoreFolder(path: folder.path + "/damaged-" + number)
+        }
+    }
+
+    /// Those of recoveries that have not come to their end; of one that goes on, there is one.
+    package var recoveryFolders: [RecoveryFolders] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return names.filter { $0.hasPrefix(Self.rebuilding) }.sorted().map {
+            RecoveryFolders(in: self, String($0.dropFirst(Self.rebuilding.count)))
+        }
+    }
+
+    /// Those of a new recovery, neither of which is there yet.
+    package func newRecoveryFolders(_ stamp: Int) -> RecoveryFolders {
+        var folders = RecoveryFolders(in: self, "\(stamp)")
+        var number = 1
+        while folders.damaged.exists || folders.rebuilding.exists {
+            number += 1
+            folders = RecoveryFolders(in: self, "\(stamp)-\(number)")
+        }
+        return folders
+    }
+
+    /// Makes the finished database of `rebuilding` the one that counts: the commit of a recovery.
+    ///
+    /// Its last connection is closed. It is on the disk before it gets the name.
+    package func adoptRecovered(from rebuilding: StoreFolder) throws(KeychainFailure) {
+        guard rebuilding.byteCount(of: .writeAheadLog) == 0 else {
+            throw KeychainFailure(
+                .ioError, "The rebuilt database could not be finished. Nothing was changed.")
+        }
+        try rebuilding.synchronize(.database)
+        try rebuilding.synchronize()
+        try rebuilding.move(.database, to: self, as: .recoveredDatabase)
+        try synchronize()
+    }
+
+    /// Moves the damaged files away and gives the recovered database its name. What has been done
+    /// already is not done again.
+    ///
+    /// A log of the old database beside the new one would be taken for its own, so that the old
+    /// files are gone for certain before the new one comes.
+    package func placeRecovered(movingOldTo damaged: StoreFolder) throws(KeychainFailure) {
+        try damaged.prepare()
+        for file in [File.writeAheadLog, .sharedMemory, .database, .damagedLog] {
+            try move(file, to: damaged)
+        }
+        try damaged.synchronize()
+        try synchronize()
+        try move(.recoveredDatabase, to: self, as: .database)
+        try synchronize()
+    }
+
     /// Moves a file to another folder of the same file system, if it is there.
-    package func move(_ file: File, to other: StoreFolder) throws(KeychainFailure) {
+    private func move(
+        _ file: File, to other: StoreFolder, as name: File? = nil
+    ) throws(KeychainFailure) {
         guard exists(file) else { return }
-        guard SystemCalls.rename(path(of: file), other.path(of: file)) == 0 else {
+        guard SystemCalls.rename(path(of: file), other.path(of: name ?? file)) == 0 else {
             throw Self.failure("move \(path(of: file))")
         }
     }
@@ -32,6 +110,8 @@ extension StoreFolder {
         for file in File.allCases { SystemCalls.unlink(path(of: file)) }
         SystemCalls.removeDirectory(path)
     }
+
+    // MARK: Who may
 
     /// Says that this process uses the keychain, or, exclusively, that no other may.
     ///

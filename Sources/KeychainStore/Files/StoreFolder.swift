@@ -22,6 +22,8 @@ package struct StoreFolder: Hashable, Sendable {
         case database = "keychain.db"
         case writeAheadLog = "keychain.db-wal"
         case sharedMemory = "keychain.db-shm"
+        /// The new database of a recovery that has not moved the old one yet.
+        case recoveredDatabase = "keychain.db.recovered"
         case deviceKey = "device.key"
         case keybag = "keybag"
         case anchor = "anchor"

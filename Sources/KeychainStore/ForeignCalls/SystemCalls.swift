@@ -7,8 +7,9 @@ import KeychainCrypto
 enum SystemCalls {
     /// The corresponding C function is `open`. The descriptor is never that of a standard stream.
     static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
+        defer { if flags & O_CREAT != 0 { FileProbe.reach() } }
         // SAFETY: the path is a terminated copy for the duration of the call. So below.
-        StandardStreams.moveAbove(unsafe Glibc.open(path, flags, mode))
+        return StandardStreams.moveAbove(unsafe Glibc.open(path, flags, mode))
     }
 
     /// The corresponding C function is `flock`, which is called again after a signal.
@@ -29,8 +30,9 @@ enum SystemCalls {
 
     /// The corresponding C function is `mkdir`.
     static func makeDirectory(_ path: String, mode: mode_t) -> Int32 {
+        defer { FileProbe.reach() }
         // SAFETY: as above.
-        unsafe mkdir(path, mode)
+        return unsafe mkdir(path, mode)
     }
 
     /// The corresponding C function is `lstat`. nil when it failed.
@@ -49,21 +51,24 @@ enum SystemCalls {
     /// The corresponding C function is `unlink`.
     @discardableResult
     static func unlink(_ path: String) -> Int32 {
+        defer { FileProbe.reach() }
         // SAFETY: as above.
-        unsafe Glibc.unlink(path)
+        return unsafe Glibc.unlink(path)
     }
 
     /// The corresponding C function is `rename`.
     static func rename(_ old: String, _ new: String) -> Int32 {
+        defer { FileProbe.reach() }
         // SAFETY: as above.
-        unsafe Glibc.rename(old, new)
+        return unsafe Glibc.rename(old, new)
     }
 
     /// The corresponding C function is `rmdir`.
     @discardableResult
     static func removeDirectory(_ path: String) -> Int32 {
+        defer { FileProbe.reach() }
         // SAFETY: as above.
-        unsafe rmdir(path)
+        return unsafe rmdir(path)
     }
 
     // MARK: Notices of changes to files

@@ -68,6 +68,12 @@ package struct RowSearch: Hashable, Sendable {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }
 
+    /// Whether the search names any label. One that doesn't selects all rows.
+    var namesLabels: Bool {
+        reference != nil
+            || ![first, second, groups].allSatisfy(\.isEmpty) || !terms.isEmpty
+    }
+
     /// Whether a row stands under the labels that were searched for.
     ///
     /// Its own labels are authenticated with its metadata; those of the indexes are not. A row

@@ -25,32 +25,18 @@ enum BTreeFormat {
             + (payloadByteCount - leastLocalByteCount) % overflowContentByteCount
         return local <= mostLocalByteCount ? local : leastLocalByteCount
     }
-
-    /// How many overflow pages hold `byteCount` bytes.
-    static func overflowPageCount(for byteCount: Int) -> Int {
-        byteCount <= 0 ? 0 : (byteCount - 1) / overflowContentByteCount + 1
-    }
 }
 
-/// The sizes and magics of the sealed blobs in a row and of the keybag.
+/// The magics that salvage looks for, and what it knows of the bytes around them.
 enum BlobFormat {
-    /// "KCM1", then the blob's byte count as UInt32, 12 nonce, ciphertext, 16 tag.
+    /// "KCM1": the metadata of a row.
     static let metaMagic: UInt32 = 0x4B43_4D31
-    /// "KCS1", then the blob's byte count as UInt64, 60 wrapped key, 12 nonce, ciphertext, 16 tag.
-    static let secretMagic: UInt32 = 0x4B43_5331
-    /// "KCKB", version byte, three bytes, then the blob's byte count as UInt32 at offset 8.
-    static let keybagMagic: UInt32 = 0x4B43_4B42
-
-    static let leastMetaByteCount = 4 + 4 + 12 + 16
-    static let secretHeaderByteCount = 4 + 8
-    static let leastSecretByteCount = secretHeaderByteCount + 60 + 12 + 16
-    static let leastKeybagByteCount = 12
-    static let mostKeybagByteCount = 4096
-
-    /// Bytes of uuid, protection, grp, k1, k2, k3: what stands in front of meta.
+    /// Bytes of uuid, protection, grp, k1, k2, k3: what stands in front of the metadata.
     static let metaOffset = 16 + 1 + 16 * 4
-    /// Bytes of one term.
-    static let termByteCount = 16
-    /// Terms of one row, at most.
-    static let mostTerms = 64
+    /// "KCHD": the store's header.
+    static let headerMagic: UInt32 = 0x4B43_4844
+    /// "KCKB", version byte, three bytes, then the keybag's byte count as UInt32 at offset 8.
+    static let keybagMagic: UInt32 = 0x4B43_4B42
+    static let keybagLengthOffset = 8
+    static let keybagByteCounts: ClosedRange<UInt32> = 12...4096
 }

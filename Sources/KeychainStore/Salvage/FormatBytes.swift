@@ -10,10 +10,6 @@ struct FormatBytes {
         bytes = [UInt8](repeating: 0, count: count)
     }
 
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-    }
-
     var count: Int {
         bytes.count
     }
@@ -32,13 +28,6 @@ struct FormatBytes {
         guard offset >= 0, offset <= bytes.count - 4 else { return nil }
         return UInt32(bytes[offset]) << 24 | UInt32(bytes[offset + 1]) << 16
             | UInt32(bytes[offset + 2]) << 8 | UInt32(bytes[offset + 3])
-    }
-
-    func uint64(at offset: Int) -> UInt64? {
-        guard offset >= 0, offset <= bytes.count - 8,
-            let high = uint32(at: offset), let low = uint32(at: offset + 4)
-        else { return nil }
-        return UInt64(high) << 32 | UInt64(low)
     }
 
     /// A variable-length integer (file format, 1.6): 7 bits a byte, high bit set on all but the

@@ -1,56 +1,31 @@
-// RecordHeader: the header of a record (file format, 2.1) and the shape of an item row in it.
+// RecordHeader: the header of a record (file format, 2.1), where it is that of a row of `items` or
+// of `set_aside`.
 //
 // A header is its own byte count as a varint, then one serial type a column:
 //   0 NULL; 1...6 integers of 1, 2, 3, 4, 6, 8 bytes; 7 a float; 8, 9 the numbers 0 and 1;
 //   N >= 12 even: a blob of (N-12)/2 bytes; N >= 13 odd: a text of (N-13)/2 bytes.
 
-/// Where the parts of a row's body end: uuid to k3 have fixed places, then meta, terms, secret.
-struct BodySplit: Hashable {
-    var metaByteCount: Int
-    var termsByteCount: Int
-    /// Nil for NULL.
-    var secretByteCount: Int?
+import FoundationEssentials
+import KeychainCrypto
+import KeychainModel
 
-    var bodyByteCount: Int {
-        BlobFormat.metaOffset + metaByteCount + termsByteCount + (secretByteCount ?? 0)
-    }
-
-    /// The byte count of the record header of such a row in `items`.
-    var itemsHeaderByteCount: Int {
-        // The count itself; id, uuid, protection, grp, k1, k2, k3 take a byte each.
-        1 + 7 + FormatBytes.varintByteCount(Self.blobType(metaByteCount))
-            + FormatBytes.varintByteCount(Self.blobType(termsByteCount))
-            + (secretByteCount.map { FormatBytes.varintByteCount(Self.blobType($0)) } ?? 1)
-    }
-
-    private static func blobType(_ byteCount: Int) -> UInt64 {
-        UInt64(byteCount) * 2 + 12
-    }
-}
-
-/// A record header whose last nine columns are those of an item row.
 struct RecordHeader {
     /// Bytes of the header.
-    let byteCount: Int
-    /// Bytes of the columns in front of uuid.
-    let leadingByteCount: Int
-    let leadingColumnCount: Int
-    let split: BodySplit
-
-    /// The byte count of header and body together.
-    var payloadByteCount: Int {
-        byteCount + leadingByteCount + split.bodyByteCount
-    }
-
+    private let byteCount: Int
+    /// The types of the columns in front of uuid: id; in `set_aside` also at and reason.
+    private let leading: [UInt64]
+    private let protection: UInt64
+    private let metaByteCount: Int
+    private let termsByteCount: Int
+    /// Nil for NULL.
+    private let secretByteCount: Int?
     /// Where uuid stands, from the start of the payload.
-    var uuidOffset: Int {
-        byteCount + leadingByteCount
-    }
+    let uuidOffset: Int
+    /// The bytes of header and columns together.
+    let payloadByteCount: Int
 
-    /// Serial types of uuid, protection, grp, k1, k2, k3.
-    private static let fixedTypes: [UInt64] = [44, 1, 44, 44, 44, 44]
     private static let rowColumnCount = 9
-    private static let mostColumns = 20
+    private static let label: UInt64 = 44
     /// The largest column that is believed: above any limit of the store, below any overflow.
     private static let mostColumnByteCount: UInt64 = 1 << 30
 
@@ -58,103 +33,100 @@ struct RecordHeader {
     init?(_ page: FormatBytes, at start: Int) {
         let limit = BTreeFormat.usableByteCount
         guard let size = page.varint(at: start, limit: limit),
-            size.value >= UInt64(1 + Self.rowColumnCount), size.value <= 256
+            size.value >= UInt64(1 + Self.rowColumnCount), size.value <= 64
         else { return nil }
         let end = start + Int(size.value)
         var types: [UInt64] = []
-        types.reserveCapacity(12)
         var position = size.end
-        while position < end, types.count < Self.mostColumns {
+        while position < end {
             guard let type = page.varint(at: position, limit: min(end, limit)) else { return nil }
             types.append(type.value)
             position = type.end
         }
-        guard position == end, types.count > Self.rowColumnCount else { return nil }
-
-        let leading = types.count - Self.rowColumnCount
-        guard types[leading..<(leading + 6)].elementsEqual(Self.fixedTypes),
-            let meta = Self.blobByteCount(types[leading + 6]),
-            let terms = Self.blobByteCount(types[leading + 7]),
-            terms % BlobFormat.termByteCount == 0,
-            terms <= BlobFormat.mostTerms * BlobFormat.termByteCount
+        let count = types.count - Self.rowColumnCount
+        guard count == 1 || count == 3, types[0] == 0, count == 1 || types[2] % 2 == 1 else {
+            return nil
+        }
+        leading = Array(types[..<count])
+        let row = Array(types[count...])
+        guard row[0] == Self.label, [1, 2, 8, 9].contains(row[1]),
+            row[2...5].allSatisfy({ $0 == Self.label }),
+            let meta = Self.blobByteCount(row[6]), let terms = Self.blobByteCount(row[7]),
+            terms % 16 == 0, let secret = row[8] == 0 ? 0 : Self.blobByteCount(row[8])
         else { return nil }
-        var secret: Int?
-        if types[leading + 8] != 0 {
-            guard let count = Self.blobByteCount(types[leading + 8]) else { return nil }
-            secret = count
-        }
-        var leadingByteCount = 0
-        for type in types[..<leading] {
-            guard let count = Self.contentByteCount(type) else { return nil }
-            leadingByteCount += count
-        }
+        protection = row[1]
+        metaByteCount = meta
+        termsByteCount = terms
+        secretByteCount = row[8] == 0 ? nil : secret
         byteCount = end - start
-        self.leadingByteCount = leadingByteCount
-        leadingColumnCount = leading
-        split = BodySplit(metaByteCount: meta, termsByteCount: terms, secretByteCount: secret)
+        uuidOffset = byteCount + leading.reduce(0) { $0 + Self.byteCount($1) }
+        payloadByteCount = uuidOffset + 5 * 16 + Self.byteCount(protection) + meta + terms + secret
     }
+
+    // MARK: Columns
+
+    /// The row in a payload of this header, which may lack the end of the secret.
+    /// - Returns: nil for one that can't be a row.
+    func row(in payload: [UInt8], rowid: Int64?) -> SalvagedRow? {
+        var rest = payload.dropFirst(uuidOffset)
+        func take(_ count: Int) -> [UInt8]? {
+            guard rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+        guard let reference = take(16).flatMap({ ItemReference(bytes: $0) }),
+            let protectionBytes = take(Self.byteCount(protection)),
+            case let protection = UInt8(
+                truncatingIfNeeded: Self.integer(protection, protectionBytes)),
+            let group = take(16).flatMap({ Label($0) }),
+            let first = take(16).flatMap({ Label($0) }),
+            let second = take(16).flatMap({ Label($0) }),
+            let others = take(16).flatMap({ Label($0) }),
+            let metadata = take(metaByteCount), let termBytes = take(termsByteCount)
+        else { return nil }
+        let terms = stride(from: 0, to: termBytes.count, by: 16).compactMap {
+            Label(termBytes[$0..<$0 + 16])
+        }
+        let secret = secretByteCount.map { Data(rest.prefix($0)) }
+        let row = SealedRow(
+            id: rowid ?? 0, reference: reference, protection: protection,
+            labels: RowLabels(
+                group: group, first: first, second: second, rest: others, terms: terms),
+            metadata: Data(metadata), secret: secret)
+        return SalvagedRow(row: row, aside: leading.count == 1 ? nil : aside(payload))
+    }
+
+    /// When and why the row was set aside.
+    private func aside(_ payload: [UInt8]) -> SalvagedRow.Aside {
+        let start = byteCount + Self.byteCount(leading[0])
+        let middle = start + Self.byteCount(leading[1])
+        let bits = Self.integer(leading[1], Array(payload[start..<middle]))
+        return SalvagedRow.Aside(
+            // SQLite stores a whole number as an integer.
+            moment: leading[1] == 7 ? Double(bitPattern: UInt64(bitPattern: bits)) : Double(bits),
+            reason: String(decoding: payload[middle..<uuidOffset], as: UTF8.self))
+    }
+
+    private static func integer(_ type: UInt64, _ bytes: [UInt8]) -> Int64 {
+        if type == 9 { return 1 }
+        let sign: Int64 = (bytes.first ?? 0) < 0x80 ? 0 : -1
+        return bytes.reduce(sign) { $0 << 8 | Int64($1) }
+    }
+
+    // MARK: Types
 
     private static func blobByteCount(_ type: UInt64) -> Int? {
-        type >= 12 && type % 2 == 0 ? contentByteCount(type) : nil
+        type >= 12 && type % 2 == 0 && (type - 12) / 2 <= mostColumnByteCount
+            ? byteCount(type) : nil
     }
 
-    private static func contentByteCount(_ type: UInt64) -> Int? {
+    private static func byteCount(_ type: UInt64) -> Int {
         switch type {
-        case 0, 8, 9: return 0
-        case 1...4: return Int(type)
-        case 5: return 6
-        case 6, 7: return 8
-        case 10, 11: return nil
-        default:
-            let count = (type - 12) / 2
-            return count <= mostColumnByteCount ? Int(count) : nil
+        case 0, 8...11: 0
+        case 1...4: Int(type)
+        case 5: 6
+        case 6, 7: 8
+        default: Int(min((type - 12) / 2, mostColumnByteCount))
         }
-    }
-}
-
-/// Splits of a body by what its own blobs say, without a record header.
-enum SelfDescription {
-    /// The byte count of the meta blob that begins at `offset`, nil without a plausible one.
-    static func metaByteCount(_ bytes: FormatBytes, at offset: Int) -> Int? {
-        guard bytes.holds(BlobFormat.metaMagic, at: offset),
-            let count = bytes.uint32(at: offset + 4),
-            count >= BlobFormat.leastMetaByteCount, count <= 1 << 30
-        else { return nil }
-        return Int(count)
-    }
-
-    /// The byte counts of the terms and the secret that follow a meta blob ending at `metaEnd`:
-    /// the first number of terms behind which a secret's header stands below `limit`.
-    static func termsAndSecret(
-        _ bytes: FormatBytes, metaEnd: Int, limit: Int
-    ) -> (terms: Int, secret: Int)? {
-        for terms in 0...BlobFormat.mostTerms {
-            let position = metaEnd + terms * BlobFormat.termByteCount
-            guard position + BlobFormat.secretHeaderByteCount <= limit else { return nil }
-            if bytes.holds(BlobFormat.secretMagic, at: position),
-                let count = bytes.uint64(at: position + 4),
-                count >= UInt64(BlobFormat.leastSecretByteCount), count <= 1 << 30
-            {
-                return (terms * BlobFormat.termByteCount, Int(count))
-            }
-        }
-        return nil
-    }
-
-    /// The split of a complete body, which begins at `start` and ends where `bytes` end.
-    static func split(_ bytes: FormatBytes, from start: Int) -> BodySplit? {
-        let metaStart = start + BlobFormat.metaOffset
-        guard let meta = metaByteCount(bytes, at: metaStart), meta <= bytes.count - metaStart
-        else { return nil }
-        let rest = bytes.count - metaStart - meta
-        if let (terms, secret) = termsAndSecret(
-            bytes, metaEnd: metaStart + meta, limit: bytes.count), terms + secret == rest
-        {
-            return BodySplit(metaByteCount: meta, termsByteCount: terms, secretByteCount: secret)
-        }
-        guard rest % BlobFormat.termByteCount == 0,
-            rest <= BlobFormat.mostTerms * BlobFormat.termByteCount
-        else { return nil }
-        return BodySplit(metaByteCount: meta, termsByteCount: rest, secretByteCount: nil)
     }
 }

@@ -1,5 +1,6 @@
 // RowSalvageTests: what comes back from files that SQLite wrote and nothing damaged.
 
+import Foundation
 import KeychainStore
 import Testing
 
@@ -73,31 +74,21 @@ struct RowSalvageTests {
         let (database, live, dead) = try Self.history(moment)
         let files = try database.files()
         let rows = RowSalvage(files.database, files.wal).rows()
-        let current = rows.filter(\.isCurrent)
         #expect(live.count > 100)
-        #expect(Set(current.map(FixtureRow.init)) == live)
-        #expect(current.count == live.count, "a row comes back once from the current images")
-        #expect(current.allSatisfy { $0.evidence == .cell && $0.leadingColumnCount == 1 })
-        #expect(Set(current.compactMap(\.rowid)).count == live.count)
-        #expect(Set(current.map(FixtureRow.init)).isDisjoint(with: dead))
-    }
-
-    @Test func `replaced images give the rows as they were`() throws {
-        let (database, _, dead) = try Self.history(.inWAL)
-        let files = try database.files()
-        let rows = RowSalvage(files.database, files.wal).rows()
-        let older = rows.filter { $0.standing == .superseded }
-        #expect(Set(dead).isSubset(of: Set(older.map(FixtureRow.init))))
-        // Newest first: frames never rise.
-        let frames = older.map { $0.frame ?? -1 }
-        #expect(zip(frames, frames.dropFirst()).allSatisfy { $0 >= $1 })
+        #expect(Set(rows.map(FixtureRow.init)) == live)
+        #expect(rows.count == live.count, "a row comes back once")
+        #expect(rows.allSatisfy { $0.isInCell && $0.aside == nil })
+        #expect(Set(rows.map(\.row.id)).count == live.count)
+        #expect(Set(rows.map(FixtureRow.init)).isDisjoint(with: dead))
     }
 
     @Test func `files on disk give what their bytes in memory give`() throws {
         let (database, _, _) = try Self.history(.inWAL)
         let files = try database.files()
+        // The checksums, which SQLite alone doesn't write.
+        try Data(files.database).write(to: URL(filePath: database.path))
         var onDisk: [SalvagedRow] = []
-        try RowSalvage(databasePath: database.path, walPath: database.path + "-wal")
+        try RowSalvage(databasePath: database.path, logPath: database.path + "-wal")
             .forEachRow { onDisk.append($0) }
         #expect(onDisk == RowSalvage(files.database, files.wal).rows())
         #expect(throws: SalvageFileError(code: 2)) {
@@ -105,44 +96,45 @@ struct RowSalvageTests {
         }
     }
 
-    @Test func `rows that were set aside come back with their leading columns counted`() throws {
+    @Test func `rows that were set aside come back with moment and reason`() throws {
         var random = SeededGenerator(seed: 21)
         let database = try FixtureDatabase()
         var rows: [FixtureRow] = []
-        for (time, size) in [(1.5, 10), (2, 9000), (3.25, 0)] {
+        let moments = [1.5, 2, 3.25, 0, 1, -200, 800_000_000]
+        for (moment, size) in zip(moments, [10, 9000, 0, 1, 2, 3, 4]) {
             let row = FixtureRow(&random, secretByteCount: size == 0 ? nil : size)
             rows.append(row)
-            try database.setAside(row, at: time, reason: "its tag does not verify")
+            try database.setAside(row, at: moment, reason: "reason \(moment)")
         }
         try database.checkpoint()
         let found = RowSalvage(try database.files().database).rows()
         #expect(found.map(FixtureRow.init) == rows)
-        #expect(found.map(\.leadingColumnCount) == [3, 3, 3])
+        #expect(found.map { $0.aside?.moment } == moments)
+        #expect(found.map { $0.aside?.reason } == moments.map { "reason \($0)" })
     }
 
-    @Test func `frames of a transaction that did not end are not current`() throws {
+    @Test func `frames of a transaction that did not end give no rows`() throws {
         var random = SeededGenerator(seed: 22)
         let database = try FixtureDatabase()
         let committed = FixtureRow(&random, secretByteCount: 5000)
         try database.insert(committed)
+        let before = try database.files().wal.count
         try database.run("PRAGMA cache_size = 5")
         try database.run("BEGIN")
         var changed = committed
         changed.secret = FixtureRow.secret(&random, byteCount: 5000)
         try database.update(changed)
-        var begun: [FixtureRow] = []
         for _ in 0..<40 {
-            begun.append(FixtureRow(&random, secretByteCount: 3000))
-            try database.insert(begun[begun.count - 1])
+            try database.insert(FixtureRow(&random, secretByteCount: 3000))
         }
         let files = try database.files()
-        let rows = RowSalvage(files.database, files.wal).rows()
-        #expect(rows.filter(\.isCurrent).map(FixtureRow.init) == [committed])
-        let uncommitted = rows.filter { $0.standing == .uncommitted }.map(FixtureRow.init)
-        #expect(!Set(uncommitted).isDisjoint(with: begun), "some pages were spilled into the WAL")
+        #expect(files.wal.count > before, "some pages were spilled into the log")
+        #expect(RowSalvage(files.database, files.wal).rows().map(FixtureRow.init) == [committed])
     }
 
-    @Test func `an exact cell count says that leftovers are no rows`() throws {
+    @Test func `leftovers are no rows on a page whose checksum holds, and in no cell on another`()
+        throws
+    {
         var random = SeededGenerator(seed: 23)
         let database = try FixtureDatabase()
         let row = FixtureRow(&random, secretByteCount: 100)
@@ -154,14 +146,16 @@ struct RowSalvageTests {
         // A copy of the cell between the pointer array and the content, as a page split leaves it.
         let cell = (place - 20)..<(place + row.body.count)
         bytes.replaceSubrange((page + 1000)..<(page + 1000 + cell.count), with: bytes[cell])
-        let found = RowSalvage(bytes).rows()
-        #expect(found.map(FixtureRow.init) == [row, row])
-        #expect(found.map(\.standing) == [.current, .residue])
-        #expect(found.map(\.rowid) == [7, 7])
+        for (isSound, inCells) in [(true, [true]), (false, [true, false])] {
+            let found = RowSalvage(isSound ? sealed(bytes) : bytes).rows()
+            #expect(found.map(FixtureRow.init) == inCells.map { _ in row })
+            #expect(found.map(\.isInCell) == inCells)
+            #expect(found.map(\.row.id) == inCells.map { _ in 7 })
+        }
     }
 
     @Test(arguments: [12, 700, 4042, 4043, 4050, 4096])
-    func `keybags come back, the newest first`(_ byteCount: Int) throws {
+    func `keybags come back, those that were committed apart from others`(_ byteCount: Int) throws {
         var random = SeededGenerator(seed: 24)
         let database = try FixtureDatabase()
         func keybag() -> [UInt8] {
@@ -169,15 +163,24 @@ struct RowSalvageTests {
                 + random.bytes(byteCount - 12)
         }
         let first = keybag()
-        let second = byteCount == 12 ? first : keybag()
         try database.run("INSERT INTO keybag VALUES(1, ?)", .blob(first))
         try database.checkpoint()
+        let second = keybag()
         try database.run("UPDATE keybag SET body = ?", .blob(second))
         let files = try database.files()
         let found = RowSalvage(files.database, files.wal).keybags()
-        #expect(found.map(\.body) == (byteCount == 12 ? [first] : [second, first]))
-        #expect(found.first?.isCurrent == true)
-        #expect(found.dropFirst().allSatisfy { !$0.isCurrent })
+        #expect(found.committed.contains(second))
+        // Frames of the log before this one are left in the file.
+        #expect(found.others.isSubset(of: [first]))
+        // The same frames without the mark of a commit.
+        var log = files.wal
+        for frame in stride(from: 32, to: log.count, by: 4120) {
+            log.replaceSubrange((frame + 4)..<(frame + 8), with: [0, 0, 0, 0])
+            log[frame + 16] ^= 1
+        }
+        let uncommitted = RowSalvage(files.database, log).keybags()
+        #expect(uncommitted.committed == [first])
+        #expect(byteCount > 4042 || byteCount == 12 || uncommitted.others.contains(second))
     }
 }
 

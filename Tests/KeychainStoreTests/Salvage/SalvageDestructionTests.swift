@@ -1,12 +1,13 @@
 // SalvageDestructionTests: damage beyond a byte, and bytes that were never a database.
 
+import Foundation
 import KeychainStore
 import Testing
 
 struct SalvageDestructionTests {
-    /// What is destroyed around each row.
+    /// What is destroyed of each page with rows.
     enum Structure: CaseIterable {
-        case pageHeader, pointerArray, cellLength, recordHeader, everythingInFront
+        case pageHeader, pointerArray, cells
     }
 
     private static func database(
@@ -37,55 +38,40 @@ struct SalvageDestructionTests {
                 switch structure {
                 case .pageHeader: page..<(page + 8)
                 case .pointerArray: (page + 8)..<(page + 40)
-                case .cellLength: (header - 3)..<header
-                case .recordHeader: header..<place
-                case .everythingInFront: (header - 3)..<place
+                case .cells: (header - 3)..<header
                 }
             for position in range { bytes[position] = 0xA5 }
-            if structure == .everythingInFront {
-                for position in page..<(page + 40) { bytes[position] = 0xA5 }
-            }
         }
-        let found = RowSalvage(bytes).rows().filter(\.isCurrent)
-        #expect(lost(rows, from: found) == [])
+        #expect(lost(rows, from: RowSalvage(bytes).rows()) == [])
     }
 
-    @Test func `a row's chain comes back when its first pointer is lost`() throws {
+    @Test func `rows follow the cells that a page counts too few of`() throws {
+        let (rows, intact) = try Self.database([40, 50, 60, 70], seed: 41)
+        let place = try #require(firstOffset(of: rows[0].uuid + [rows[0].protection], in: intact))
+        let page = place / 4096 * 4096
+        var bytes = intact
+        #expect(bytes[page + 4] == 4)
+        bytes[page + 4] = 1
+        let found = RowSalvage(bytes).rows()
+        #expect(found.map(FixtureRow.init) == rows)
+        #expect(found.map(\.isInCell) == [true, false, false, false])
+    }
+
+    @Test func `a broken chain costs its row, whose labels are still read`() throws {
         let (rows, intact) = try Self.database([9000, 9000, 13000, 30000], seed: 41)
-        for row in rows {
+        for (number, row) in rows.enumerated() {
             let place = try #require(firstOffset(of: row.body.prefix(81), in: intact))
             var end = place
             while row.body[end - place] == intact[end] { end += 1 }
             for pointer in [[0, 0, 0, 0], [255, 255, 255, 255], [0, 0, 0, 1], [0, 0, 0, 2]] {
                 var bytes = intact
                 bytes.replaceSubrange(end..<(end + 4), with: pointer.map { UInt8($0) })
-                #expect(lost(rows, from: RowSalvage(bytes).rows()) == [])
+                let found = RowSalvage(bytes).rows()
+                #expect(lost(rows, from: found) == [number])
+                let broken = found.map(FixtureRow.init).first { $0.uuid == row.uuid }
+                #expect(broken?.meta == row.meta)
+                #expect(broken?.secret?.count ?? .max <= row.secret?.count ?? 0)
             }
-        }
-    }
-
-    @Test func `a chain that leads to a page of the freelist comes back`() throws {
-        var random = SeededGenerator(seed: 48)
-        let database = try FixtureDatabase()
-        let gone = FixtureRow(&random, secretByteCount: 30000)
-        let row = FixtureRow(&random, secretByteCount: 5000)
-        try database.insert(gone)
-        try database.insert(row)
-        try database.delete(gone)
-        try database.checkpoint()
-        let intact = try database.files().database
-        let place = try #require(firstOffset(of: row.body.prefix(81), in: intact))
-        var end = place
-        while row.body[end - place] == intact[end] { end += 1 }
-        // The database header names the first trunk page, which names its leaf pages.
-        let trunk = Array(intact[32..<36])
-        let start = (Int(trunk[2]) << 8 | Int(trunk[3])) * 4096 - 4096
-        let leaf = Array(intact[(start + 8)..<(start + 12)])
-        #expect(trunk != [0, 0, 0, 0] && leaf != [0, 0, 0, 0])
-        for target in [trunk, leaf] {
-            var bytes = intact
-            bytes.replaceSubrange(end..<(end + 4), with: target)
-            #expect(lost([row], from: RowSalvage(bytes).rows()) == [])
         }
     }
 
@@ -98,20 +84,15 @@ struct SalvageDestructionTests {
         }
         #expect(pages.count == 6)
         for page in pages {
-            for target in pages + [0, 4096] {
+            for target in pages + [0, 4096] where target != page + 4096 {
                 var bytes = intact
                 bytes.replaceSubrange(
                     page..<(page + 4), with: wordBytes(UInt32(target / 4096 + 1)))
                 let left = lost(rows, from: RowSalvage(bytes).rows())
-                #expect(left == [], "page \(page / 4096 + 1) names \(target / 4096 + 1)")
+                // The number in the last page of a chain is not needed.
+                #expect(left == (page == pages.last ? [] : [0]), "page \(page / 4096 + 1) names \(target / 4096 + 1)")
             }
         }
-        // All of them at once: nothing to put together, and an end all the same.
-        var bytes = intact
-        for page in pages {
-            bytes.replaceSubrange(page..<(page + 4), with: wordBytes(UInt32(3)))
-        }
-        #expect(lost(rows, from: RowSalvage(bytes).rows()) == [0])
     }
 
     @Test func `a length beyond the file costs that row alone`() throws {
@@ -139,7 +120,7 @@ struct SalvageDestructionTests {
         for offset in 0..<(32 + 24) {
             var wal = files.wal
             wal[offset] ^= 0x41
-            let current = RowSalvage(files.database, wal).rows().filter(\.isCurrent)
+            let current = RowSalvage(files.database, wal).rows()
             #expect(current.map(FixtureRow.init) == [row], "byte \(offset) of the WAL")
         }
     }
@@ -200,12 +181,11 @@ struct SalvageDestructionTests {
             var count = 0
             salvage.forEachRow { row in
                 count += 1
-                #expect(row.uuid.count == 16 && row.k3.count == 16)
                 // A page and a frame that are cut off count whole.
-                #expect(row.secret?.count ?? 0 <= main.count + wal.count + 2 * 4096)
+                #expect(row.row.secret?.count ?? 0 <= main.count + wal.count + 2 * 4096)
             }
             #expect(count < 100_000)
-            #expect(salvage.keybags().allSatisfy { $0.body.count <= 4096 })
+            #expect(salvage.keybags().committed.allSatisfy { $0.count <= 4096 })
             runs += 1
         }
         #expect(runs == 300)

@@ -1,9 +1,12 @@
 // SalvageFixture: databases of the store's page format, made by SQLite, for the salvage tests.
 //   (1) Pages have 8 reserved bytes, which SQL cannot ask for; hence the C interface.
-//   (2) All content is random from a fixed seed: a run repeats exactly.
+//   (2) Pages of the database file get their checksums when they are read, as the store's file layer
+//       would have written them.
+//   (3) All content is random from a fixed seed: a run repeats exactly.
 
 import Foundation
 import GRDBSQLite
+import KeychainModel
 import KeychainStore
 import Testing
 
@@ -69,16 +72,17 @@ struct FixtureRow: Hashable {
         secret = secretByteCount.map { Self.secret(&random, byteCount: $0) }
     }
 
-    init(_ row: SalvagedRow) {
-        uuid = row.uuid
+    init(_ candidate: SalvagedRow) {
+        let row = candidate.row
+        uuid = row.reference.bytes
         protection = row.protection
-        grp = row.grp
-        k1 = row.k1
-        k2 = row.k2
-        k3 = row.k3
-        meta = row.meta
-        terms = row.terms
-        secret = row.secret
+        grp = row.labels.group.bytes
+        k1 = row.labels.first.bytes
+        k2 = row.labels.second.bytes
+        k3 = row.labels.rest.bytes
+        meta = Array(row.metadata)
+        terms = row.labels.terms.flatMap(\.bytes)
+        secret = row.secret.map { Array($0) }
     }
 
     /// A sealed metadata blob of `byteCount` bytes plus its 36 of overhead.
@@ -230,13 +234,28 @@ struct FixtureRow: Hashable {
     func files() throws -> (database: [UInt8], wal: [UInt8]) {
         let database = try Data(contentsOf: URL(fileURLWithPath: path))
         let wal = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
-        return (Array(database), Array(wal))
+        return (sealed(Array(database)), Array(wal))
     }
+}
+
+/// A database with the checksum at the end of each page.
+func sealed(_ database: [UInt8]) -> [UInt8] {
+    var database = database
+    for start in stride(from: 0, to: database.count, by: PageFormat.pageByteCount) {
+        // SAFETY: SQLite's files are of whole pages; the slice is one of them.
+        unsafe database.withUnsafeMutableBytes { bytes in
+            if let base = bytes.baseAddress {
+                unsafe PageChecksum.stamp(
+                    pageAt: base + start, number: UInt32(start / PageFormat.pageByteCount + 1))
+            }
+        }
+    }
+    return database
 }
 
 extension RowSalvage {
     init(_ database: [UInt8], _ wal: [UInt8]? = nil) {
-        self.init(database: MemorySource(database), wal: wal.map { MemorySource($0) })
+        self.init(database: MemorySource(database), log: wal.map { MemorySource($0) })
     }
 
     /// All candidates.

@@ -1,0 +1,114 @@
+// RowPlaces: where the rows of one page stand.
+//   (1) A page whose checksum holds has the rows of its cells, if it is a table leaf, and no others:
+//       what else looks like a row is the remains of one.
+//   (2) A page whose checksum doesn't hold is read as a table leaf whatever it says. Beside its
+//       cells it has the rows that are found by the magic of their metadata, with a record header
+//       in front. What no cell leads to may be the remains of a row.
+//
+//   Table leaf (file format, 1.6): 0 1 type 0x0D; 3 2 number of cells; 8 one 2-byte offset a cell.
+//   Cell: payload byte count varint, rowid varint, payload, number of the first overflow page.
+
+/// A row on a page.
+struct RowPlace {
+    let payloadStart: Int
+    let header: RecordHeader
+    let rowid: Int64?
+    /// Whether one of the cells that the page counts leads to it.
+    let isInCell: Bool
+
+    var localByteCount: Int { BTreeFormat.localByteCount(ofPayload: header.payloadByteCount) }
+    var overflowByteCount: Int { header.payloadByteCount - localByteCount }
+    /// Where the local part ends and the first overflow page's number follows, if there is one.
+    var localEnd: Int { payloadStart + localByteCount }
+    fileprivate var uuidPosition: Int { payloadStart + header.uuidOffset }
+
+    fileprivate var fitsPage: Bool {
+        localEnd + (overflowByteCount > 0 ? 4 : 0) <= BTreeFormat.usableByteCount
+    }
+
+    /// The row of the cell at an offset, where the cell's length and its record header agree.
+    fileprivate init?(_ page: FormatBytes, cellAt start: Int, isCounted: Bool) {
+        let limit = BTreeFormat.usableByteCount
+        guard let payload = page.varint(at: start, limit: limit),
+            let rowid = page.varint(at: payload.end, limit: limit),
+            let header = RecordHeader(page, at: rowid.end),
+            UInt64(header.payloadByteCount) == payload.value
+        else { return nil }
+        payloadStart = rowid.end
+        self.header = header
+        self.rowid = Int64(bitPattern: rowid.value)
+        isInCell = isCounted
+        guard fitsPage else { return nil }
+    }
+
+    /// How far in front of the uuid a record header is looked for: `set_aside` has a text there.
+    private static let mostHeaderDistance = 160
+
+    /// The row whose uuid is at an offset, by the nearest record header in front.
+    fileprivate init?(_ page: FormatBytes, uuidAt uuid: Int) {
+        let starts = max(0, uuid - Self.mostHeaderDistance)..<max(0, uuid - 9)
+        for start in starts.reversed() {
+            guard let header = RecordHeader(page, at: start), start + header.uuidOffset == uuid
+            else { continue }
+            payloadStart = start
+            self.header = header
+            rowid = Self.rowid(page, inFrontOf: start, payloadByteCount: header.payloadByteCount)
+            isInCell = false
+            guard fitsPage else { return nil }
+            return
+        }
+        return nil
+    }
+
+    /// The rowid of a cell by its end: in front of it stands the payload's length, which is known.
+    private static func rowid(
+        _ page: FormatBytes, inFrontOf end: Int, payloadByteCount: Int
+    ) -> Int64? {
+        let lengthByteCount = FormatBytes.varintByteCount(UInt64(payloadByteCount))
+        for byteCount in 1...9 {
+            let start = end - byteCount
+            if let rowid = page.varint(at: start, limit: end), rowid.end == end,
+                let length = page.varint(at: start - lengthByteCount, limit: start),
+                length.end == start, length.value == UInt64(payloadByteCount)
+            {
+                return Int64(bitPattern: rowid.value)
+            }
+        }
+        return nil
+    }
+
+    // MARK: All of a page
+
+    /// A row takes more than 116 bytes in front of the next row's magic.
+    private static let mostHits = 64
+
+    /// The rows of a page: those of its cells, then those that follow in the array of offsets where
+    /// the number of cells may be damaged, then those that are found by their magic.
+    static func all(of page: FormatBytes, isFirstPage: Bool, isSound: Bool) -> [RowPlace] {
+        let header = isFirstPage ? BTreeFormat.databaseHeaderByteCount : 0
+        let limit = BTreeFormat.usableByteCount
+        guard !isSound || page.uint8(at: header) == BTreeFormat.tableLeaf else { return [] }
+        let claimed = page.uint16(at: header + 3) ?? 0
+        let most = (limit - header - 8) / 2
+        var places: [RowPlace] = []
+        var known: Set<Int> = []
+        for number in 0..<(isSound ? min(claimed, most) : most) {
+            let start = page.uint16(at: header + 8 + 2 * number) ?? 0
+            guard let place = RowPlace(page, cellAt: start, isCounted: number < claimed) else {
+                if number < claimed { continue }
+                break
+            }
+            if known.insert(place.uuidPosition).inserted { places.append(place) }
+        }
+        guard !isSound else { return places }
+        let hits = page.offsets(of: BlobFormat.metaMagic, below: limit, most: mostHits)
+        for hit in hits {
+            let uuid = hit - BlobFormat.metaOffset
+            guard uuid > 0, !known.contains(uuid), let place = RowPlace(page, uuidAt: uuid) else {
+                continue
+            }
+            places.append(place)
+        }
+        return places
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import GRDB
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@Suite(.serialized) struct CheckTests {
+    @Test func `a check compares the count of rows that are set aside`() throws {
+        let folder = try TemporaryFolder()
+        let first = try KeychainEngine.open(directory: folder.path, options: .testing)
+        try first.save("a", Data("secret".utf8))
+        first.close()
+        var bytes = try #require(try folder.contents()["keychain.db"])
+        let place = try #require(bytes.firstRange(of: Data("KCS1".utf8))).lowerBound
+        bytes[place + 60] ^= 1
+        try folder.put(bytes, "keychain.db")
+        let second = try KeychainEngine.open(directory: folder.path, options: .testing)
+        #expect(try second.check(settingAside: true).setAsideCount == 1)
+        #expect(try second.check().problems.isEmpty)
+        second.close()
+
+        let database = try DatabaseQueue(path: folder.path + "/keychain.db")
+        try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM set_aside") }
+        try database.close()
+        let third = try KeychainEngine.open(directory: folder.path, options: .testing)
+        defer { third.close() }
+        let problems = try third.check().problems
+        #expect(problems == ["0 rows are set aside and should be 1"])
+    }
+}

@@ -1,0 +1,133 @@
+// RecoveryKillTests: a recovery that is killed and run again ends as if it had not been killed.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import TestPrograms
+import Testing
+
+@Suite(.serialized) struct RecoveryKillTests {
+    /// What the keychain holds; the database without its log holds other things.
+    private static let values: [String: Data] = [
+        "item 0": Data("new".utf8), "item 2": Data(repeating: 2, count: 9000),
+        "item 3": Data(repeating: 3, count: 10), "item 4": Data("value 4".utf8),
+    ]
+
+    /// Files with the last commits in the log only, and the generation of the last.
+    private func master() throws -> (files: [String: Data], generation: UInt64) {
+        let folder = try TemporaryFolder()
+        let line = try #require(try faultWriter("leave-changes", folder.path).lines().first)
+        return (try folder.contents(), try #require(UInt64(line)))
+    }
+
+    private func folder(_ files: [String: Data]) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for (name, content) in files { try folder.put(content, name) }
+        return folder
+    }
+
+    /// A process that recovers and is killed behind a call.
+    /// - Returns: How many calls there were; nil where it was killed.
+    private func recover(_ folder: TemporaryFolder, killedAt call: Int) throws -> Int? {
+        let child = try faultWriter("recover", folder.path, "\(call)")
+        let line = child.lines().last
+        #expect(line != nil || !child.endedWell)
+        return line.flatMap { Int($0.split(separator: " ").last ?? "") }
+    }
+
+    private func names(_ folder: TemporaryFolder) throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: folder.path))
+    }
+
+    private func expectWhole(
+        _ folder: TemporaryFolder, _ master: (files: [String: Data], generation: UInt64),
+        _ place: String
+    ) throws {
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        defer { engine.close() }
+        for number in 0..<6 {
+            let account = "item \(number)"
+            #expect(
+                try engine.load(account) == Self.values[account], "\(place): \(account)")
+        }
+        #expect(try engine.check().isSound, "\(place)")
+        #expect(try engine.setAsideRows().isEmpty, "\(place)")
+        #expect(try engine.store.header().generation > master.generation, "\(place)")
+        let names = try names(folder)
+        #expect(!names.contains("keychain.db.recovered"), "\(place)")
+        #expect(!names.contains { $0.hasPrefix("rebuilding-") }, "\(place)")
+        // The former files are together in one folder, as they were.
+        let kept = names.filter { $0.hasPrefix("damaged-") }.filter { name in
+            ["keychain.db", "keychain.db-wal"].allSatisfy { file in
+                FileManager.default.contents(atPath: "\(folder.path)/\(name)/\(file)")
+                    == master.files[file]
+            }
+        }
+        #expect(kept.count == 1, "\(place): \(names)")
+    }
+
+    @Test func `a recovery that is killed behind any call and run again loses nothing`() throws {
+        let master = try master()
+        var call = 0
+        var refusals = 0
+        while true {
+            call += 1
+            try #require(call < 200)
+            let folder = try folder(master.files)
+            let ended = try recover(folder, killedAt: call) != nil
+            let place = "killed behind call \(call)"
+            if try names(folder).contains("keychain.db.recovered") {
+                refusals += 1
+                let before = try folder.contents()
+                let refusal = failure {
+                    try KeychainEngine.open(directory: folder.path, options: .testing).close()
+                }
+                #expect(refusal?.status == .notAvailable, "\(place)")
+                #expect(refusal?.reason.contains("keychainctl recover") == true, "\(place)")
+                #expect(try folder.contents() == before, "\(place)")
+            }
+            if !ended {
+                let report = try KeychainEngine.recover(directory: folder.path, options: .testing)
+                #expect(report.isComplete, "\(place): \(report)")
+                #expect(report.itemCount == Self.values.count, "\(place): \(report)")
+            }
+            try expectWhole(folder, master, place)
+            if ended { break }
+        }
+        #expect(call > 15)
+        #expect(refusals >= 5)
+        print("recovery: killed behind each of \(call - 1) calls and run again, 0 items lost")
+    }
+
+    @Test func `a recovery that is killed twice is finished by the third`() throws {
+        let master = try master()
+        let whole = try folder(master.files)
+        let calls = try #require(try recover(whole, killedAt: 0))
+        var killed = 0
+        for first in 1...calls {
+            let folder = try folder(master.files)
+            _ = try recover(folder, killedAt: first)
+            // The second one has few calls left to make where the first came far.
+            if try recover(folder, killedAt: 1 + first % 7) == nil { killed += 1 }
+            _ = try KeychainEngine.recover(directory: folder.path, options: .testing)
+            try expectWhole(folder, master, "killed behind call \(first)")
+        }
+        #expect(killed > calls / 2)
+    }
+
+    @Test func `after a recovery the database from before is refused`() throws {
+        let master = try master()
+        let folder = try folder(master.files)
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        engine.close()
+        let before = try #require(try folder.contents()["keychain.db"])
+        _ = try KeychainEngine.recover(directory: folder.path, options: .testing)
+        try folder.put(before, "keychain.db")
+        let refusal = failure {
+            try KeychainEngine.open(directory: folder.path, options: .testing).close()
+        }
+        #expect(refusal?.status == .notAvailable)
+        #expect(refusal?.reason.contains("are missing") == true)
+    }
+}

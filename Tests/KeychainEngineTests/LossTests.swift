@@ -1,0 +1,219 @@
+// What is answered after a recovery that could not bring everything back.
+
+import Foundation
+import KeychainEngine
+import KeychainModel
+import KeychainStore
+import Testing
+
+@Suite struct LossTests {
+    /// A closed keychain with the accounts "a" and "b", and the byte at an offset behind a magic
+    /// changed.
+    private func damagedKeychain(
+        _ magic: String, _ offset: Int
+    ) throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain()
+        for account in ["a", "b"] {
+            _ = try keychain.engine.add(item(account), as: keychain.caller)
+        }
+        keychain.engine.close()
+        try change(keychain, behind: magic, at: offset)
+        return keychain
+    }
+
+    private func item(_ account: String) -> NewItem {
+        NewItem(
+            itemClass: .genericPassword,
+            attributes: genericPassword(account).merging([
+                .label: .string("label " + account), .generic: .data(Data(account.utf8)),
+            ]) { $1 }, protection: .afterFirstUnlock, data: Data(("secret " + account).utf8))
+    }
+
+    private func change(
+        _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
+    ) throws {
+        let file = URL(filePath: keychain.path(.database))
+        var bytes = try Data(contentsOf: file)
+        let place = try #require(bytes.firstRange(of: Data(magic.utf8))).lowerBound + offset
+        bytes[place] ^= 0x5A
+        try bytes.write(to: file)
+    }
+
+    private func recover(_ keychain: TemporaryKeychain) throws -> RecoveryReport {
+        let report = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
+        try keychain.reopen()
+        return report
+    }
+
+    /// The status of a look-up; nil: found.
+    private func find(_ attributes: Attributes, in keychain: TemporaryKeychain) -> Status? {
+        status {
+            _ = try keychain.engine.find(
+                ItemQuery(itemClass: .genericPassword, attributes: attributes), Retrieval(),
+                as: keychain.caller)
+        }
+    }
+
+    @Test func `where the labels of what is lost are known, no other miss is disturbed`() throws {
+        // In the secret, so that the attributes and with them the labels are authentic.
+        let keychain = try damagedKeychain("KCS1", 60)
+        let report = try recover(keychain)
+        #expect(report.isVerified && !report.isComplete && !report.hasUnknownLoss)
+        #expect(report.damagedItems.count == 1)
+        let statuses = ["a", "b"].map { find(genericPassword($0), in: keychain) }
+        #expect(Set(statuses) == [nil, .decode])
+        #expect(find(genericPassword("c"), in: keychain) == .itemNotFound)
+        #expect(find([.label: .string("label c")], in: keychain) == .itemNotFound)
+    }
+
+    @Test(arguments: [("KCM1", 40), ("KCHD", 60)])
+    func `where they are not known every miss is answered with damage until it is dismissed`(
+        _ magic: String, _ offset: Int
+    ) throws {
+        let keychain = try damagedKeychain(magic, offset)
+        let report = try recover(keychain)
+        #expect(report.hasUnknownLoss && !report.isComplete)
+        let engine = keychain.engine
+        for attributes: Attributes in [genericPassword("c"), [.label: .string("c")]] {
+            #expect(find(attributes, in: keychain) == .decode)
+        }
+        // What is there is found, and writes go on.
+        #expect(["a", "b"].filter { find(genericPassword($0), in: keychain) == nil }.count >= 1)
+        _ = try engine.add(item("c"), as: keychain.caller)
+        #expect(find(genericPassword("c"), in: keychain) == nil)
+        let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("d"))
+        #expect(
+            status {
+                _ = try engine.update(query, ItemChanges(data: Data()), as: keychain.caller)
+            } == .itemNotFound)
+        #expect(
+            status { try engine.delete(query, tombstones: .never, as: keychain.caller) }
+                == .itemNotFound)
+        try engine.put(
+            item("d"), orChange: query, ItemChanges(data: Data()), as: keychain.caller)
+        #expect(find(genericPassword("d"), in: keychain) == nil)
+        #expect(find(genericPassword("e"), in: keychain) == .decode)
+
+        // Another recovery doesn't forget it.
+        keychain.engine.close()
+        #expect(try recover(keychain).hasUnknownLoss)
+        #expect(find(genericPassword("e"), in: keychain) == .decode)
+        let rows = try keychain.engine.setAsideRows()
+        #expect(rows.count { $0.reason == SetAsideReason.lostByRecovery.rawValue } == 1)
+
+        #expect(status { try keychain.engine.dismissSetAside([.random()]) } == .itemNotFound)
+        #expect(find(genericPassword("e"), in: keychain) == .decode)
+        #expect(try keychain.engine.dismissSetAside().count == rows.count)
+        #expect(find(genericPassword("e"), in: keychain) == .itemNotFound)
+        #expect(try keychain.engine.setAsideRows().isEmpty)
+        #expect(try keychain.engine.status().setAsideCount == 0)
+        #expect(try keychain.engine.check().isSound)
+    }
+
+    @Test func `a recovery of a whole keychain remembers no loss`() throws {
+        let keychain = try TemporaryKeychain()
+        _ = try keychain.engine.add(item("a"), as: keychain.caller)
+        keychain.engine.close()
+        let report = try recover(keychain)
+        #expect(report.isComplete && !report.hasUnknownLoss)
+        #expect(find(genericPassword("b"), in: keychain) == .itemNotFound)
+    }
+
+    // MARK: What a look-up names
+
+    /// A keychain whose item "a" was set aside by a check.
+    private func checkedKeychain() throws -> TemporaryKeychain {
+        let keychain = try damagedKeychain("KCS1", 60)
+        try keychain.reopen()
+        #expect(try keychain.engine.check(settingAside: true).setAsideCount == 1)
+        return keychain
+    }
+
+    @Test func `what was set aside is found by whatever a query names`() throws {
+        let keychain = try checkedKeychain()
+        let reference = try #require(try keychain.engine.setAsideRows().first).row.reference
+        let lost = find(genericPassword("a"), in: keychain) == .decode ? "a" : "b"
+        try keychain.engine.delete(
+            ItemQuery(
+                itemClass: .genericPassword, attributes: genericPassword(lost == "a" ? "b" : "a")),
+            tombstones: .never, as: keychain.caller)
+        let queries: [Attributes] = [
+            [.service: .string("service")], [.account: .string(lost)],
+            [.label: .string("label " + lost)], [.generic: .data(Data(lost.utf8))], [:],
+        ]
+        for attributes in queries {
+            #expect(find(attributes, in: keychain) == .decode, "\(attributes.keys)")
+        }
+        let failure = #expect(throws: KeychainFailure.self) {
+            try keychain.engine.find(
+                ItemQuery(itemClass: .genericPassword, reference: reference), Retrieval(),
+                as: keychain.caller)
+        }
+        #expect(failure?.item == reference)
+        // Other names, another class, another group.
+        for attributes: Attributes in [
+            [.service: .string("other")], [.account: .string("c")], [.label: .string("c")],
+            [.generic: .data(Data("c".utf8))],
+        ] {
+            #expect(find(attributes, in: keychain) == .itemNotFound, "\(attributes.keys)")
+        }
+        #expect(
+            status {
+                _ = try keychain.engine.find(
+                    ItemQuery(itemClass: .internetPassword), Retrieval(), as: keychain.caller)
+            } == .itemNotFound)
+        #expect(
+            status {
+                _ = try keychain.engine.find(
+                    ItemQuery(itemClass: .genericPassword), Retrieval(), as: AccessGroups(["G9"]))
+            } == .itemNotFound)
+        // A search of all groups that names nothing.
+        #expect(
+            status {
+                _ = try keychain.engine.find(
+                    ItemQuery(itemClass: .genericPassword), Retrieval(),
+                    as: AccessGroups([AccessGroups.wildcard]))
+            } == .itemNotFound)
+    }
+
+    @Test func `what was deleted or replaced while it was damaged disturbs nothing`() throws {
+        let keychain = try damagedKeychain("KCM1", 40)
+        try keychain.reopen()
+        let lost = ["a", "b"].filter { find(genericPassword($0), in: keychain) == .decode }
+        let account = try #require(lost.first)
+        let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
+        _ = try keychain.engine.add(item(account), as: keychain.caller)
+        #expect(
+            try keychain.engine.setAsideRows().map(\.reason) == [SetAsideReason.replaced.rawValue])
+        try keychain.engine.delete(query, tombstones: .never, as: keychain.caller)
+        #expect(find(genericPassword(account), in: keychain) == .itemNotFound)
+        #expect(find([.label: .string("label " + account)], in: keychain) == .itemNotFound)
+
+        let other = try damagedKeychain("KCM1", 40)
+        try other.reopen()
+        try other.engine.delete(query, tombstones: .never, as: other.caller)
+        #expect(
+            try other.engine.setAsideRows().map(\.reason) == [SetAsideReason.deleted.rawValue])
+        #expect(find(genericPassword(account), in: other) == .itemNotFound)
+    }
+
+    // MARK: What a check says
+
+    @Test func `a check says that the copy of the keybag was another`() throws {
+        let keychain = try TemporaryKeychain()
+        let copy = URL(filePath: keychain.path(.keybag))
+        let whole = try Data(contentsOf: copy)
+        #expect(try keychain.engine.check().notices.isEmpty)
+        keychain.engine.close()
+        var bytes = whole
+        bytes[20] ^= 1
+        try bytes.write(to: copy)
+        try keychain.reopen()
+        let report = try keychain.engine.check()
+        #expect(report.notices.count == 1)
+        #expect(report.isSound)
+        #expect(try Data(contentsOf: copy) == whole)
+        try keychain.reopen()
+        #expect(try keychain.engine.check().notices.isEmpty)
+    }
+}
