@@ -54,9 +54,9 @@ import Testing
             """
             mount -t tmpfs -o size=4m,mode=700 none "$place"
             "$writer" make "$place"
-            mount -o remount,ro "$place"
+            mount -o remount,bind,ro "$place"
             "$writer" probe "$place"
-            mount -o remount,rw "$place"
+            mount -o remount,bind,rw "$place"
             echo again
             "$writer" probe "$place"
             """, ["place": folder.path])
@@ -77,13 +77,13 @@ import Testing
             mount -t tmpfs -o size=4m,mode=700 none "$place"
             "$writer" leave-log "$place" || :
             test -s "$place/keychain.db-wal"
-            mount -o remount,ro "$place"
+            mount -o remount,bind,ro "$place"
             before=$(cat "$place"/* | sha256sum)
             "$writer" count "$place"
             test "$before" = "$(cat "$place"/* | sha256sum)"
-            mount -o remount,rw "$place"
+            mount -o remount,bind,rw "$place"
             rm "$place/keychain.db-shm"
-            mount -o remount,ro "$place"
+            mount -o remount,bind,ro "$place"
             "$writer" count "$place"
             """, ["place": folder.path])
         let lines = child.lines()
