@@ -189,7 +189,7 @@ struct LeftChanges {
             _ = try engine.add(
                 item("item \(number)", Data(repeating: UInt8(number), count: size)), as: caller)
         }
-        engine.store.emptyLog()
+        try engine.store.emptyLog()
         _ = try engine.add(item("item 4", Data("value 4".utf8)), as: caller)
         try engine.update(query("item 0"), ItemChanges(data: Data("new".utf8)), as: caller)
         try engine.delete(query("item 1"), tombstones: .automatic, as: caller)

@@ -7,6 +7,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainClient
 internal import KeychainCrypto
 internal import KeychainModel
 
@@ -250,13 +251,16 @@ private struct NewKeyPair {
         item.set(kSecValueRef, key)
         item.set(kSecReturnPersistentRef, true)
         var result: CFTypeRef?
-        // SAFETY: the variable outlives the call.
-        let status = unsafe SecItemAdd(item.entries as NSDictionary, &result)
+        let recorder = FailureRecorder()
+        let status = KeychainContext.$recorder.withValue(recorder) {
+            // SAFETY: the variable outlives the call.
+            unsafe SecItemAdd(item.entries as NSDictionary, &result)
+        }
         guard status == errSecSuccess else {
             throw KeychainFailure(
                 Status(rawValue: status),
-                "The key was made and not stored, so it is gone: "
-                    + StatusMessages.message(for: status))
+                "The key was made and not stored, so it is gone. "
+                    + (recorder.failure?.reason ?? StatusMessages.message(for: status)))
         }
         return result as? NSData
     }

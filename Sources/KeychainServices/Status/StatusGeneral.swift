@@ -44,7 +44,10 @@ extension StatusMessages {
         (errSecSuccess, "The operation succeeded."),
         (errSecUnimplemented, "This function or option is not implemented here."),
         (errSecDiskFull, "The disk is full. Free some space, then try again."),
-        (errSecIO, "Reading or writing a file failed."),
+        (
+            errSecIO,
+            "Reading or writing a file failed. Look at the system's log for failures of the disk."
+        ),
         (errSecOpWr, "The file is already open for writing."),
         (
             errSecParam,
@@ -52,7 +55,7 @@ extension StatusMessages {
                 + "that were passed."
         ),
         (errSecWrPerm, "The file may not be written with the present permissions."),
-        (errSecAllocate, "Not enough memory could be allocated."),
+        (errSecAllocate, "There is not enough memory. Try again when there is more."),
         (
             errSecUserCanceled,
             "The user canceled the operation. Ask again only when the user starts the action again."

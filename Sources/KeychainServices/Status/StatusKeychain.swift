@@ -191,7 +191,10 @@ extension StatusMessages {
             "The keychain is not available. Check that its service runs and that its store "
                 + "can be opened."
         ),
-        (errSecReadOnly, "The keychain can be read but not changed."),
+        (
+            errSecReadOnly,
+            "The keychain can be read but not changed. Check that its folder can be written."
+        ),
         (
             errSecAuthFailed,
             "Authentication failed. Check the passcode or password, then try again."
@@ -242,7 +245,10 @@ extension StatusMessages {
             errSecNotSigner,
             "The certificate did not sign the data or certificate it was checked against."
         ),
-        (errSecDecode, "The stored or supplied data could not be decoded."),
+        (
+            errSecDecode,
+            "The stored or supplied data are damaged or of another form. Nothing was deleted."
+        ),
         (
             errSecMissingEntitlement,
             "The process lacks an entitlement for this operation. Name only access groups "

@@ -249,6 +249,20 @@ import Testing
         }
     }
 
+    @Test func `a key that can't be stored says why`() throws {
+        let keychain = TestKeychain()
+        try keychain.setPasscode("1234")
+        try keychain.lock()
+        using(keychain) {
+            let parameters: [String: Any] = ["type": "73", "perm": true]
+            var error: Unmanaged<CFError>?
+            #expect(unsafe SecKeyCreateRandomKey(parameters as CFDictionary, &error) == nil)
+            let text = unsafe error?.takeRetainedValue().localizedDescription
+            let reason = KeychainFailure.locked(.whenUnlocked).reason
+            #expect(text?.hasSuffix(reason) == true, "\(text ?? "")")
+        }
+    }
+
     @Test func `an item that holds no key makes no key`() throws {
         func item(_ attributes: Attributes, _ data: Data?) -> Item {
             Item(
