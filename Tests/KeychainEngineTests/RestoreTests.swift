@@ -45,7 +45,7 @@ import Testing
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
     ) throws {
         // The log of a database with damaged pages stays when it is closed.
-        keychain.engine.store.emptyLog()
+        try keychain.engine.store.emptyLog()
         keychain.engine.close()
         try damage(keychain, behind: magic, at: offset)
         try keychain.reopen()

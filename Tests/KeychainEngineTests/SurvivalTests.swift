@@ -123,7 +123,7 @@ import Testing
         let damaged = try keychain.engine.restoreSetAside().map(\.outcome)
         #expect(damaged == items.map { _ in .damaged })
         // The log of a database with damaged pages stays when it is closed.
-        keychain.engine.store.emptyLog()
+        try keychain.engine.store.emptyLog()
         keychain.engine.close()
         _ = try flipContents(keychain)
         try keychain.reopen()

@@ -90,7 +90,8 @@ struct SalvageDestructionTests {
                     page..<(page + 4), with: wordBytes(UInt32(target / 4096 + 1)))
                 let left = lost(rows, from: RowSalvage(bytes).rows())
                 // The number in the last page of a chain is not needed.
-                #expect(left == (page == pages.last ? [] : [0]), "page \(page / 4096 + 1) names \(target / 4096 + 1)")
+                let cost = page == pages.last ? [] : [0]
+                #expect(left == cost, "page \(page / 4096 + 1) names \(target / 4096 + 1)")
             }
         }
     }
