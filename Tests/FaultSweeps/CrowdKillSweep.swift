@@ -10,7 +10,7 @@ package struct CrowdKillSweep {
     private var random: SeededGenerator
     package private(set) var report = SweepReport("crowds")
 
-    /// Accounts of a process; below 100, where accounts need a passcode.
+    /// Accounts of a process.
     private static let accountCount = 12
     private static let processCount = 8
 

@@ -18,6 +18,9 @@ struct DiskModel {
         let change: Change
         /// Whether a failed fsync was about it.
         var isForgotten = false
+        /// What is durable stands behind what is forgotten here, so that this, should it have
+        /// reached the disk, lies below.
+        var isDurable = false
     }
 
     private struct File {
@@ -174,12 +177,16 @@ struct DiskModel {
             return true
         }
         if succeeded {
-            for pending in file.pending where !pending.isForgotten {
-                Self.apply(pending.change, to: &file.durable, sectors: nil)
+            for index in file.pending.indices where !file.pending[index].isForgotten {
+                file.pending[index].isDurable = true
             }
-            file.pending.removeAll { !$0.isForgotten }
+            let settled = file.pending.prefix { $0.isDurable }
+            for pending in settled { Self.apply(pending.change, to: &file.durable, sectors: nil) }
+            file.pending.removeFirst(settled.count)
         } else {
-            for index in file.pending.indices { file.pending[index].isForgotten = true }
+            for index in file.pending.indices where !file.pending[index].isDurable {
+                file.pending[index].isForgotten = true
+            }
         }
         files[number] = file
         return true
@@ -234,7 +241,7 @@ struct DiskModel {
     }
 
     var isDurable: Bool {
-        pendingNames.isEmpty && files.allSatisfy { $0?.pending.isEmpty ?? true }
+        pendingNames.isEmpty && files.allSatisfy { $0?.pending.allSatisfy(\.isDurable) ?? true }
     }
 
     /// The files that are there after the power failure.
@@ -258,6 +265,10 @@ struct DiskModel {
             }
             var content = file.durable
             for pending in file.pending {
+                if pending.isDurable {
+                    Self.apply(pending.change, to: &content, sectors: nil)
+                    continue
+                }
                 switch fate {
                 case .lost, .namesOnly: continue
                 case .kept, .dataOnly:

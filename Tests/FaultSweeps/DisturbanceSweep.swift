@@ -1,7 +1,8 @@
 // DisturbanceSweep: files of a keychain are changed, cut or replaced by others while a process writes.
 //   (1) Whatever becomes of that process, what it acknowledged is there afterwards, or said to be
 //       damaged. It is never "not found", and no earlier value stands in its place.
-//   (2) A recovery makes a keychain of it that is sound, with no value that was replaced.
+//   (2) A recovery makes a keychain of it that is sound. Where what was written is gone, so that an
+//       earlier state is all there is, it says so.
 
 import Foundation
 import KeychainCrypto
@@ -119,7 +120,10 @@ package struct DisturbanceSweep {
                 guard case .value(let value) = answer else { return answer == .foreign }
                 return !possible.contains { $0.values[account] == value }
             }
-            if !former.isEmpty { report.violate("\(place): recovery brought back \(former)") }
+            // Where the log is gone, an earlier state is all there is, and that must be known.
+            if !former.isEmpty, recovery.isComplete {
+                report.violate("\(place): recovery brought back \(former)")
+            }
         } catch {
             report.violate("\(place): not recovered: \(error)")
         }

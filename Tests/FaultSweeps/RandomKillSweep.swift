@@ -102,7 +102,7 @@ package struct RandomKillSweep {
     private mutating func step(from state: KeychainState) -> Step {
         let account =
             state.passcode != nil && Int.random(in: 0..<10, using: &random) == 0
-            ? 100 + Int.random(in: 0..<3, using: &random) : Int.random(in: 0..<12, using: &random)
+            ? 1000 + Int.random(in: 0..<3, using: &random) : Int.random(in: 0..<12, using: &random)
         let value = Int.random(in: 0..<100, using: &random)
         let passcode = Int.random(in: 0..<20, using: &random)
         switch Int.random(in: 0..<40, using: &random) {

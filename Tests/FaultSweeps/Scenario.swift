@@ -43,7 +43,7 @@ package struct Scenario: Sendable {
         Scenario("passcode change", [.changePasscode(1, 2)], after: filled + [.setPasscode(1)]),
         Scenario(
             "passcode remove", [.removePasscode(1)],
-            after: filled + [.setPasscode(1), .add(100, 9)]),
+            after: filled + [.setPasscode(1), .add(1000, 9)]),
         Scenario("seal", [.seal], after: filled),
         Scenario("unseal", [.unseal], after: filled + [.seal]),
         Scenario("restore", [.restore], after: filled, settingAside: [1]),
@@ -64,8 +64,8 @@ package struct Scenario: Sendable {
         "a day",
         filled + [
             .put(1, 8), .delete(2), .emptyLog, .add(2, 60), .update(3, 2), .setPasscode(1),
-            .add(100, 9), .put(0, 10), .reopen, .changePasscode(1, 2), .delete(1), .seal,
-            .add(1, 11), .emptyLog, .put(100, 12), .removePasscode(2), .unseal, .add(4, 66),
+            .add(1000, 9), .put(0, 10), .reopen, .changePasscode(1, 2), .delete(1), .seal,
+            .add(1, 11), .emptyLog, .put(1000, 12), .removePasscode(2), .unseal, .add(4, 66),
             .reopen, .put(4, 1), .delete(0),
         ], after: [])
 

@@ -116,7 +116,7 @@ package struct KeychainState: Hashable, Sendable {
 package enum Contents {
     package static let caller = AccessGroups(["default"])
 
-    package static func needsPasscode(_ account: Int) -> Bool { account >= 100 }
+    package static func needsPasscode(_ account: Int) -> Bool { account >= 1000 }
 
     /// Accounts are of different classes, so that some are locked and some are not.
     package static func protection(of account: Int) -> ProtectionClass {
