@@ -102,7 +102,8 @@ package struct FlipSweep {
         }
         report.count("flips", flips.count)
         let place = "\(mode.rawValue), \(flips), \(writes.map(\.description))"
-        let root = scratch + "/flip-\(report["flips"])"
+        // What a process knows of damage it knows by the path, so no path is used twice.
+        let root = scratch + "/flip-\(UUID().uuidString)"
         var changed = image
         for flip in flips {
             let path = Scenario.place + "/" + flip.file

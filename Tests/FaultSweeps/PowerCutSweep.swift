@@ -118,7 +118,8 @@ package struct PowerCutSweep {
     private mutating func judge(
         _ scenario: Scenario, _ image: FolderImage, _ doneCount: Int, _ place: String
     ) {
-        let root = scratch + "/cut-\(report["cuts"])"
+        // What a process knows of damage it knows by the path, so no path is used twice.
+        let root = scratch + "/cut-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: root) }
         let directory = root + "/" + Scenario.place
         let states = scenario.states
