@@ -82,8 +82,8 @@ extension ControlFailure {
             let item = failure.item?.description ?? ""
             self.init(
                 .damaged,
-                "The item \(item) is damaged. Nothing was deleted. `keychainctl check --set-aside` "
-                    + "moves it out of the way; saving it anew replaces it.")
+                "The item \(item) is damaged. Nothing was deleted. `keychainctl check` says how to "
+                    + "move it out of the way.")
         case .decode, .invalidKeychain:
             self.init(.damaged, failure.reason)
         case .notAvailable where failure.cause == .damage:

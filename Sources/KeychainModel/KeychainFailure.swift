@@ -88,7 +88,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(
             .decode,
             "The item \(item) is damaged. Nothing was deleted. "
-                + "Run `keychainctl check` to set it aside.",
+                + "Run `keychainctl check`: it says how to move it out of the way.",
             cause: .damage, item: item)
     }
 

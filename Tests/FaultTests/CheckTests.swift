@@ -13,7 +13,8 @@ import Testing
         var bytes = try #require(try folder.contents()["keychain.db"])
         let place = try #require(bytes.firstRange(of: Data("KCS1".utf8))).lowerBound
         bytes[place + 60] ^= 1
-        try folder.put(bytes, "keychain.db")
+        // A damaged page would not be written to.
+        try folder.put(PageSeal.seal(bytes, pages: .max), "keychain.db")
         let second = try KeychainEngine.open(directory: folder.path, options: .testing)
         #expect(try second.check(settingAside: true).setAsideCount == 1)
         #expect(try second.check().problems.isEmpty)

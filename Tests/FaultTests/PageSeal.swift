@@ -1,15 +1,21 @@
-// PageSeal: gives the first page of a database its checksum after a test has changed it.
+// PageSeal: gives the pages of a database their checksums after a test has changed them.
 
 import Foundation
 import KeychainStore
 
 enum PageSeal {
-    static func seal(_ database: Data) -> Data {
-        var page = [UInt8](database.prefix(PageFormat.pageByteCount))
-        // SAFETY: the buffer is one page long, as the function asks for.
-        unsafe page.withUnsafeMutableBytes { bytes in
-            if let base = bytes.baseAddress { unsafe PageChecksum.stamp(pageAt: base, number: 1) }
+    /// Seals the first `count` pages.
+    static func seal(_ database: Data, pages count: Int = 1) -> Data {
+        var bytes = [UInt8](database)
+        let size = PageFormat.pageByteCount
+        // SAFETY: each page lies within the buffer.
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            for number in 0..<min(count, bytes.count / size) {
+                unsafe PageChecksum.stamp(
+                    pageAt: base + number * size, number: UInt32(number + 1))
+            }
         }
-        return Data(page) + database.dropFirst(PageFormat.pageByteCount)
+        return Data(bytes)
     }
 }

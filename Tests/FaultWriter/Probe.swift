@@ -3,6 +3,7 @@
 import Foundation
 import KeychainEngine
 import KeychainModel
+import KeychainStore
 
 struct Probe {
     let directory: String
@@ -139,5 +140,26 @@ struct FullDisk {
                 throw KeychainFailure(.internalError, "\(account) is lost")
             }
         }
+    }
+}
+
+extension Probe {
+    /// Gives every page of the database a checksum that fits: its bytes were wrong before they were
+    /// written, or somebody changed them.
+    func sealPages() throws {
+        let file = URL(filePath: directory + "/keychain.db")
+        var bytes = [UInt8](try Data(contentsOf: file))
+        let size = PageFormat.pageByteCount
+        // SAFETY: each page lies within the buffer.
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            for number in 0..<bytes.count / size {
+                unsafe PageChecksum.stamp(
+                    pageAt: base + number * size, number: UInt32(number + 1))
+            }
+        }
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.write(contentsOf: Data(bytes))
+        try handle.close()
     }
 }

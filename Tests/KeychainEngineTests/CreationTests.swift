@@ -46,6 +46,35 @@ import Testing
         #expect(!StoreFolder(path: keychain.directory).hasLeftovers)
     }
 
+    @Test func `every file is its owner's alone, and so is the folder`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        let manager = FileManager.default
+        func mode(_ path: String) throws -> Int? {
+            try manager.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+        #expect(try mode(keychain.directory) == 0o700)
+        let names = try names(in: keychain)
+        #expect(names.count >= 7)
+        for name in names { #expect(try mode(keychain.directory + "/" + name) == 0o600, "\(name)") }
+    }
+
+    @Test(arguments: [StoreFolder.File.deviceKey, .keybag, .database])
+    func `a symbolic link in the place of a file is not followed`(
+        _ file: StoreFolder.File
+    ) throws {
+        let keychain = try TemporaryKeychain()
+        keychain.engine.close()
+        let path = keychain.path(file)
+        try FileManager.default.moveItem(atPath: path, toPath: path + "-elsewhere")
+        try FileManager.default.createSymbolicLink(
+            atPath: path, withDestinationPath: path + "-elsewhere")
+        let failure = #expect(throws: KeychainFailure.self) {
+            _ = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        }
+        #expect(failure?.reason.contains("is not a file of this user") == true)
+    }
+
     @Test(arguments: [0, 4096])
     func `a database that holds nothing is made anew, and one that holds something never is`(
         byteCount: Int

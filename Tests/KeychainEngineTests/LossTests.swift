@@ -32,11 +32,11 @@ import Testing
     private func change(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
     ) throws {
-        let file = URL(filePath: keychain.path(.database))
-        var bytes = try Data(contentsOf: file)
-        let place = try #require(bytes.firstRange(of: Data(magic.utf8))).lowerBound + offset
-        bytes[place] ^= 0x5A
-        try bytes.write(to: file)
+        // In pages that fit their checksums: a damaged page would not be written to.
+        try forge(keychain) { bytes in
+            let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
+            bytes[found.lowerBound + offset] ^= 0x5A
+        }
     }
 
     private func recover(_ keychain: TemporaryKeychain) throws -> RecoveryReport {

@@ -33,11 +33,12 @@ import Testing
     private func damage(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int, count: Int = 1
     ) throws {
-        let file = URL(filePath: keychain.path(.database))
-        var bytes = try Data(contentsOf: file)
-        let place = try #require(bytes.firstRange(of: Data(magic.utf8))).lowerBound + offset
-        for index in place..<place + count { bytes[index] ^= 0x5A }
-        try bytes.write(to: file)
+        // In pages that fit their checksums: a damaged page would not be written to.
+        try forge(keychain) { bytes in
+            let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
+            let place = found.lowerBound + offset
+            for index in place..<place + count { bytes[index] ^= 0x5A }
+        }
     }
 
     /// Takes the damage back, as a disk does that reads wrongly for a while.

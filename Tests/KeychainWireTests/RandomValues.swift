@@ -262,6 +262,7 @@ struct RandomValues {
         report.problems = list(upTo: 3) { $0.text() }
         report.damagedPages = list(upTo: 3) { UInt32(truncatingIfNeeded: $0.number()) }
         report.setAsideCount = count()
+        report.notices = list(upTo: 3) { $0.text() }
         return report
     }
 

@@ -11,7 +11,8 @@ struct CheckCommand: ParsableCommand {
         abstract: "Verifies the structure of the keychain and every item in it.",
         discussion: """
             Nothing is changed, unless --set-aside moves damaged items out of the way, so that \
-            their names can be used again. `keychainctl doctor` lists what was set aside.
+            their names can be used again. Where part of the file is damaged, only \
+            `keychainctl recover` does. `keychainctl doctor` lists what was set aside.
             """)
 
     @Flag(help: "Moves damaged items out of the way. None is deleted.")
@@ -80,6 +81,13 @@ struct CheckCommand: ParsableCommand {
                 .damaged,
                 "\(count) set aside. `keychainctl doctor` lists them, `keychainctl restore` "
                     + "puts back what opens again.")
+        }
+        guard report.damagedPages.isEmpty else {
+            return ControlFailure(
+                .damaged,
+                "\(count), in a damaged part of the file. `keychainctl recover` sets "
+                    + "\(report.damagedItems.count == 1 ? "it" : "them") aside and keeps every "
+                    + "other item.")
         }
         return ControlFailure(
             .damaged,

@@ -15,7 +15,7 @@ struct DeviceKeyCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Has the machine's TPM seal the device key.",
             discussion: """
-                From then on a copy of the folder is of no use on another machine, and every \
+                A copy of the folder that is made from then on opens on this machine alone, and every \
                 process that opens the keychain needs the TPM. A TPM that breaks or is cleared \
                 takes the keychain with it, unless there is a copy of `device.key` from before: \
                 keep one in a safe place, off this machine.

@@ -95,7 +95,7 @@ struct StatusCommand: ParsableCommand {
                 "in the file \(path), for this user only. It keeps copies of the database alone and "
                     + "other users out, but nobody who can read this user's files"
             case .hardware:
-                "in the file \(path), of no use on another machine"
+                "in the file \(path), which opens on this machine only"
             }
         return field("device key", "deviceKey", path, text)
     }
@@ -148,7 +148,7 @@ struct StatusCommand: ParsableCommand {
         let passcode =
             status.hasPasscode
             ? "set: items need it beside the device key"
-            : "none. One would protect items from whoever can read this user's files"
+            : "none. Until one is set, the device key opens every item"
         return [
             field("format version", "formatVersion", status.formatVersion),
             field("items", "items", Int(clamping: status.itemCount)),

@@ -32,7 +32,7 @@ package struct CheckReport: Hashable, Sendable {
     package var damagedPages: [UInt32] = []
     /// Rows that this check has set aside.
     package var setAsideCount = 0
-    /// What is worth knowing and no damage. A service doesn't tell.
+    /// What is worth knowing and no damage.
     package var notices: [String] = []
 
     package init() {}
@@ -59,6 +59,7 @@ extension KeychainEngine {
                 "the file `keybag` was not a copy of the keybag in the database, and was made anew")
         }
         try reloadKeybag()
+        if differs { Bootstrap.updateKeybagCopy(store, ring.withLock { $0.hierarchy }, log) }
         var damagedRows: [SealedRow] = []
         let survey = try store.survey { found, position, total in
             if position % 1000 == 0 { progress(position, total) }
@@ -67,7 +68,8 @@ extension KeychainEngine {
         progress(report.itemCount, report.itemCount)
         report.problems = survey.problems
         report.damagedPages = survey.damagedPages
-        if settingAside, report.problems.isEmpty {
+        // A damaged page is never written, so what is on one is for a recovery to set aside.
+        if settingAside, report.problems.isEmpty, report.damagedPages.isEmpty {
             for row in damagedRows {
                 try write { transaction throws(KeychainFailure) in
                     try transaction.setAside(

@@ -1345,6 +1345,9 @@ nonisolated struct WireReport: Sendable {
 
   var setAsideCount: UInt64 = 0
 
+  /// What is worth knowing and no damage.
+  var notices: [String] = []
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -3750,7 +3753,7 @@ nonisolated extension WireStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension WireReport: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Report"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}item_count\0\u{3}locked_count\0\u{3}damaged_items\0\u{1}problems\0\u{3}damaged_pages\0\u{3}set_aside_count\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}item_count\0\u{3}locked_count\0\u{3}damaged_items\0\u{1}problems\0\u{3}damaged_pages\0\u{3}set_aside_count\0\u{1}notices\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3764,6 +3767,7 @@ nonisolated extension WireReport: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       case 4: try { try decoder.decodeRepeatedStringField(value: &self.problems) }()
       case 5: try { try decoder.decodeRepeatedUInt32Field(value: &self.damagedPages) }()
       case 6: try { try decoder.decodeSingularUInt64Field(value: &self.setAsideCount) }()
+      case 7: try { try decoder.decodeRepeatedStringField(value: &self.notices) }()
       default: break
       }
     }
@@ -3788,6 +3792,9 @@ nonisolated extension WireReport: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if self.setAsideCount != 0 {
       try visitor.visitSingularUInt64Field(value: self.setAsideCount, fieldNumber: 6)
     }
+    if !self.notices.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.notices, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3798,6 +3805,7 @@ nonisolated extension WireReport: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if lhs.problems != rhs.problems {return false}
     if lhs.damagedPages != rhs.damagedPages {return false}
     if lhs.setAsideCount != rhs.setAsideCount {return false}
+    if lhs.notices != rhs.notices {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -63,6 +63,7 @@ extension WireReport {
         problems = report.problems
         damagedPages = report.damagedPages
         setAsideCount = UInt64(clamping: report.setAsideCount)
+        notices = report.notices
     }
 
     func report() throws(KeychainFailure) -> CheckReport {
@@ -73,6 +74,7 @@ extension WireReport {
         report.problems = problems
         report.damagedPages = damagedPages
         report.setAsideCount = try Int(wire: setAsideCount)
+        report.notices = notices
         return report
     }
 }
