@@ -42,10 +42,10 @@ package struct CallSweep {
         let sites = try sites(of: scenario, image).sample(count, &random)
         report = SweepReport("\(scenario.name), interrupted")
         report.count("calls", sites.count)
-        try image.layOut(at: scratch + "/first")
+        try image.layOut(at: scratch + "/first-\(scenario.name)")
         generation =
             Observation(
-                of: scratch + "/first/" + Scenario.place, knowing: scenario.states
+                of: scratch + "/first-\(scenario.name)/" + Scenario.place, knowing: scenario.states
             ).generation
         for interruption in interruptions {
             var reached = 0

@@ -5,7 +5,7 @@ import KeychainEngine
 import KeychainModel
 import KeychainStore
 
-package struct Scenario: Sendable {
+package struct Scenario: Sendable, CustomStringConvertible {
     package let name: String
     /// What is interrupted.
     package let steps: [Step]
@@ -14,6 +14,8 @@ package struct Scenario: Sendable {
     let prepare: @Sendable (_ directory: String) throws -> Void
     /// Where the keychain is below the folder of a case. The folders above it are made with it.
     package static let place = "home/share/keychain"
+
+    package var description: String { name }
 
     package var states: [KeychainState] { before.states(through: steps) }
     package var after: KeychainState { states[states.count - 1] }

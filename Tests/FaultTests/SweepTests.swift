@@ -7,7 +7,8 @@ import Testing
 @Suite(.serialized) struct SweepTests {
     private func expectNothingWrong(_ report: SweepReport) {
         print(report.summary)
-        for violation in report.violations { Issue.record("\(violation)") }
+        // One cause shows at many places.
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
     @Test(arguments: Scenario.single)
