@@ -91,8 +91,7 @@ final class Connections: Sendable {
     /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
     ///
     /// GRDB's own form compiles the statements anew each time, which takes longer than to run them.
-    ///
-    /// - Parameter deadline: Until when other processes are waited for; nil: ``busyTimeout`` long.
+    /// Other processes are waited for until `deadline`; nil: ``busyTimeout`` long.
     func write<Result>(
         until deadline: ContinuousClock.Instant? = nil, _ body: (Database) throws -> Result
     ) throws(KeychainFailure) -> Result {

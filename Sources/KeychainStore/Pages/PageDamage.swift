@@ -123,7 +123,7 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// - Parameter checksum: That of the bytes that were read, to tell them from others.
+    /// Records a page. `checksum` is that of the bytes that were read, to tell them from others.
     func record(page: UInt32, checksum: UInt64?) {
         found.withLock { found in
             guard found.pages.updateValue(checksum, forKey: page) != .some(checksum) else { return }
