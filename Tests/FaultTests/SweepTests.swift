@@ -1,64 +1,87 @@
 // SweepTests: the short part of each sweep of `./dev soak`.
+//   (1) A sweep waits for other processes most of its time. It does so on a thread of its own: the
+//       threads that tests share are few, and the others would not get on.
 
 import FaultSweeps
 import Foundation
 import Testing
 
-@Suite(.serialized) struct SweepTests {
-    private func expectNothingWrong(_ report: SweepReport) {
-        print(report.summary)
-        // One cause shows at many places.
-        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
+/// Runs a sweep on a thread of its own, with a folder for its cases.
+private func onThread(
+    _ sweep: @escaping @Sendable (_ scratch: String) throws -> SweepReport
+) async throws -> SweepReport {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = folder.path
+    let report = try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+            continuation.resume(with: Result { try sweep(path) })
+        }
     }
+    print(report.summary)
+    return report
+}
 
+@Suite(.serialized) struct SweepTests {
     @Test(arguments: Scenario.single)
     func `a process killed at a call that changes something loses nothing`(
         scenario: Scenario
-    ) throws {
-        let folder = try TemporaryFolder()
-        var random = SeededGenerator(seed: 1)
-        let report = try CallSweep(scratch: folder.path, calls: Strace.changingCalls)
-            .sweep(scenario, [.kill], count: scenario.steps == [.add(0, 5)] ? nil : 24, &random)
-        #expect(report["ended by signal=KILL"] > 20)
-        expectNothingWrong(report)
+    ) async throws {
+        let report = try await onThread { scratch in
+            var random = SeededGenerator(seed: 1)
+            return try CallSweep(scratch: scratch, calls: Strace.changingCalls)
+                .sweep(scenario, [.kill], count: 12, &random)
+        }
+        #expect(report["ended by signal=KILL"] > 10)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `a power failure loses nothing that was acknowledged`() throws {
-        let folder = try TemporaryFolder()
-        var random = SeededGenerator(seed: 1)
-        var sweep = try PowerCutSweep(scratch: folder.path, samples: 2)
-        try sweep.sweep(.day, count: 60, &random)
-        #expect(sweep.report["cuts"] > 100)
-        expectNothingWrong(sweep.report)
+    @Test func `a power failure loses nothing that was acknowledged`() async throws {
+        let report = try await onThread { scratch in
+            var random = SeededGenerator(seed: 1)
+            var sweep = try PowerCutSweep(scratch: scratch, samples: 2)
+            try sweep.sweep(.day, count: 60, &random)
+            return sweep.report
+        }
+        #expect(report["cuts"] > 100)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `an fsync that failed is not taken for one that succeeded`() throws {
-        let folder = try TemporaryFolder()
-        var random = SeededGenerator(seed: 1)
-        var sweep = try PowerCutSweep(scratch: folder.path, samples: 1)
-        try sweep.sweepFailedSynchronizations(.day, failures: 8, count: 20, &random)
-        #expect(sweep.report["failed fsyncs"] == 8)
-        expectNothingWrong(sweep.report)
+    @Test func `an fsync that failed is not taken for one that succeeded`() async throws {
+        let report = try await onThread { scratch in
+            var random = SeededGenerator(seed: 1)
+            var sweep = try PowerCutSweep(scratch: scratch, samples: 1)
+            try sweep.sweepFailedSynchronizations(.day, failures: 8, count: 20, &random)
+            return sweep.report
+        }
+        #expect(report["failed fsyncs"] == 8)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
-    @Test func `a keychain whose programs are killed at any moment loses nothing`() throws {
-        let folder = try TemporaryFolder()
-        var sweep = RandomKillSweep(scratch: folder.path, seed: 1)
-        try sweep.sweep(150)
-        #expect(sweep.report["kills"] == 150)
-        expectNothingWrong(sweep.report)
+    @Test func `a keychain whose programs are killed at any moment loses nothing`() async throws {
+        let report = try await onThread { scratch in
+            var sweep = RandomKillSweep(scratch: scratch, seed: 1)
+            try sweep.sweep(150)
+            return sweep.report
+        }
+        #expect(report["kills"] == 150)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
     @Test(arguments: LockMode.allCases)
-    func `writes after a flip in an index change and lose no other item`(mode: LockMode) throws {
-        let folder = try TemporaryFolder()
-        var sweep = try FlipSweep(scratch: folder.path, mode)
-        for page in RootPage.indexes {
-            for flip in sweep.flips(in: "keychain.db", page.bytes) where flip.offset % 8 == 0 {
-                try sweep.check([flip], first: flip.offset % 4)
+    func `writes after a flip in an index change and lose no other item`(
+        mode: LockMode
+    ) async throws {
+        let report = try await onThread { scratch in
+            var sweep = try FlipSweep(scratch: scratch, mode)
+            for page in RootPage.indexes {
+                for flip in sweep.flips(in: "keychain.db", page.bytes) where flip.offset % 8 == 0 {
+                    try sweep.check([flip], first: flip.offset % 4)
+                }
             }
+            return sweep.report
         }
-        #expect(sweep.report["flips"] > 50)
-        expectNothingWrong(sweep.report)
+        #expect(report["flips"] > 50)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 }

@@ -53,7 +53,7 @@ extension StoreFolder {
             _ make: (StoreFolder) throws(KeychainFailure) -> Void
         ) throws(KeychainFailure) {
             let new = StoreFolder(path: folder.newPath(of: .database))
-            defer { Self.remove(new.path) }
+            defer { new.removeAll() }
             try new.prepare()
             try make(new)
             try new.synchronize(.database)
@@ -80,17 +80,9 @@ extension StoreFolder {
 
         fileprivate func removeLeftovers() {
             for name in folder.leftovers {
-                Self.remove(folder.path + "/" + name)
+                let path = folder.path + "/" + name
+                if SystemCalls.unlink(path) != 0 { StoreFolder(path: path).removeAll() }
             }
-        }
-
-        /// Removes a file, or a folder with the files in it, SQLite's journal among them.
-        private static func remove(_ path: String) {
-            guard SystemCalls.unlink(path) != 0 else { return }
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
-                SystemCalls.unlink(path + "/" + name)
-            }
-            SystemCalls.removeDirectory(path)
         }
     }
 

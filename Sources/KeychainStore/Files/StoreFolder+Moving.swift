@@ -105,9 +105,11 @@ extension StoreFolder {
         }
     }
 
-    /// Removes a folder of our own making with the files that this type names.
+    /// Removes a folder of our own making with the files in it, SQLite's journal among them.
     package func removeAll() {
-        for file in File.allCases { SystemCalls.unlink(path(of: file)) }
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+            SystemCalls.unlink(path + "/" + name)
+        }
         SystemCalls.removeDirectory(path)
     }
 
