@@ -110,7 +110,8 @@ package struct RandomKillSweep {
             return state.passcode.map { .removePasscode($0) } ?? .setPasscode(passcode)
         case 1:
             return state.passcode.map { .changePasscode($0, passcode) } ?? .setPasscode(passcode)
-        case 2: return .recover
+        // There may be no keychain yet, and then nothing to recover.
+        case 2: return state == KeychainState() ? .put(account, value) : .recover
         case 3: return state.isSealed ? .unseal : .seal
         case 4: return .emptyLog
         case 5: return .reopen

@@ -68,7 +68,7 @@ final class Shared<Value: Sendable>: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct AsyncTests {
+@Suite(.timeLimit(.minutes(20))) struct AsyncTests {
     @Test(arguments: Way.allCases)
     func `the asynchronous forms do what the synchronous ones do`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()

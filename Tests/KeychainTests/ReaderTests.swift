@@ -5,7 +5,7 @@ import Testing
 
 @testable import Keychain
 
-@Suite(.timeLimit(.minutes(1))) struct ReaderTests {
+@Suite(.timeLimit(.minutes(20))) struct ReaderTests {
     @Test(arguments: Way.allCases)
     func `no reader sees an item missing or half saved while it is saved over`(
         way: Way

@@ -110,7 +110,7 @@ final class BusyService: KeychainService {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct WaitingTests {
+@Suite(.timeLimit(.minutes(20))) struct WaitingTests {
     @Test(arguments: Way.allCases)
     func `who needn't wait doesn't`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()

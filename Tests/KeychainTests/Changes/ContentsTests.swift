@@ -12,7 +12,7 @@ extension Keychain.Contents {
     var accounts: [String] { items.map(\.account) }
 }
 
-@Suite(.timeLimit(.minutes(3))) struct ContentsTests {
+@Suite(.timeLimit(.minutes(20))) struct ContentsTests {
     @Test(arguments: Way.allCases)
     func `the items come first, then each change`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()

@@ -38,7 +38,7 @@ private struct Connection: Sendable {
     func pause(because error: KeychainError) { notes.yield("pause \(error.code)") }
 }
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct FollowingChangesTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct FollowingChangesTests {
     @Test func `follow one secret`() async throws {
         let (notes, continuation) = AsyncStream<String>.makeStream()
         let connection = Connection(notes: continuation)

@@ -19,7 +19,7 @@ extension KeychainState where Value: Equatable {
     }
 }
 
-@Suite(.timeLimit(.minutes(3))) struct ItemStatesTests {
+@Suite(.timeLimit(.minutes(20))) struct ItemStatesTests {
     @Test(arguments: Way.allCases)
     func `the present state comes first, then each change`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()

@@ -18,7 +18,7 @@ import Testing
     }
 }
 
-@MainActor @Suite(.timeLimit(.minutes(3))) struct KeychainItemTests {
+@MainActor @Suite(.timeLimit(.minutes(20))) struct KeychainItemTests {
     @Test(arguments: Way.allCases)
     func `an item follows what becomes of its secret`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
