@@ -75,8 +75,7 @@ import Testing
         #expect(throws: KeychainFailure.self) {
             _ = try KeychainEngine.open(directory: copy, options: .testing)
         }
-        // As in a process that did not see the log being read: its own memory of damage is empty.
-        PageDamage.registry(forPath: StoreFolder(path: copy).path(of: .database)).reset()
+        // As a process that did not see the log being read: what was met before is forgotten.
         let wal = StoreFolder(path: copy).path(of: .writeAheadLog)
         var bytes = try Data(contentsOf: URL(filePath: wal))
         // Frames that were dropped look like the rest of an earlier log to it.

@@ -11,6 +11,13 @@ package struct StoreFile: Sendable {
     /// nil: the database is in memory, and with it all there is of the keychain.
     package let folder: StoreFolder?
     let connections: Connections
+    private let use: PageDamage.Use?
+
+    private init(folder: StoreFolder?, connections: Connections) {
+        self.folder = folder
+        self.connections = connections
+        use = folder.map { PageDamage.registry(forPath: $0.path(of: .database)).use() }
+    }
 
     /// Opens the database of a folder.
     /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file.
@@ -116,5 +123,6 @@ package struct StoreFile: Sendable {
 
     package func close() {
         connections.close()
+        use?.end()
     }
 }

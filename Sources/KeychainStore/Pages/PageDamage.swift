@@ -1,7 +1,8 @@
 // PageDamage: which pages of a database were found damaged in this process.
 //   (1) There is one per database file, shared by every connection of the process to it.
-//   (2) What was recorded stays until `reset()`, also if the page reads well later: a cache that
-//       answered once with wrong bytes may have passed them on.
+//   (2) What was recorded stays while the process has the keychain open, also if the page reads well
+//       later: a cache that answered once with wrong bytes may have passed them on. It is forgotten
+//       when the keychain is opened anew: another process may have recovered it meanwhile.
 //   (3) `isEmpty` costs one atomic load: it is asked before every miss and every commit.
 //   (4) A page that is read again with the same bytes is nothing new, so that a cache that is
 //       refilled does not have the whole structure examined each time.
@@ -29,6 +30,8 @@ package final class PageDamage: Sendable {
     package let path: String
 
     private let found = Mutex(Found())
+    /// How many opened keychains this is the damage of.
+    private let useCount = Mutex(0)
     private let hasFound = Atomic(false)
     private let recordings = Atomic<UInt64>(0)
 
@@ -128,6 +131,31 @@ package final class PageDamage: Sendable {
         found.withLock { found in
             guard found.pages.updateValue(checksum, forKey: page) != .some(checksum) else { return }
             noteRecordingAssumingLocked()
+        }
+    }
+
+    /// Says that a keychain is being opened. What was recorded before the first one is forgotten.
+    func use() -> Use {
+        useCount.withLock { count in
+            if count == 0 { reset() }
+            count += 1
+        }
+        return Use(of: self)
+    }
+
+    /// The use of an opened keychain, until it is closed.
+    final class Use: Sendable {
+        private let damage: Mutex<PageDamage?>
+
+        fileprivate init(of damage: PageDamage) { self.damage = Mutex(damage) }
+
+        deinit { end() }
+
+        func end() {
+            damage.withLock { damage in
+                damage?.useCount.withLock { $0 -= 1 }
+                damage = nil
+            }
         }
     }
 
