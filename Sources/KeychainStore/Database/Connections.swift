@@ -1,7 +1,7 @@
 // Connections: the open connections to one database file.
 //   (1) A connection is used by one call at a time and goes back when the call ends.
-//   (2) A call waits for other processes, at the most for `busyTimeout`; one that writes until its
-//       deadline. Those of this process come one at a time, see `CommitQueue`.
+//   (2) A call waits for other processes, at the most for `Store.longestWait`; one that writes until
+//       its deadline. Those of this process come one at a time, see `CommitQueue`.
 //   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
 //   (4) A database in memory has one connection, on which every call waits for its turn, and
 //       goes with it. Nothing of it is written to a file, rollback journal included.
@@ -15,9 +15,6 @@ import KeychainModel
 import Synchronization
 
 final class Connections: Sendable {
-    /// How long a call waits for other processes.
-    static var busyTimeout: Duration { Store.longestWait }
-
     /// Unused for a database in memory.
     private let path: String
     /// The one connection to a database in memory.
@@ -31,18 +28,6 @@ final class Connections: Sendable {
         let queue: DatabaseQueue
         /// Until when its present call waits for other processes.
         let limit: WaitLimit
-        /// What it was opened at, in a folder that can't be written.
-        let moment: ReadOnlyMoment?
-
-        func serves(_ now: ReadOnlyMoment?) -> Bool {
-            guard let moment, let now else { return true }
-            return moment.servesConnections(of: now)
-        }
-    }
-
-    /// A connection that no call uses.
-    private struct Idle {
-        let connection: DatabaseQueue
         /// What it was opened at, in a folder that can't be written.
         let moment: ReadOnlyMoment?
 
@@ -91,7 +76,7 @@ final class Connections: Sendable {
     /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
     ///
     /// GRDB's own form compiles the statements anew each time, which takes longer than to run them.
-    /// Other processes are waited for until `deadline`; nil: ``busyTimeout`` long.
+    /// Other processes are waited for until `deadline`; nil: ``Store/longestWait`` long.
     func write<Result>(
         until deadline: ContinuousClock.Instant? = nil, _ body: (Database) throws -> Result
     ) throws(KeychainFailure) -> Result {
@@ -271,7 +256,7 @@ private final class WaitLimit: Sendable {
     /// lock unused for long.
     func wait(_ attempt: Int) -> Bool {
         let end = end.withLock { end in
-            let known = end ?? .now + Connections.busyTimeout
+            let known = end ?? .now + Store.longestWait
             end = known
             return known
         }

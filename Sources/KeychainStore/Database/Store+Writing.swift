@@ -35,7 +35,7 @@ extension Store {
         var outcome = WriteOutcome<Result>.staleKeybag
         let failure = withoutActuallyEscaping(body) { body -> KeychainFailure? in
             let write = QueuedWrite(
-                keybagGeneration: keybagGeneration, deadline: .now + Connections.busyTimeout
+                keybagGeneration: keybagGeneration, deadline: .now + Self.longestWait
             ) {
                 transaction throws(KeychainFailure) in
                 outcome = .done(try body(&transaction))
