@@ -26,7 +26,9 @@ enum StoreFailure {
         } else {
             return KeychainFailure(.internalError, "Unexpected error: \(type(of: error)).")
         }
-        if code == ResultCode.syncError { return uncertainCommit(systemError) }
+        if code == ResultCode.syncError || code == ResultCode.folderSyncError {
+            return uncertainCommit(systemError)
+        }
         if isOfSystem(code), let failure = failure(ofSystem: systemError) { return failure }
         let detail = "SQLite \(code)"
         // The low byte is the primary code.
@@ -89,8 +91,8 @@ enum StoreFailure {
         case EROFS:
             KeychainFailure(
                 .readOnly,
-                "The keychain's folder is on a read-only file system. Even reading needs to write a "
-                    + "log there. Mount it so that it can be written, or move the keychain.")
+                "The keychain's folder is on a read-only file system. Mount it so that it can be "
+                    + "written, or move the keychain.")
         case EACCES, EPERM:
             .notPermitted(
                 "This user may not open or write the keychain's files. Check who owns its folder "

@@ -18,6 +18,10 @@ package struct StoreFolder: Hashable, Sendable {
         self.path = path
     }
 
+    init(ofFileAt path: String) {
+        self.init(path: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)))
+    }
+
     package enum File: String, CaseIterable, Sendable {
         case database = "keychain.db"
         case writeAheadLog = "keychain.db-wal"
@@ -159,8 +163,7 @@ extension StoreFolder {
     /// Notes for every process that the log was found damaged. Where that fails, on a full disk or
     /// one that can't be written, the next one to recover the log finds it again.
     static func noteDamagedLog(besideDatabaseAt path: String) {
-        let folder = StoreFolder(
-            path: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)))
+        let folder = StoreFolder(ofFileAt: path)
         try? folder.createEmpty(.damagedLog)
         try? folder.synchronize()
     }

@@ -96,6 +96,14 @@ import GRDBSQLite
         }
     }
 
+    func synchronize(flags: Int32) -> Int32 {
+        unsafe withReal { file, methods in
+            // SAFETY: the file underneath is open.
+            guard let call = unsafe methods.xSync else { return SQLITE_IOERR }
+            return unsafe call(file, flags)
+        }
+    }
+
     func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
         unsafe withReal { file, methods in
             // SAFETY: the arguments are SQLite's, for the same operation.
@@ -148,6 +156,7 @@ enum ResultCode {
     static let shortRead = SQLITE_IOERR | (2 << 8)
     static let writeError = SQLITE_IOERR | (3 << 8)
     static let syncError = SQLITE_IOERR | (4 << 8)
+    static let folderSyncError = SQLITE_IOERR | (5 << 8)
     static let truncateError = SQLITE_IOERR | (6 << 8)
     static let deleteError = SQLITE_IOERR | (10 << 8)
 }

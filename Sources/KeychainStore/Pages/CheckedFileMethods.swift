@@ -50,9 +50,8 @@ enum CheckedFileMethods {
             return checked.truncate(to: byteCount)
         }
         unsafe methods.xSync = { file, flags in
-            unsafe CheckedFileMethods.call(file) { file, methods in
-                unsafe methods.xSync.map { unsafe $0(file, flags) }
-            }
+            guard let checked = unsafe CheckedFile.of(file) else { return SQLITE_IOERR }
+            return checked.synchronize(flags: flags)
         }
         unsafe methods.xFileSize = { file, byteCount in
             unsafe CheckedFileMethods.call(file) { file, methods in

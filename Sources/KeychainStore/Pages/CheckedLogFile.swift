@@ -16,6 +16,8 @@
 //   (6) While damage is recorded, the log is neither cut off nor deleted: what recovery dropped
 //       can still be salvaged from it.
 //   (7) A page that was read with a wrong checksum is never written: it would get a good one.
+//   (8) Before the log is synchronized for the first time, its name is made durable. SQLite would do
+//       that too, and pass over a failure.
 
 import GRDBSQLite
 
@@ -27,6 +29,8 @@ import GRDBSQLite
 
     /// The frame whose header was written last, until its page is written.
     private var frameAwaitingPage: UInt32?
+
+    private var nameIsDurable = false
 
     /// Room for a frame, then for the log's header.
     private let scratch: UnsafeMutableRawPointer
@@ -63,6 +67,18 @@ import GRDBSQLite
         else { return }
         damage.record(frame: frame)
         StoreFolder.noteDamagedLog(besideDatabaseAt: damage.path)
+    }
+
+    override func synchronize(flags: Int32) -> Int32 {
+        if !nameIsDurable {
+            do {
+                try StoreFolder(ofFileAt: damage.path).synchronize()
+            } catch {
+                return ResultCode.folderSyncError
+            }
+            nameIsDurable = true
+        }
+        return super.synchronize(flags: flags)
     }
 
     override func truncate(to byteCount: Int64) -> Int32 {
