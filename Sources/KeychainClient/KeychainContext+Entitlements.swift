@@ -4,8 +4,8 @@ package import KeychainEngine
 package import KeychainModel
 
 extension KeychainContext {
-    /// The entitlements of whoever makes a call now: of this process, or of the caller that takes
-    /// its place for the duration of a task.
+    /// The entitlements of the current caller: of this process, or of the caller that takes its
+    /// place for the duration of a task.
     ///
     /// - Throws: `missingEntitlement` for a list that can't be read.
     package static func entitlements() throws(KeychainFailure) -> Entitlements {

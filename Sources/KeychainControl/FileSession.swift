@@ -6,7 +6,7 @@ import KeychainModel
 
 struct FileSession {
     let engine: KeychainEngine
-    /// The same engine, and whoever can unlock it.
+    /// The same engine, and what unlocks it.
     let session: Session
 
     /// Opens the keychain that is there; nil where there is none.
@@ -20,7 +20,7 @@ struct FileSession {
                 keychain: engine, groups: try ProcessKeychain.entitlements().accessGroups))
     }
 
-    /// Unlocks as far as somebody can, so that as much as can be is looked at.
+    /// Unlocks if the passcode is given, so that as much as can be is looked at.
     func unlockIfPossible() throws {
         if engine.hasPasscode { _ = try session.unlock() }
     }

@@ -1,6 +1,6 @@
 // KeychainPlace: which keychain the tool works on, and whether there is one.
 //   (1) Requests for items go where those of programs go: to the service, or to the files.
-//   (2) What mends files works on the files themselves, whoever else has them open.
+//   (2) What mends files works on the files themselves, also while another process has them open.
 
 import KeychainClient
 import KeychainEngine

@@ -1,5 +1,5 @@
 // Session+Authentication: items that ask for more than an unlocked keychain.
-//   (1) Nobody is asked before an item was found to ask, and for nothing that doesn't help.
+//   (1) The user is not asked before an item was found to ask, nor for what doesn't help.
 //   (2) The passcode that unlocked the keychain stands for presence too: it is asked for once.
 
 import FoundationEssentials
@@ -11,7 +11,7 @@ import KeychainModel
 extension Session {
     /// The one item that a selection means, with its secret.
     ///
-    /// - Throws: ``ControlFailure`` where nobody can give what the item asks for.
+    /// - Throws: ``ControlFailure`` where the user can't give what the item asks for.
     func openOne(_ queries: [ItemQuery]) throws -> Item {
         do {
             return try findOne(queries, includesData: true)

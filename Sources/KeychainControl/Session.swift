@@ -1,7 +1,7 @@
 // Session: one opened keychain, and the person or descriptor that can unlock it.
 //   (1) The tool is the owner's: it sees every access group. New items go where the
 //       entitlements say, or to the group "default".
-//   (2) Nobody is asked before something is found locked, and never twice for nothing: after
+//   (2) The user is not asked before something is found locked, and never twice for nothing: after
 //       the passcode was right, a request that is still locked fails.
 
 import KeychainAuthentication
@@ -68,7 +68,7 @@ struct Session {
         }
     }
 
-    /// - Returns: False where nobody can give the passcode.
+    /// - Returns: False where there is no way to give the passcode.
     func unlock() throws -> Bool {
         if let descriptor = source.descriptor {
             let passcode = try SecretInput.passcode(from: descriptor)
@@ -104,7 +104,7 @@ struct Session {
     }
 
     /// The passcode that unlocked the keychain, or else one that is given now and unlocks it; nil
-    /// where nobody can give it.
+    /// where there is no way to give it.
     func givenPasscode() throws -> SecretBytes? {
         if given.passcode == nil, try !unlock() { return nil }
         return given.passcode

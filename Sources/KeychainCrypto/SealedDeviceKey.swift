@@ -13,7 +13,7 @@ package enum SealedDeviceKeyFile {
     /// magic 4, version 1, sealing 1, size 2, the sealed key, SHA-256 of all before.
     private static let overhead = 40
 
-    /// The file's bytes. There is no secret in them for whoever lacks the hardware.
+    /// The file's bytes. They hold no secret for a program without the hardware.
     package static func encode(_ sealed: Data) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(magic + [version, sealing])

@@ -1,7 +1,7 @@
 // StoreDigest: a keyed hash over a set of rows that is kept up to date at constant cost.
 //   (1) The digest is the sum modulo 2^256 of HMAC-SHA-256 over each row's identity and tag.
 //   (2) The order of changes doesn't count; removing a row takes away what adding it gave.
-//   (3) Whoever lacks the integrity key can't make rows that give a chosen sum.
+//   (3) An attacker without the integrity key can't make rows that give a chosen sum.
 
 import KeychainModel
 

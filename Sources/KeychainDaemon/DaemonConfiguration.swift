@@ -26,8 +26,8 @@ package struct DaemonConfiguration: Sendable {
     package var isRegistryOnly: Bool
     /// The tool that may see every group of its own user's keychain. nil: there is none.
     package var keychainctl: String?
-    /// Locks a keychain when nobody opened an item of its when-unlocked classes for so long. nil:
-    /// never.
+    /// Locks a keychain when no program opened an item of its when-unlocked classes for so long.
+    /// nil: never.
     package var lockAfter: Duration?
     package var limits: Limits
     /// The clock, and the cost of new passcodes, of the keychains. Their log is left out: each

@@ -1,6 +1,6 @@
 // KeychainServer: the service as a whole, from its locks to its connections.
-//   (1) Whoever connects is spoken to only once it is known which program it is.
-//   (2) When the service ends, nobody is accepted any more, requests that were received are
+//   (1) A caller is spoken to only once it is known which program it is.
+//   (2) When the service ends, no connection is accepted any more, requests that were received are
 //       carried out and answered, then the keychains are closed and the socket is removed.
 
 import Glibc
@@ -24,7 +24,7 @@ package final class KeychainServer: Sendable {
     private let connections = ConnectionTable()
     private let doorkeeper = Mutex<Doorkeeper?>(nil)
 
-    /// Takes the locks and the socket. Nobody is accepted yet.
+    /// Takes the locks and the socket. No connection is accepted yet.
     ///
     /// - Parameters:
     ///   - configuration: What to serve, and where.
@@ -165,7 +165,7 @@ package final class KeychainServer: Sendable {
 
     // MARK: Time
 
-    /// Locks and closes what nobody uses.
+    /// Locks and closes what no program uses.
     private func watch() {
         let limits = configuration.limits
         let workers = workers

@@ -4,7 +4,7 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    /// Makes a folder where it is missing, and checks that nobody but this user may enter it.
+    /// Makes a folder where it is missing, and checks that no other user may enter it.
     ///
     /// - Parameter directory: An absolute path.
     /// - Throws: `notAvailable` for a folder that belongs to or is open to others.

@@ -23,7 +23,7 @@ package final class KeychainEngine: KeychainService {
     /// Secrets opened since the engine was opened; tests hold it against what was asked for.
     let openedSecrets = Atomic<Int>(0)
 
-    /// What is given to whoever proves to know the passcode.
+    /// What is given to a caller that proves to know the passcode.
     let presence = Mutex(AuthenticationGrant(token: .random()))
     /// What is given to hardware that recognized the owner.
     let recognition = Mutex(AuthenticationGrant(token: .random()))

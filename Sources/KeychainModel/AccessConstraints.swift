@@ -26,7 +26,7 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     package static let privateKeyUsage = AccessConstraints(rawValue: 1 << 30)
     package static let applicationPassword = AccessConstraints(rawValue: 1 << 31)
 
-    /// What somebody or something must satisfy; the rest says how.
+    /// What must be satisfied; the rest says how.
     package static let conditions: AccessConstraints = [
         .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         .applicationPassword,
@@ -62,7 +62,7 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     package var asksForPasscode: Bool { !isDisjoint(with: [.userPresence, .devicePasscode]) }
 
     /// What still opens an item whose enrollment is no longer there: the same without
-    /// ``biometryCurrentSet``. nil where no other condition that somebody can satisfy would do.
+    /// ``biometryCurrentSet``. nil where no other condition that a person can satisfy would do.
     package var afterChangedEnrollment: AccessConstraints? {
         guard contains(.biometryCurrentSet) else { return self }
         let others: AccessConstraints = [.userPresence, .biometryAny, .devicePasscode]

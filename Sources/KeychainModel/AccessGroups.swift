@@ -1,10 +1,11 @@
 // AccessGroups: whose items a caller may see and where its own are put.
 //   (1) What a caller without entitlements may empty is decided by the name of its program. The name
-//       has no other meaning: it is no secret, and whoever may choose it gains no item by it.
+//       has no other meaning: it is no secret, and a program that may choose it gains no item by
+//       it.
 
 /// The access groups of one caller, in the order of its entitlements.
 package struct AccessGroups: Hashable, Sendable {
-    /// The group of hardware tokens: everybody with it reads, nobody writes.
+    /// The group of hardware tokens: every caller with it reads, none writes.
     package static let token = "com.apple.token"
     /// The entry that stands for every group.
     package static let wildcard = "*"

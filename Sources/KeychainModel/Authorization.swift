@@ -2,7 +2,7 @@
 
 package import FoundationEssentials
 
-/// The keychain's word that somebody proved to be present. It is made by
+/// The keychain's word that a person proved to be present. It is made by
 /// ``KeychainService/authenticate(passcode:)`` and good until the keychain is locked.
 package struct AuthenticationGrant: Hashable, Sendable {
     package let token: Bytes16

@@ -16,7 +16,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package enum Cause: Hashable, Sendable {
         /// Bytes are not what was written, or they are missing.
         case damage
-        /// Files belong to somebody else, or are open to others.
+        /// Files belong to another user, or are open to others.
         case permission
         /// Another process uses the keychain; a later attempt can succeed.
         case contention
@@ -70,8 +70,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static func enrollmentChanged(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .dataNotAvailable,
-            "The biometric enrollment changed since the item \(item) was made, so nobody can open "
-                + "it. Delete it, and get its data anew.",
+            "The biometric enrollment changed since the item \(item) was made, so it can't be "
+                + "opened any more. Delete it, and get its data anew.",
             item: item)
     }
 

@@ -2,7 +2,7 @@
 
 extension KeychainService {
     /// A search for certificates, then for the key of each, and last for their data, so that a
-    /// certificate without a key asks nobody for authentication.
+    /// certificate without a key needs no authentication.
     package func findIdentities(
         _ query: IdentityQuery, _ retrieval: Retrieval, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {

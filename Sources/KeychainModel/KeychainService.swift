@@ -75,7 +75,7 @@ package protocol KeychainService: Sendable {
     /// - Throws: `authFailed` for a wrong passcode; `notAvailable` where none is set.
     func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant
 
-    /// Whether a passcode is set, so that somebody can be asked for it.
+    /// Whether a passcode is set, so that a person can be asked for it.
     func knowsPasscode() throws(KeychainFailure) -> Bool
 
     /// Whether this keychain has hardware that makes keys and never gives them out.

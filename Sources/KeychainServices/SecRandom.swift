@@ -30,7 +30,7 @@ public typealias SecRandomRef = OpaquePointer
 ///   memory untouched; ``errSecInternalComponent`` if the kernel gave no bytes, in which case what
 ///   the memory holds must not be used.
 ///
-/// It corresponds to the function of the same name. As there, a result that nobody looks at is a
+/// It corresponds to the function of the same name. As there, a result that isn't looked at is a
 /// warning.
 public func SecRandomCopyBytes(
     _ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer

@@ -1,8 +1,8 @@
 // ChipOperation: what one use of the chip has in its slots.
 //   (1) A chip has three slots for objects and three for sessions, without a resource manager for
-//       all programs together. An operation takes two and one, and whoever begins it ends it, on
-//       every path. Only a way that breaks meanwhile leaves them taken until the chip is restarted;
-//       with a resource manager (/dev/tpmrm0) not even that.
+//       all programs together. An operation takes two and one, and the code that begins it ends it,
+//       on every path. Only a way that breaks meanwhile leaves them taken until the chip is
+//       restarted; with a resource manager (/dev/tpmrm0) not even that.
 //   (2) Nothing of one operation is used by another: a chip that was restarted between two of them
 //       makes no difference.
 

@@ -17,7 +17,7 @@ enum ObjectKind: Hashable, CaseIterable {
     case sealed
 
     /// TPMA_OBJECT. No object leaves the chip or its parent. Wrong authorizations don't count
-    /// towards a lockout of the chip: an authorization is 32 random bytes, which nobody guesses.
+    /// towards a lockout of the chip: an authorization is 32 random bytes, which can't be guessed.
     var attributes: UInt32 {
         let always =
             TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_USERWITHAUTH

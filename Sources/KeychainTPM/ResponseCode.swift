@@ -82,7 +82,7 @@ struct ResponseFailure: Error, Hashable {
             KEYCHAIN_TPM2_RC_OBJECT_HANDLES, KEYCHAIN_TPM2_RC_CONTEXT_GAP,
             KEYCHAIN_TPM2_RC_YIELDED, KEYCHAIN_TPM2_RC_CANCELED, KEYCHAIN_TPM2_RC_TESTING,
             KEYCHAIN_TPM2_RC_NV_RATE, KEYCHAIN_TPM2_RC_RETRY,
-            // Somebody else emptied our slots, or the chip began anew.
+            // Another program emptied our slots, or the chip began anew.
             KEYCHAIN_TPM2_RC_REFERENCE_H0...KEYCHAIN_TPM2_RC_REFERENCE_S6:
             .busy
         case KEYCHAIN_TPM2_RC_LOCKOUT: .lockedOut
@@ -120,7 +120,7 @@ extension KeychainFailure {
                         + "each program has its own part of the chip.")
             case .lockedOut:
                 .busy(
-                    "The TPM is locked: somebody tried too many wrong passwords. It unlocks by "
+                    "The TPM is locked: it was given too many wrong passwords. It unlocks by "
                         + "itself after a while; `tpm2_dictionarylockout` shows and ends it.")
             case .ownerPassword:
                 KeychainFailure(

@@ -1,6 +1,6 @@
 // SimulatedSecureEnclave: what stands in for a chip in a test keychain. It is software.
-//   (1) Its keys are in this process's memory, under a key of its own: it protects nothing from
-//       whoever can read that memory, and no program but a test gets one.
+//   (1) Its keys are in this process's memory, under a key of its own: it protects nothing from a
+//       program that can read that memory, and no program but a test gets one.
 //   (2) What it wrapped is of no use to another one, and to itself only with the authorization it was
 //       wrapped with, as of a chip.
 

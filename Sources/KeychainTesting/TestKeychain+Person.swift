@@ -1,5 +1,5 @@
 // The person in front of a test keychain.
-//   (1) Nobody at a real terminal is ever asked for an item of a test keychain.
+//   (1) No question for an item of a test keychain ever goes to a real terminal.
 
 #if !canImport(Darwin)
 
@@ -11,7 +11,7 @@ import KeychainModel
 import Synchronization
 
 extension TestKeychain {
-    /// Who is asked when an item under access constraints is opened. nil, as at first: nobody is
+    /// Who is asked when an item under access constraints is opened. nil, as at first: no person is
     /// there, as for a program without a terminal; such an item then gives
     /// `errSecInteractionNotAllowed`.
     ///

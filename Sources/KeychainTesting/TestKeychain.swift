@@ -110,11 +110,11 @@ public final class TestKeychain: Sendable {
 
     /// The access groups that the program has by its entitlements, the one for new items first.
     ///
-    /// At first `default`, the group of programs without entitlements, which nobody shares here: a
-    /// deletion by class alone is of all items. With no group at all every
-    /// operation fails with `missingEntitlement` (`errSecMissingEntitlement`, -34018). What is
-    /// set counts from the next operation on; within ``withSecItem(_:)``, from the next call of
-    /// that function on.
+    /// At first `default`, the group of programs without entitlements, which no other program
+    /// shares here: a deletion by class alone is of all items. With no group at all every operation
+    /// fails with `missingEntitlement` (`errSecMissingEntitlement`, -34018). What is set counts
+    /// from the next operation on; within ``withSecItem(_:)``, from the next call of that function
+    /// on.
     public var accessGroups: [String] {
         get { state.withLock { $0.accessGroups } }
         set {
@@ -126,10 +126,11 @@ public final class TestKeychain: Sendable {
     /// Whether there is a Secure Enclave. At first there is none, as on machines without a TPM 2.0:
     /// making a key in it fails with `secureEnclaveUnavailable` (`errSecUnimplemented`, -4).
     ///
-    /// It is a **simulation in software**: its keys are in the memory of the test, and it protects them
-    /// from nobody. What a program sees of it is what it sees of hardware: keys on P-256 whose private
-    /// half can't be had, that outlive ``restart()`` and are of no use to another keychain. Set to
-    /// false again, it is as if the hardware had been taken out: its keys stay and can't be used.
+    /// It is a **simulation in software**: its keys are in the memory of the test, and it doesn't
+    /// protect them. What a program sees of it is what it sees of hardware: keys on P-256 whose
+    /// private half can't be had, that outlive ``restart()`` and are of no use to another keychain.
+    /// Set to false again, it is as if the hardware had been taken out: its keys stay and can't be
+    /// used.
     public var hasSecureEnclave: Bool {
         get { state.withLock { $0.hasSecureEnclave } }
         set { state.withLock { $0.hasSecureEnclave = newValue } }

@@ -52,8 +52,8 @@ package struct FolderImage: Sendable {
         }
     }
 
-    /// Files that have no place beside a keychain that nobody is changing. What isn't known may hold
-    /// a key.
+    /// Files that have no place beside a keychain that no process is changing. What isn't known may
+    /// hold a key.
     package func leftovers(besides keychain: String) -> [String] {
         let known = [
             "keychain.db", "keychain.db-wal", "keychain.db-shm", "device.key", "keybag", "anchor",

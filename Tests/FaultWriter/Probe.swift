@@ -145,7 +145,7 @@ struct FullDisk {
 
 extension Probe {
     /// Gives every page of the database a checksum that fits: its bytes were wrong before they were
-    /// written, or somebody changed them.
+    /// written, or an attacker changed them.
     func sealPages() throws {
         let file = URL(filePath: directory + "/keychain.db")
         var bytes = [UInt8](try Data(contentsOf: file))

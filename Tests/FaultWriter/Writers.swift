@@ -118,7 +118,7 @@ struct Crowd {
     }
 }
 
-/// Updates the account that all workers write to, or makes it if nobody has yet.
+/// Updates the account that all workers write to, or makes it if no worker has yet.
 private func saveShared(_ data: Data, in engine: KeychainEngine) throws(KeychainFailure) {
     do {
         _ = try engine.add(item("shared", data), as: caller)

@@ -32,7 +32,7 @@ struct RequirementRow: Sendable, CustomStringConvertible {
 }
 
 private let rows: [RequirementRow] = [
-    // Nobody.
+    // No person.
     .init([], .none),
     .init(.privateKeyUsage, .none),
     .init(.applicationPassword, .none),

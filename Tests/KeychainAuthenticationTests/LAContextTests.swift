@@ -65,14 +65,14 @@ import Testing
         #expect(test.askedQuestions.count == 6)
     }
 
-    @Test func `whoever declines is asked no more`() async throws {
+    @Test func `a person who declines is asked no more`() async throws {
         let test = try withPasscode()
         test.person = .declining
         #expect(await code(LAContext()) == .userCancel)
         #expect(test.askedQuestions.count == 1)
     }
 
-    @Test func `without a person, or where it is forbidden, nobody is asked`() async throws {
+    @Test func `without a person, or where it is forbidden, no question is asked`() async throws {
         let test = try withPasscode()
         #expect(await code(LAContext()) == .notInteractive)
         #expect(obstacle(LAContext(), .deviceOwnerAuthentication) == .notInteractive)
@@ -130,7 +130,7 @@ import Testing
         #expect(second.evaluatedPolicyDomainState == Data("two faces".utf8))
     }
 
-    @Test func `whoever isn't recognized may enter the passcode where it would do`() async throws {
+    @Test func `without recognition the passcode may be entered where it would do`() async throws {
         let test = try withPasscode()
         test.biometry = TestKeychain.Biometry()
         for touch in [TestKeychain.Touch.notRecognized, .prefersPasscode] {
@@ -279,7 +279,7 @@ import Testing
         #expect(test.askedQuestions.suffix(2).map(\.subject) == [.biometry, .passcode])
     }
 
-    @Test func `creating asks for a new password and for nobody's presence`() async throws {
+    @Test func `creating asks for a new password and not for presence`() async throws {
         test.person = TestKeychain.Person(applicationPassword: "tiger")
         #expect(try await code(LAContext(), .userPresence, .createItem) == .passcodeNotSet)
         let context = LAContext()

@@ -149,7 +149,7 @@ private final class FakePinentry {
 
     private let noTerminal = TerminalAuthenticator(path: "/nonexistent/terminal")
 
-    @Test func `without terminal and display nobody can be`() {
+    @Test func `without terminal and display no person can be asked`() {
         let system = SystemAuthenticator(["PATH": "/usr/bin:/bin"], terminal: noTerminal)
         #expect(!system.canAsk)
         #expect(Said(system.ask(Question(.passcode), until: .init())) == .unavailable)

@@ -120,7 +120,7 @@ enum Said: Equatable {
         #expect(long.introduction.count < 1000)
     }
 
-    @Test func `without a terminal nobody can be asked`() {
+    @Test func `without a terminal no person can be asked`() {
         let authenticator = TerminalAuthenticator(path: "/nonexistent/terminal")
         #expect(!authenticator.canAsk)
         #expect(Said(authenticator.ask(Question(.passcode), until: .init())) == .unavailable)

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Before the first request
 
-    @Test func `a socket that nobody listens on is a failure`() throws {
+    @Test func `a socket that no program listens on is a failure`() throws {
         let service = try FakeService(takesConnections: false)
         let failure = try #require(failedRead(service))
         #expect(failure.status == .notAvailable && failure.cause == .contention)
@@ -57,7 +57,7 @@ import Testing
         try client.lock()
     }
 
-    @Test func `nothing is sent to a service of somebody else`() throws {
+    @Test func `nothing is sent to a service of another user`() throws {
         let received = Recorded<[UInt8]>()
         let service = try FakeService { peer, _ in
             peer.send(Handshake.random().bytes)

@@ -91,7 +91,7 @@ import Testing
         subscription.end()
     }
 
-    @Test func `a service that refuses is a failure, and nobody is called`() throws {
+    @Test func `a service that refuses is a failure, and no handler is called`() throws {
         let failure = KeychainFailure(.unimplemented, "No.")
         let service = try FakeService { peer, _ in peer.serve { _ in .failure(failure) } }
         let client = ServiceClient(socketPath: service.path)

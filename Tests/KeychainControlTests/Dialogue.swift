@@ -102,7 +102,7 @@ final class Dialogue {
         let count = unsafe bytes.withUnsafeMutableBytes {
             unsafe read(terminal, $0.baseAddress, $0.count)
         }
-        // EIO stands for a terminal that nobody has open any more.
+        // EIO stands for a terminal that no process has open any more.
         guard count > 0 else { return false }
         let text = String(decoding: bytes[..<count], as: UTF8.self)
             .replacingOccurrences(of: "\r\n", with: "\n")

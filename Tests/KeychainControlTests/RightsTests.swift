@@ -10,8 +10,8 @@ import Testing
         let copy = home.path + "/keychainctl"
         try FileManager.default.copyItem(
             atPath: ChildProcess.programs + "/keychainctl", toPath: copy)
-        // Root gives it to another user. Anybody else can only make it their own, and has no rights
-        // in it that they didn't have.
+        // Root gives it to another user. Any other user can only make it their own, and has no
+        // rights in it that they didn't have.
         let isRoot = geteuid() == 0
         // SAFETY: the path is copied within the call.
         let isGiven =

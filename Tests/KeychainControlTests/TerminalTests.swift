@@ -158,8 +158,8 @@ import Testing
             otherwise: "keychainctl: The item asks for the passcode.")
     }
 
-    /// The passcode, 1234, is asked for, and again when it is wrong. Where nobody enters it, or may
-    /// be asked, the item stays closed.
+    /// The passcode, 1234, is asked for, and again when it is wrong. Where no person enters it, or
+    /// may be asked, the item stays closed.
     private func expectPasscode(
         _ home: TestHome, for service: String, secret: String, otherwise reason: String,
         _ source: SourceLocation = #_sourceLocation

@@ -78,7 +78,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     }
 
     @Test(arguments: [["--log-level", "loud"], ["--log-format", "xml"], ["--verbose"], ["serve"]])
-    func `arguments that nobody knows are refused`(_ arguments: [String]) {
+    func `unknown arguments are refused`(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try DaemonCommand.parse(arguments) }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A socket that nobody but the test accepts from.
+/// A socket that only the test accepts from.
 private final class Door {
     let folder: TemporaryFolder
     let socket: ListeningSocket
@@ -21,7 +21,7 @@ private final class Door {
 
     func accept() throws -> OwnedDescriptor {
         var accepted: OwnedDescriptor?
-        try eventually("somebody connects") {
+        try eventually("a process connects") {
             accepted = Sockets.accept(socket.descriptor.number)
             return accepted != nil
         }
@@ -103,7 +103,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         try input.fileHandleForWriting.close()
     }
 
-    @Test func `a process that ended is nobody`() throws {
+    @Test func `a process that ended is refused`() throws {
         let door = try Door()
         let process = try peer("vanish", door.path)
         #expect(process.endedWell)

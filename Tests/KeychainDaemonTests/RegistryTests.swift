@@ -69,7 +69,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer(about: other) == .unnamed)
     }
 
-    @Test func `without a folder nobody is named`() throws {
+    @Test func `without a folder no program is named`() throws {
         let place = try Place()
         try FileManager.default.removeItem(atPath: place.registry.folder)
         #expect(try place.answer() == .unnamed)
@@ -147,7 +147,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().groups == granted)
     }
 
-    // Of the rule: whoever else could write it could give itself any right.
+    // Of the rule: a user who could write it could give themselves any right.
     @Test(arguments: [0o666, 0o620, 0o602, 0o777])
     func `an entry that others may write isn't believed`(_ mode: Int) throws {
         let place = try Place()

@@ -140,7 +140,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(meeting.tookPlace)
     }
 
-    @Test func `a client that never reads is not read from, and nobody waits for it`() throws {
+    @Test func `a client that never reads is not read from, and no other waits for it`() throws {
         let service = try TestService { $0.limits.endTime = .milliseconds(200) }
         var large = password("large")
         large.data = Data(repeating: 1, count: 1 << 20)
@@ -170,7 +170,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(service.server.connectionCount == 0)
     }
 
-    @Test func `whoever doesn't say who it is is refused in time, and delays nobody`() throws {
+    @Test func `an unidentified client is refused in time, and delays no other`() throws {
         let service = try TestService { $0.limits.handshakeTime = .seconds(3) }
         let silent = try RawClient(service.configuration.socket, isAnswering: false)
         try goesOn(service)
@@ -203,7 +203,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(answers == 1000)
     }
 
-    @Test func `whoever asks for much delays nobody but themselves`() throws {
+    @Test func `a party that asks for much delays only itself`() throws {
         let pool = FairPool(threadCount: 1)
         let done = Mutex<[String]>([])
         let gate = DispatchSemaphore(value: 0)
@@ -296,7 +296,7 @@ struct GivenSockets: Sendable {
         #expect(try service.client().knowsPasscode() == false)
     }
 
-    @Test func `a socket that somebody else listens at stays`() throws {
+    @Test func `a socket that another program listens at stays`() throws {
         let folder = try TemporaryFolder()
         let run = try folder.makeFolder("run")
         let other = try #require(Sockets.make())
@@ -304,7 +304,7 @@ struct GivenSockets: Sendable {
         let error = #expect(throws: ServiceFailure.self) { _ = try TestService(folder: folder) }
         #expect(error?.reason.contains("Another program already listens") == true)
         other.close()
-        // The file is there still, and nobody answers.
+        // The file is there still, and no program answers.
         let service = try TestService(folder: folder)
         #expect(try service.client().knowsPasscode() == false)
     }

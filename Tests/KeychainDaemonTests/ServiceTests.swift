@@ -146,13 +146,13 @@ private let own = AccessGroups(["default"])
         subscription.end()
         service.stop()
 
-        // Whoever starts the service doesn't unlock what is in it.
+        // Starting the service doesn't unlock what is in it.
         let again = try TestService(folder: service.folder)
         #expect(try again.client().status().lockState == .beforeFirstUnlock)
         #expect(status { _ = try again.client().load("a", as: own) } == .interactionNotAllowed)
     }
 
-    @Test func `a keychain that nobody reads is locked`() throws {
+    @Test func `a keychain that no program reads is locked`() throws {
         let service = try TestService { $0.lockAfter = .milliseconds(200) }
         let client = service.client()
         try client.setPasscode(passcode)

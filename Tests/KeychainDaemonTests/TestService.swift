@@ -168,7 +168,7 @@ final class ServiceProcess {
 }
 
 extension Sockets {
-    /// Whether a socket is there and somebody listens at it.
+    /// Whether a socket is there and a program listens at it.
     static func isAnsweredForTests(_ path: String) -> Bool {
         Files.status(ofLink: path)?.isSocket == true && isAnswered(path)
     }

@@ -384,7 +384,7 @@ import Testing
             } == .decode)
     }
 
-    /// Whoever has the keychain's keys can write the row anew with other constraints.
+    /// An attacker with the keychain's keys can write the row anew with other constraints.
     @Test func `constraints that are taken off on disk give nothing`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)

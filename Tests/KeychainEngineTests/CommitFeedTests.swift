@@ -1,4 +1,5 @@
-// Who subscribed is told of every commit, whoever made it, and the watch goes with the last.
+// A subscriber is told of every commit, whichever process made it, and the watch goes with the last
+// subscriber.
 
 import Foundation
 import KeychainEngine

@@ -144,7 +144,7 @@ import Testing
                 == .notAvailable)
     }
 
-    @Test func `whoever proves to know the passcode unlocks`() throws {
+    @Test func `a caller that proves to know the passcode unlocks`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         try keychain.engine.lock()
@@ -178,7 +178,7 @@ import Testing
         let second = try keychain.engine.authenticate(passcode: Data("new".utf8))
         #expect(try read(keychain, "a", grant: second) == [Self.secret])
         try keychain.engine.removePasscode(passcode("new"))
-        // The item stays; nobody can prove anything until there is a passcode again.
+        // The item stays; nothing can be proven until there is a passcode again.
         #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
         try keychain.engine.setPasscode(passcode("1234"))
         #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
@@ -240,7 +240,7 @@ import Testing
         AccessConstraints.biometryAny, .biometryCurrentSet, .companion,
         [.biometryAny, .or, .companion],
     ])
-    func `what asks for hardware is kept, changed by nobody, and can be deleted`(
+    func `what asks for hardware is kept, can't be changed, and can be deleted`(
         constraints: AccessConstraints
     ) throws {
         // They ask for no passcode, so it is added without one.
@@ -276,7 +276,7 @@ import Testing
 
     // MARK: Changing
 
-    /// Case 193: whatever is changed, the old secret must be open to whoever changes it.
+    /// Case 193: whatever is changed, the old secret must be open to the caller that changes it.
     @Test(arguments: [
         ItemChanges(attributes: [.label: .string("L")]),
         ItemChanges(data: Data("new".utf8)),

@@ -96,7 +96,7 @@ import Testing
                 #expect(failure?.cause == .authentication(.biometryCurrentSet))
             }
         }
-        // Without hardware nobody can be recognized, whatever was once.
+        // Without hardware no person can be recognized, whatever was once.
         #expect(
             status { _ = try read(keychain, recognized(keychain, under: nil)) }
                 == .authenticationNeeded)

@@ -1,4 +1,4 @@
-// Rows that were changed by somebody who gave the pages checksums that fit.
+// Rows that were changed by an attacker who gave the pages checksums that fit.
 
 import Foundation
 import KeychainEngine

@@ -288,7 +288,7 @@ import Testing
             ).count == 2)
     }
 
-    @Test func `a certificate without a key asks nobody`() throws {
+    @Test func `a certificate without a key needs no authentication`() throws {
         let engine = try engine()
         var lone = certificate(1, of: 9)
         lone.constraints = .applicationPassword

@@ -1,4 +1,4 @@
-// An index entry that leads to another item's row, by accident and made by somebody: whatever is
+// An index entry that leads to another item's row, by accident and made by an attacker: whatever is
 // asked for, no other item is touched.
 
 import Foundation

@@ -1,4 +1,4 @@
-// LockRaceTests: locking while somebody else unlocks.
+// LockRaceTests: locking while another thread unlocks.
 
 import Foundation
 import KeychainCrypto

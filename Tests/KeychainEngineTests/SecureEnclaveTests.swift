@@ -1,4 +1,4 @@
-// Keys in hardware: what the engine asks of whoever uses one, and what makes a blob useless.
+// Keys in hardware: what the engine asks of a caller that uses one, and what makes a blob useless.
 //   The hardware is the simulation of KeychainTesting. Tests/KeychainTPMTests use a TPM.
 
 import Foundation
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: Constraints
 
-    @Test func `without privateKeyUsage a key is made and nobody uses it`() throws {
+    @Test func `without privateKeyUsage a key is made and can't be used`() throws {
         let keychain = try keychain()
         #expect(
             status { _ = try sign(keychain, try make(keychain, []).blob) } == .authFailed)
@@ -242,16 +242,16 @@ import Testing
     @Test func `a caller without groups neither makes nor uses a key`() throws {
         let keychain = try keychain()
         let key = try make(keychain)
-        let nobody = AccessGroups([])
+        let noGroups = AccessGroups([])
         #expect(
             status {
-                _ = try keychain.engine.makeSecureEnclaveKey(NewSecureEnclaveKey(), as: nobody)
+                _ = try keychain.engine.makeSecureEnclaveKey(NewSecureEnclaveKey(), as: noGroups)
             } == .missingEntitlement)
         #expect(
             status {
                 _ = try keychain.engine.sign(
                     digest: Self.digest, with: key.blob, authorization: Authorization(),
-                    as: nobody)
+                    as: noGroups)
             } == .missingEntitlement)
     }
 

@@ -160,7 +160,7 @@ import Testing
         k.copy(genp(["sha1": true])).gives(-50)
     }
 
-    @Test func `another user's items are nobody's`() throws {
+    @Test func `another user's items are not found`() throws {
         k.add(GP("a", "s")).gives(0)
         k.copy(genp(["musr": Data()])).gives(0)
         k.copy(genp(["musr": Data([1])])).gives(-25300)

@@ -14,7 +14,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `attributes, existence and deletion ask nobody`(on backend: Backend) throws {
+    func `attributes, existence and deletion ask no question`(on backend: Backend) throws {
         let k = try client(on: backend)
         try asking(nil) {
             try k.addProtected(.userPresence)
@@ -69,7 +69,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `nobody is asked where that is said or where nobody is`(on backend: Backend) throws {
+    func `no question is asked where forbidden or where no person is`(on backend: Backend) throws {
         let k = try client(on: backend)
         try k.addProtected(.userPresence)
         let owner = ScriptedPerson(rightPasscode)
@@ -86,7 +86,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
     }
 
     @Test(arguments: constrainingBackends)
-    func `a context that knows enough answers where nobody may be asked`(on backend: Backend)
+    func `a context that knows enough answers where no person may be asked`(on backend: Backend)
         throws
     {
         let k = try client(on: backend)

@@ -1,4 +1,4 @@
-// What somebody learns who listens between a process and its chip.
+// What an attacker learns who listens between a process and its chip.
 
 #if TPM
 

@@ -111,7 +111,7 @@ import KeychainModel
     }
 
     /// Nothing is opened: there is nothing at that path.
-    @Test func `making a module asks nobody`() {
+    @Test func `making a module asks no chip`() {
         let module = TrustedPlatformModule(configuration: "swtpm:path=/nonexistent/tpm")
         #expect(module.name == "TPM 2.0")
         #expect(module.failure?.status == .notAvailable)

@@ -96,7 +96,7 @@ final class SimulatedChip {
     /// the variable when it is loaded, which is after this.
     private static let quiet: Void = {
         // SAFETY: both strings are copied. glibc leaves the first environment of a process
-        // where it is, so that whoever reads it meanwhile isn't disturbed.
+        // where it is, so that a thread that reads it meanwhile isn't disturbed.
         _ = unsafe setenv("TSS2_LOG", "all+NONE", 1)
     }()
 }

@@ -186,7 +186,7 @@ import Testing
         #expect(try keychain.load(.token) == "new")
     }
 
-    @Test func `nobody deletes an item between the two halves of a put`() throws {
+    @Test func `no deletion comes between the two halves of a put`() throws {
         let connection = test.connection
         let item = NewItem(
             itemClass: .genericPassword,

@@ -9,7 +9,7 @@ import Testing
 @Suite struct `The person in front of a test keychain` {
     private let test = TestKeychain()
 
-    /// Adds an item that asks for somebody's presence.
+    /// Adds an item that asks for a person's presence.
     private func addProtected() throws {
         try test.setPasscode("1234")
         let control = SecAccessControlCreateWithFlags(

@@ -1,4 +1,4 @@
-// The asynchronous forms: they do the same, block nobody and heed cancellation.
+// The asynchronous forms: they do the same, block no thread and heed cancellation.
 
 import Foundation
 import KeychainModel

@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a closure runs again with what somebody else saved meanwhile`(way: Way) throws {
+    func `a closure runs again with what another caller saved meanwhile`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(10, for: .counter)
         var seen: [Int?] = []

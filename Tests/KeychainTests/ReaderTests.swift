@@ -1,4 +1,4 @@
-// ReaderTests: what readers see while somebody saves over the item that they read.
+// ReaderTests: what readers see while a writer saves over the item that they read.
 
 import Foundation
 import Testing

@@ -3,8 +3,9 @@
 import Testing
 
 @Suite struct `Apple's functions` {
-    /// Whose answer nobody may mean to ignore. Apple's headers say so of the first two
-    /// (`warn_unused_result`); the others tell, as the first one does, whether something is genuine.
+    /// Whose answer no caller may mean to ignore. Apple's headers say so of the first two
+    /// (`warn_unused_result`); the others tell, as the first one does, whether something is
+    /// genuine.
     static let verdicts: Set<String> = [
         "SecTrustEvaluateWithError", "SecRandomCopyBytes", "SecKeyVerifySignature",
         "SecKeyRawVerify",

@@ -1,7 +1,7 @@
 // Waiting until a keychain or an item can be read.
 //   (1) The waits between probes grow from 50 milliseconds to 2 seconds; an unlock in this
 //       process ends them early.
-//   (2) What doesn't pass by itself is thrown at once: nobody waits for damage to heal.
+//   (2) What doesn't pass by itself is thrown at once: no caller waits for damage to heal.
 
 extension Keychain {
     /// Waits until this keychain's items can be read.

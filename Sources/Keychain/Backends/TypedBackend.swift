@@ -12,7 +12,7 @@ struct TypedBackend: Backend {
     /// The service and the caller. Asked for at every request: the first one that succeeds
     /// opens the database.
     private let connection: @Sendable () throws(KeychainFailure) -> KeychainConnection
-    /// The same without anybody in front of it.
+    /// The same without authentication in front of it.
     private let keychain: @Sendable () throws(KeychainFailure) -> KeychainConnection
 
     /// A keychain, in front of which the person is asked as in front of the SecItem functions.

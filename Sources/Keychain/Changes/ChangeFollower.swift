@@ -1,8 +1,8 @@
 // ChangeFollower: waits for a reason to look at the keychain again.
-//   (1) Reasons merge: however many changes happen while nobody waits, they cost one bit.
+//   (1) Reasons merge: however many changes happen while no task waits, they cost one bit.
 //   (2) A change after `subscribe` is always followed by a look; so what is there in the end is
 //       always seen.
-//   (3) Whoever tells of a change never waits for whoever follows.
+//   (3) The thread that tells of a change never waits for a follower.
 //   (4) It ends, and lets go of everything, with the task that waits or with the last reference.
 
 import Dispatch

@@ -33,7 +33,7 @@ final class SharedItem {
         let access: ItemAccess
         /// nil: delete.
         let contents: ItemContents?
-        /// nil for one that nobody waits for: a newer one can take its place.
+        /// nil for one that no task waits for: a newer one can take its place.
         let continuation: CheckedContinuation<Bool, any Error>?
 
         var state: KeychainState<Data> { contents.map { .value($0.data) } ?? .absent }
@@ -141,7 +141,7 @@ final class SharedItem {
 
     /// Writes in the background.
     func assign(_ contents: ItemContents?, _ access: ItemAccess) {
-        // The first may be under way. Of others that nobody waits for the last one counts.
+        // The first may be under way. Of others that no task waits for, the last one counts.
         if writes.count > 1, let last = writes.last, last.continuation == nil {
             writes.removeLast()
         }

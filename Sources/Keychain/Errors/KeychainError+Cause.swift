@@ -16,8 +16,8 @@ extension KeychainError {
 
         /// Stored bytes are not what was written, or they are missing. A person has to look.
         public static let damage = Cause(rawValue: "damage")
-        /// The program or its user may not: files belong to somebody else or are open to others,
-        /// or an entitlement is missing. A person has to correct that.
+        /// The program or its user may not: files belong to another user or are open to others, or
+        /// an entitlement is missing. A person has to correct that.
         public static let permission = Cause(rawValue: "permission")
         /// Another process uses the keychain. A later attempt can succeed.
         public static let contention = Cause(rawValue: "contention")

@@ -44,7 +44,7 @@ extension KeychainError {
 
     /// The errors of Swift's coders quote what they were given: a number that doesn't fit, the
     /// text of an unknown case, the keys of a dictionary, or the whole value. Here they keep
-    /// their case and type alone. Errors of anybody else are theirs and stay as they are.
+    /// their case and type alone. Errors of other code stay as they are.
     private static func withoutValues(_ error: any Error) -> any Error {
         let text = "The details could hold a secret and are left out."
         switch error {

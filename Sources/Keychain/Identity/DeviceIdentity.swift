@@ -1,5 +1,5 @@
 // DeviceIdentity: the identifier that an installation makes once and keeps.
-//   (1) One identifier per service, group and account: whoever races for it gets the same one.
+//   (1) One identifier per service, group and account: all that race for it get the same one.
 //   (2) It is kept in the keychain alone, as text, and never leaves it by synchronization.
 //   (3) What is remembered is dropped with every change that this process makes to a keychain.
 

@@ -36,7 +36,7 @@ extension Keychain {
                 do {
                     return try migrate(entry, from: defaults, onConflict: rule) { _ in }
                 } catch {
-                    // Nobody but a hook throws anything else.
+                    // Only a hook throws anything else.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.ReportItem(
                         source: entry.defaultsKey, account: entry.account, error: error)

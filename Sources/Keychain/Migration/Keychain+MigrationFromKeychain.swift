@@ -91,7 +91,7 @@ extension Keychain {
                     return Migration.ReportItem(
                         source: account, account: account, outcome: outcome)
                 } catch {
-                    // Nobody but a hook throws anything else.
+                    // Only a hook throws anything else.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
                     return Migration.ReportItem(source: account, account: account, error: error)
                 }
@@ -213,7 +213,7 @@ private struct KeychainSource: MigrationSource {
     mutating func remove() throws(KeychainError) -> Removal {
         guard let found else { return .removed }
         if try access.replace(found, nil) { return .removed }
-        // Changed, or removed by somebody who does the same.
+        // Changed, or removed by another thread or process that does the same.
         return try access.loadVersion() == nil ? .removed : .changed
     }
 }

@@ -1,8 +1,8 @@
 // MigrationRun: one value on its way from a source into a keychain.
 //   (1) Copy, read back, compare, remove: the source loses its value only after the destination
 //       gave the same one back.
-//   (2) After each step either the source or the destination has the value, durably; whoever
-//       stops here can begin anew, and finds the rest to be done.
+//   (2) After each step either the source or the destination has the value, durably; a migration
+//       that stops here can begin anew, and finds the rest to be done.
 //   (3) The destination's value is replaced only if the caller said so, and only the one that
 //       was compared.
 

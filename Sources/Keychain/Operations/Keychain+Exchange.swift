@@ -1,8 +1,8 @@
 // Changes that depend on the present value.
 //   (1) A change names the modification date of the value it was made from. Every change moves
 //       the date forward, so a change made from an outdated value matches nothing.
-//   (2) An attempt that matches nothing is repeated from the start only after somebody else's
-//       change; one of all attempts that run at the same time succeeds.
+//   (2) An attempt that matches nothing is repeated from the start only after a change by another
+//       thread or process; one of all attempts that run at the same time succeeds.
 
 extension Keychain {
     /// Changes a value depending on the present one, as one step for everybody else.
@@ -13,9 +13,9 @@ extension Keychain {
     /// }
     /// ```
     ///
-    /// No change of another thread or process is lost or comes between. If somebody else changes
-    /// the value meanwhile, the closure runs again with the new value: it can run **more than
-    /// once**, and only what it did the last time counts. Keep side effects out of it.
+    /// No change of another thread or process is lost or comes between. If another one changes the
+    /// value meanwhile, the closure runs again with the new value: it can run **more than once**,
+    /// and only what it did the last time counts. Keep side effects out of it.
     ///
     /// If the value has the same bytes afterwards, nothing is written. When this throws, the
     /// keychain is as it was, except perhaps after an ``KeychainError/Cause/interruption``.
@@ -75,8 +75,9 @@ extension Keychain {
 
 /// Ends a repetition that gets nowhere.
 ///
-/// An attempt may fail as often as somebody else changes the item. But if it fails although the
-/// item is the same as before, the keychain doesn't find what it has just given, and never will.
+/// An attempt may fail as often as another thread or process changes the item. But if it fails
+/// although the item is the same as before, the keychain doesn't find what it has just given, and
+/// never will.
 private struct StallGuard {
     private var last: Double??
     private var repeats = 0

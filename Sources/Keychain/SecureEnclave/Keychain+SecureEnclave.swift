@@ -52,7 +52,7 @@ extension Keychain {
         return try SecureEnclaveKey(handle, name: name, service: service)
     }
 
-    /// Loads a key of the Secure Enclave. Nobody is asked for that, and the key is not used.
+    /// Loads a key of the Secure Enclave. The user isn't asked for that, and the key is not used.
     ///
     /// - Parameter name: The name of the key.
     /// - Returns: The key; nil if there is none of this name.

@@ -45,8 +45,8 @@ extension Keychain {
         /// - Parameter data: What is signed, 0 bytes and up.
         /// - Returns: The signature, which ``publicKey`` verifies.
         /// - Throws: ``KeychainError``, with code
-        ///   - ``KeychainError/Code/interactionNotAllowed`` while the key is locked, or somebody would
-        ///     have to be asked and can't be: try again after unlock;
+        ///   - ``KeychainError/Code/interactionNotAllowed`` while the key is locked, or a person
+        ///     would have to be asked and can't be: try again after unlock;
         ///   - ``KeychainError/Code/userCanceled``, ``KeychainError/Code/authFailed`` if the person
         ///     declined, or couldn't prove who they are;
         ///   - ``KeychainError/Code/decode`` if the key is damaged or the hardware another one;
@@ -114,15 +114,15 @@ extension Keychain {
             self.rawValue = rawValue
         }
 
-        /// Nobody: the accessibility alone decides.
+        /// No person: the accessibility alone decides.
         public static let none = UseCondition(rawValue: "none")
-        /// Somebody who knows the passcode, or whom biometric hardware recognizes.
+        /// A person who knows the passcode, or whom biometric hardware recognizes.
         public static let userPresence = UseCondition(rawValue: "userPresence")
-        /// Somebody who knows the passcode.
+        /// A person who knows the passcode.
         public static let devicePasscode = UseCondition(rawValue: "devicePasscode")
-        /// Somebody whom biometric hardware recognizes.
+        /// A person whom biometric hardware recognizes.
         public static let biometryAny = UseCondition(rawValue: "biometryAny")
-        /// Somebody who was enrolled already when the key was made, as long as nobody is added.
+        /// A person who was enrolled when the key was made, as long as the enrollment is the same.
         public static let biometryCurrentSet = UseCondition(rawValue: "biometryCurrentSet")
 
         /// The raw value.

@@ -1,6 +1,6 @@
 // AuthenticationEnvironment: the authenticator in use, and what it found out lately.
 //   (1) A task-local one takes the place of all others, then comes that of the keychain in use: the
-//       keychains of tests bring theirs, and nobody at a real terminal is asked for them.
+//       keychains of tests bring theirs, and no question for them goes to a real terminal.
 
 #if !canImport(Darwin)
 

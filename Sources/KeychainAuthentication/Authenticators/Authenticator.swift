@@ -10,7 +10,7 @@ package import KeychainModel
 
 /// Asks the person at the device.
 package protocol Authenticator: Sendable {
-    /// Whether there is a way to ask somebody. It doesn't say that somebody is there.
+    /// Whether there is a way to ask a person. It doesn't say that a person is there.
     var canAsk: Bool { get }
 
     /// Asks for something that is typed, and waits for it.
@@ -40,7 +40,7 @@ package struct Question: Hashable, Sendable {
         case newApplicationPassword
         /// The same once more, against mistyping.
         case newApplicationPasswordAgain
-        /// Somebody whom the biometric hardware knows.
+        /// A person whom the biometric hardware knows.
         case biometry
     }
 
@@ -77,7 +77,7 @@ package enum Answer: Sendable {
     case cancelled
     /// The question was taken back.
     case interrupted
-    /// Nobody can be asked.
+    /// No person can be asked.
     case unavailable
 }
 
@@ -119,9 +119,9 @@ package enum Biometry: Hashable, Sendable {
 
 /// What the biometric hardware answers.
 package enum Recognition: Sendable {
-    /// Somebody was recognized, for which the keychain gave its word to the hardware.
+    /// A person was recognized, for which the keychain gave its word to the hardware.
     case recognized(AuthenticationGrant)
-    /// Nobody whom it knows.
+    /// No person whom it knows.
     case failed
     /// The person wants to enter the passcode instead.
     case fallback

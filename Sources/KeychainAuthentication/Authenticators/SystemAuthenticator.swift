@@ -28,7 +28,7 @@ package struct SystemAuthenticator: Authenticator {
         authenticator?.ask(question, until: interruption) ?? .unavailable
     }
 
-    /// A prompter that was named is used or nothing is: whoever names one doesn't want to be
+    /// A prompter that was named is used or nothing is: a user who names one doesn't want to be
     /// asked elsewhere. Then the terminal, then a prompter on the display.
     package var authenticator: (any Authenticator)? {
         if let named = environment[Self.pinentryVariable], !named.isEmpty {
@@ -41,7 +41,7 @@ package struct SystemAuthenticator: Authenticator {
 
     /// A prompter by its path, or by a name that is looked for on PATH. nil: it isn't there.
     private func pinentry(_ name: String) -> PinentryAuthenticator? {
-        // Whoever starts a program that has more rights than they don't choose what it runs.
+        // A caller with fewer rights than the program doesn't choose what it runs.
         guard !ProcessEnvironment.hasRightsOfOthers else { return nil }
         let candidates =
             if name.contains("/") {

@@ -1,4 +1,4 @@
-// AuthenticationFailure: why a context couldn't answer for somebody.
+// AuthenticationFailure: why a context couldn't answer for a person.
 
 #if !canImport(Darwin)
 

@@ -33,8 +33,8 @@ extension LAContext {
         try satisfy(requirement, Asking(try Self.keychain(), reason: reason))
     }
 
-    /// As ``evaluate(_:reason:)``, for an item or key to be: nobody has to be present, and who asks
-    /// for the passcode later needs one.
+    /// As ``evaluate(_:reason:)``, for an item or key to be: no person has to be present, and one
+    /// that will ask for the passcode needs a passcode to be set.
     package func evaluateCreation(
         _ requirement: AccessRequirement, reason: String
     ) throws(AuthenticationFailure) {

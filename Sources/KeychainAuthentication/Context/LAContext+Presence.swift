@@ -1,6 +1,6 @@
-// LAContext+Presence: somebody proves to be present.
-//   (1) Nobody is asked for what was proven. A question ends: after three wrong answers, when the
-//       person declines, or when the context is invalidated.
+// LAContext+Presence: a person proves to be present.
+//   (1) What was proven is not asked for again. A question ends: after three wrong answers, when
+//       the person declines, or when the context is invalidated.
 
 #if !canImport(Darwin)
 
@@ -83,8 +83,7 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// - Returns: Why nobody was recognized, where something else may do instead; nil: somebody
-    ///   was.
+    /// - Returns: Why no person was recognized, where something else may do instead; nil: one was.
     private func recognize(_ asking: Asking) throws(AuthenticationFailure) -> LAError.Code? {
         let authenticator = AuthenticationEnvironment.inUse(for: asking.keychain).authenticator
         guard authenticator.canAsk else { throw .refused(.notInteractive) }

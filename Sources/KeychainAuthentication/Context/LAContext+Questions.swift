@@ -34,8 +34,8 @@ extension LAContext {
         throw .refused(.authenticationFailed)
     }
 
-    /// A password of the program's own is the program's to bring: where there is nobody who could
-    /// enter it instead, not having it is like having a wrong one, as at Apple.
+    /// A password of the program's own is the program's to bring: where there is no person who
+    /// could enter it instead, not having it is like having a wrong one, as at Apple.
     private func checkMayAskForPassword(_ asking: Asking) throws(AuthenticationFailure) {
         try checkMayAsk(asking)
         guard AuthenticationEnvironment.inUse(for: asking.keychain).authenticator.canAsk else {
@@ -88,7 +88,7 @@ extension LAContext {
         guard isOpen else { throw .refused(.invalidContext) }
         let outcome = ask(interruption)
         state.withLock { $0.questions.removeAll { $0 === interruption } }
-        // Also where the answer came first: nobody wants it any more.
+        // Also where the answer came first: it is no longer wanted.
         if interruption.isInterrupted { throw .refused(.appCancel) }
         return outcome
     }

@@ -1,18 +1,18 @@
 // LAContext+Requirements: what a context shows for its person when the keychain is called.
-//   (1) Whoever forbids questions gets `notInteractive` where one would be asked, whatever else
-//       stands in the way: callers find out that way whether an item needs somebody.
+//   (1) A caller that forbids questions gets `notInteractive` where one would be asked, whatever
+//       else stands in the way: callers find out that way whether an item needs a person.
 
 #if !canImport(Darwin)
 
 package import KeychainModel
 import Synchronization
 
-/// On whose behalf somebody is asked.
+/// On whose behalf a person is asked.
 package struct Asking: Sendable {
     package let keychain: any KeychainService
     /// Why, for the person. May be empty.
     package let reason: String
-    /// Whether anybody may be asked at all.
+    /// Whether a person may be asked at all.
     package let isAllowed: Bool
 
     package init(_ keychain: any KeychainService, reason: String, isAllowed: Bool = true) {

@@ -1,5 +1,5 @@
-// LAContext: one occasion on which somebody is authenticated, and what came of it.
-//   (1) All of it is behind one mutex, which is never held while somebody is being asked.
+// LAContext: one occasion on which a person is authenticated, and what came of it.
+//   (1) All of it is behind one mutex, which is never held while a person is being asked.
 //   (2) A context that was invalidated has forgotten proofs and password, and never asks again.
 //   (3) A password is kept as secret bytes; no description holds it.
 
@@ -79,14 +79,14 @@ open class LAContext: NSObject, @unchecked Sendable {
     ///
     /// 0, as at first: never. More than
     /// ``LATouchIDAuthenticationMaximumAllowableReuseDuration`` counts as that. The time runs from
-    /// the moment in which somebody proved to be present; locking the keychain ends it. At Apple
-    /// it runs from the unlocking of the device.
+    /// the moment in which a person proved to be present; locking the keychain ends it. At Apple it
+    /// runs from the unlocking of the device.
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { state.withLock { $0.reuseDuration } }
         set { state.withLock { $0.reuseDuration = newValue } }
     }
 
-    /// Whether the context must not ask anybody. It then answers with what it knows, or fails with
+    /// Whether the context must not ask the user. It then answers with what it knows, or fails with
     /// ``LAError/Code/notInteractive``. False at first.
     open var interactionNotAllowed: Bool {
         get { state.withLock { $0.isInteractionForbidden } }
@@ -109,7 +109,8 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     // MARK: Policies
 
-    /// Tells whether ``evaluatePolicy(_:localizedReason:reply:)`` could succeed now. Asks nobody.
+    /// Tells whether ``evaluatePolicy(_:localizedReason:reply:)`` could succeed now. Asks no
+    /// question.
     ///
     /// - Parameters:
     ///   - policy: The policy.
@@ -131,8 +132,9 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// Authenticates the owner of the keychain.
     ///
-    /// Nobody is asked if the context knows enough already, from an earlier call or by
-    /// ``touchIDAuthenticationAllowableReuseDuration``. A wrong passcode can be entered three times.
+    /// No question is asked if the context knows enough already, from an earlier call or by
+    /// ``touchIDAuthenticationAllowableReuseDuration``. A wrong passcode can be entered three
+    /// times.
     ///
     /// - Parameters:
     ///   - policy: What the owner has to prove.
@@ -207,8 +209,8 @@ open class LAContext: NSObject, @unchecked Sendable {
 
     /// Ends the context for good.
     ///
-    /// It forgets what it was given and told. A question that is open is taken back, and whoever
-    /// waits for it gets ``LAError/Code/appCancel``; every later use gives
+    /// It forgets what it was given and told. A question that is open is taken back, and a caller
+    /// that waits for it gets ``LAError/Code/appCancel``; every later use gives
     /// ``LAError/Code/invalidContext``.
     ///
     /// It corresponds to the method of the same name.

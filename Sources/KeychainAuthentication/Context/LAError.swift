@@ -1,4 +1,4 @@
-// LAError: why somebody was not authenticated.
+// LAError: why a person was not authenticated.
 //   (1) It and an `NSError` of its domain are one value in two forms; each casts to the other.
 //   (2) No text holds what a person entered.
 
@@ -27,7 +27,7 @@ public struct LAError: Error, Sendable {
         case passcodeNotSet = -5
         /// There is no biometric hardware.
         case biometryNotAvailable = -6
-        /// The biometric hardware knows nobody.
+        /// No person is enrolled in the biometric hardware.
         case biometryNotEnrolled = -7
         /// Biometry failed too often; the passcode is needed.
         case biometryLockout = -8
@@ -37,8 +37,8 @@ public struct LAError: Error, Sendable {
         case invalidContext = -10
         /// There is no paired device.
         case companionNotAvailable = -11
-        /// Somebody would have to be asked, and may not be or can't be: the context forbids it,
-        /// or there is no terminal and no prompter.
+        /// A person would have to be asked, and may not be or can't be: the context forbids it, or
+        /// there is no terminal and no prompter.
         case notInteractive = -1004
 
         /// ``biometryNotAvailable`` under its older name.
@@ -91,13 +91,13 @@ extension LAError.Code {
         case .systemCancel: "The question was taken away before it was answered. Try again."
         case .passcodeNotSet: "No passcode is set. Set one with `keychainctl passcode set`."
         case .biometryNotAvailable: "There is no biometric hardware."
-        case .biometryNotEnrolled: "The biometric hardware knows nobody."
+        case .biometryNotEnrolled: "No person is enrolled in the biometric hardware."
         case .biometryLockout: "Biometry failed too often. Enter the passcode."
         case .appCancel: "The context was invalidated while the question was open."
         case .invalidContext: "The context was invalidated. Make a new one."
         case .companionNotAvailable: "There is no paired device."
         case .notInteractive:
-            "Somebody would have to be asked, which is not allowed or not possible here."
+            "A person would have to be asked, which is not allowed or not possible here."
         }
     }
 }

@@ -8,7 +8,7 @@
 
 package import KeychainModel
 
-/// A way for somebody to prove to be present.
+/// A way for a person to prove to be present.
 package enum PresenceMethod: Hashable, Sendable {
     case passcode
     case biometry
@@ -18,7 +18,7 @@ package enum PresenceMethod: Hashable, Sendable {
 /// What must be shown before a secret is opened.
 package struct AccessRequirement: Hashable, Sendable {
     /// Sets of methods, of each of which all must be proven. One set is enough; an empty one asks
-    /// for nobody.
+    /// for no person.
     package let alternatives: [Set<PresenceMethod>]
     package let needsApplicationPassword: Bool
 
@@ -65,8 +65,8 @@ package struct AccessRequirement: Hashable, Sendable {
         }
     }
 
-    /// Whether nobody has to prove anything.
-    package var needsNobody: Bool { alternatives.contains([]) }
+    /// Whether no person has to prove anything.
+    package var needsNoPerson: Bool { alternatives.contains([]) }
 }
 
 /// Which methods could be used now.
@@ -91,14 +91,14 @@ package struct PresencePossibilities: Hashable, Sendable {
     }
 }
 
-/// What is to be done next about a requirement for somebody's presence.
+/// What is to be done next about a requirement for a person's presence.
 package enum PresenceStep: Hashable, Sendable {
     /// Nothing: it is satisfied.
     case none
     case askPasscode
     /// `mayFallBack`: the passcode would do as well.
     case recognize(mayFallBack: Bool)
-    /// Nobody can satisfy it now.
+    /// It can't be satisfied now.
     case impossible(LAError.Code)
 }
 

@@ -1,4 +1,4 @@
-// PresenceProof: what is remembered of somebody who proved to be present.
+// PresenceProof: what is remembered of a person who proved to be present.
 
 #if !canImport(Darwin)
 

@@ -1,8 +1,8 @@
-// AuthenticatingService: a keychain in front of which somebody is authenticated.
+// AuthenticatingService: a keychain in front of which a person is authenticated.
 //   (1) `authenticationNeeded` never leaves it: it is answered with proofs, or with the reason why
 //       there are none.
 //   (2) Whether proofs are enough is the keychain's to decide. Here they are got, and shown again.
-//   (3) A request that needs nobody costs one call and makes no context.
+//   (3) A request that needs no person costs one call and makes no context.
 
 #if !canImport(Darwin)
 
@@ -194,7 +194,7 @@ package struct AuthenticatingService: KeychainService {
             asksForNewPassword: purpose != .use, asksForPresence: purpose != .creation)
         for _ in 0..<Self.rounds {
             var shown = run.shown
-            // The one of now: it may have changed while somebody was asked.
+            // The one of now: it may have changed while the person was asked.
             shown.enrollment =
                 AuthenticationEnvironment.inUse(for: service).authenticator.biometry
                 .enrollmentDigest
@@ -260,7 +260,7 @@ package struct AuthenticatingService: KeychainService {
 }
 
 extension KeychainConnection {
-    /// The keychain with somebody who authenticates in front of it.
+    /// The keychain with authentication in front of it.
     package func authenticating(_ options: AuthenticationOptions) -> KeychainConnection {
         KeychainConnection(service: AuthenticatingService(service, options), caller: caller)
     }

@@ -1,5 +1,5 @@
-// Interruption: takes a question back that somebody is being asked.
-//   (1) It happens once and stays. Whoever waits is woken through a descriptor.
+// Interruption: takes back a question that a person is being asked.
+//   (1) It happens once and stays. A thread that waits is woken through a descriptor.
 
 #if !canImport(Darwin)
 

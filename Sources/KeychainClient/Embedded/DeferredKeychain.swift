@@ -13,7 +13,7 @@ import Synchronization
 
 package final class DeferredKeychain: KeychainAdministration {
     private let directory: String
-    /// What answers as long as there is no keychain. nil: nobody has asked yet.
+    /// What answers as long as there is no keychain. nil: no request has come yet.
     private let empty = Mutex<KeychainEngine?>(nil)
     private let followers = Mutex<[Follower]>([])
 
@@ -37,7 +37,7 @@ package final class DeferredKeychain: KeychainAdministration {
         }
     }
 
-    /// The keychain to change. Whoever follows changes is told by it from now on.
+    /// The keychain to change. Followers of changes are told by it from now on.
     private func changing() throws(KeychainFailure) -> KeychainEngine {
         let engine = try EmbeddedKeychain.engine(in: directory)
         let waiting = followers.withLock { followers in

@@ -1,7 +1,7 @@
 // ChangeListener: tells handlers of the changes that the service tells of.
 //   (1) There is one connection for all handlers, with a thread of its own, while there are any.
 //   (2) Every change after `subscribe` has returned is told of. Where the connection broke, the
-//       handlers are called once it is there again: nobody knows what they missed.
+//       handlers are called once it is there again: what they missed isn't known.
 //   (3) Handlers are called without a lock held.
 
 import Foundation
@@ -115,7 +115,7 @@ final class ChangeListener: Sendable {
         }
     }
 
-    /// - Returns: nil when nobody wants to know any more.
+    /// - Returns: nil when no handler is left.
     private func next(
         _ connection: ServiceConnection, _ wake: WakeSignal
     ) -> ServiceConnection.Notice? {
@@ -129,7 +129,7 @@ final class ChangeListener: Sendable {
     }
 
     /// Tries again and again, at first soon and then every few seconds.
-    /// - Returns: nil when nobody wants to know any more.
+    /// - Returns: nil when no handler is left.
     private func reconnected(_ wake: WakeSignal) -> ServiceConnection? {
         var milliseconds: Int32 = 20
         while true {

@@ -1,4 +1,4 @@
-// ConnectionPool: the connections that nobody uses at the moment.
+// ConnectionPool: the connections that no thread uses at the moment.
 //   (1) A connection is in the pool or with one thread, never both.
 //   (2) After a fork the child uses none of its parent's: answers would go to either.
 

@@ -1,5 +1,5 @@
 // ServiceConnection: one connection to the service, from the handshake to its end.
-//   (1) One thread at a time uses it: whoever took it out of the pool. So it needs no lock.
+//   (1) One thread at a time uses it: the one that took it out of the pool. So it needs no lock.
 //   (2) Nothing is sent before it is known whose service it is.
 //   (3) After any outcome but an answer it is of no more use.
 //   (4) A process that keeps others away from its memory can be read while it connects, so it holds
@@ -34,7 +34,7 @@ final class ServiceConnection: @unchecked Sendable {
     /// Connects, and presents itself.
     ///
     /// - Throws: `notAvailable` where there is no service that answers, with the cause
-    ///   `permission` where it is somebody else's; `wrongVersion` for one of another version.
+    ///   `permission` where it is another user's; `wrongVersion` for one of another version.
     init(to path: String, _ options: ServiceOptions) throws(KeychainFailure) {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path

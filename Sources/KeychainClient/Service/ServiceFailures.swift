@@ -8,7 +8,7 @@ extension KeychainFailure {
         "`keychainctl status` says what is wrong. KEYCHAIN_SERVICE=embedded opens the keychain "
         + "without the service."
 
-    /// Nobody takes connections.
+    /// No program takes connections.
     static func serviceRefuses(_ path: String) -> KeychainFailure {
         .busy(
             "The keychain service at \(path) doesn't take connections: it isn't running, or has "
@@ -48,13 +48,13 @@ extension KeychainFailure {
     }
 
     static func serviceNotTrusted(_ path: String, userID: UInt32?) -> KeychainFailure {
-        let who = userID.map { "the user \($0)" } ?? "nobody knows whom"
+        let who = userID.map { "the user \($0)" } ?? "an unknown user"
         return .notPermitted(
             "The keychain service at \(path) belongs to \(who), neither to this user nor to root. "
                 + "Nothing was sent to it.")
     }
 
-    /// Whoever listens there is no keychain service, or one that speaks another protocol.
+    /// The program that listens there is no keychain service, or one that speaks another protocol.
     static func serviceUnreadable(_ path: String) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,

@@ -18,9 +18,9 @@ package struct ServiceOptions: Sendable {
     package var surveyTime: Duration
     /// The most bytes of a message.
     package var messageByteCount: Int
-    /// The most connections that are kept while nobody uses them.
+    /// The most connections that are kept while no thread uses them.
     package var idleConnectionCount: Int
-    /// Whether a user may run the service. Secrets go to nobody else.
+    /// Whether a user may run the service. Secrets go to no other user's service.
     package var trusts: @Sendable (_ userID: UInt32) -> Bool
 
     package init(

@@ -1,6 +1,6 @@
 // Deadline: when something must have come to its end.
 
-/// A moment after which nobody waits any longer. The clock stands still while the machine sleeps.
+/// A moment at which waiting ends. The clock stands still while the machine sleeps.
 struct Deadline: Sendable {
     private let instant: SuspendingClock.Instant
 

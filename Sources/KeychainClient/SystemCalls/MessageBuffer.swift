@@ -1,7 +1,7 @@
 // MessageBuffer: receives frames from a socket, one after the other.
 //   (1) The size of a message is held against the limit before anything is set aside for it.
 //   (2) What was received is overwritten when its message has been read: it may hold a secret.
-//   (3) One thread at a time uses it: whoever has its connection.
+//   (3) One thread at a time uses it: the one that has its connection.
 
 import Glibc
 import KeychainModel

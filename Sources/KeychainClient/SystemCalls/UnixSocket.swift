@@ -22,7 +22,7 @@ final class UnixSocket: Sendable {
     /// What came of an attempt to connect.
     enum Attempt {
         case connected(UnixSocket)
-        /// Nobody takes connections.
+        /// No program takes connections.
         case refused
         /// There is nothing of that name.
         case missing

@@ -29,7 +29,7 @@ struct CheckCommand: ParsableCommand {
         guard report.isSound else { throw Self.failure(for: report) }
     }
 
-    /// By whoever has the keychain open: a service may have it unlocked.
+    /// By the process that has the keychain open: a service may have it unlocked.
     /// - Returns: What was found, and how many items are set aside in all.
     private func checkKeychain() throws -> (CheckReport, Int) {
         guard let session = try Session(existing: passcode.source) else { throw try absent() }

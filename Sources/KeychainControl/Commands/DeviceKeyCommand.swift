@@ -32,8 +32,8 @@ struct DeviceKeyCommand: ParsableCommand {
             }
             if !yes {
                 try Confirmation.require(
-                    "Without this TPM or a copy of device.key from before, nobody will be able to "
-                        + "open the keychain.",
+                    "Without this TPM or a copy of device.key from before, the keychain will not "
+                        + "open.",
                     phrase: "seal", noPrompt: false)
             }
             try files.engine.sealDeviceKey()

@@ -93,7 +93,7 @@ struct StatusCommand: ParsableCommand {
             switch protection {
             case .file, .memory:
                 "in the file \(path), for this user only. It keeps copies of the database alone and "
-                    + "other users out, but nobody who can read this user's files"
+                    + "other users out, but no program that can read this user's files"
             case .hardware:
                 "in the file \(path), which opens on this machine only"
             }

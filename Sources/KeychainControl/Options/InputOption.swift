@@ -1,6 +1,7 @@
 // InputOption: the options that say from which descriptor something is read.
 //   (1) Each is read to its end, so that two from one descriptor would be taken apart at a place
-//       that nobody chose: a secret would be taken for a passcode. That is an error of usage.
+//       that the user didn't choose: a secret would be taken for a passcode. That is an error of
+//       usage.
 
 import ArgumentParser
 import KeychainAuthentication

@@ -49,7 +49,7 @@ struct PasscodeSource: Hashable {
     /// Whether a wrong application password can be answered by another one.
     var asksForPassword: Bool { passwordDescriptor == nil && mayAsk }
 
-    /// The passcode, from the descriptor or typed; nil where nobody can give it.
+    /// The passcode, from the descriptor or typed; nil where there is no way to give it.
     func read() throws(ControlFailure) -> SecretBytes? {
         if let descriptor { return try SecretInput.passcode(from: descriptor) }
         guard mayAsk, let terminal = Terminal() else { return nil }

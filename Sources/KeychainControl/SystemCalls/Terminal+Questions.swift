@@ -15,7 +15,7 @@ extension Terminal {
         case .ended, .interrupted: return nil
         case .signalled:
             raise(SIGINT)
-            // Still here: whoever started this process had it ignore or block the signal.
+            // Still here: the program that started this process had it ignore or block the signal.
             exit(128 + SIGINT)
         }
     }

@@ -1,4 +1,4 @@
-// KeyAgreement: what a private and somebody else's public key have in common.
+// KeyAgreement: what a private key and another party's public key have in common.
 
 import Crypto
 package import FoundationEssentials

@@ -6,7 +6,7 @@
 import Crypto
 import SwiftASN1
 
-/// A fresh key and a certificate that nobody signed.
+/// A fresh key and a certificate without a valid signature.
 package struct DecoyIdentity {
     /// PrivateKeyInfo, DER.
     package let privateKeyInfo: [UInt8]
@@ -15,11 +15,11 @@ package struct DecoyIdentity {
 
     package init() {
         let key = P256.Signing.PrivateKey()
-        let nobody = DERValue.sequence([])
+        let noName = DERValue.sequence([])
         let ecdsaWithSHA256 = DERValue.sequence([.identifier([1, 2, 840, 10045, 4, 3, 2])])
         let body = DERValue.sequence([
-            .integer(1), ecdsaWithSHA256, nobody,
-            .sequence([.utcTime("200101000000Z"), .utcTime("200101000000Z")]), nobody,
+            .integer(1), ecdsaWithSHA256, noName,
+            .sequence([.utcTime("200101000000Z"), .utcTime("200101000000Z")]), noName,
             .encoded(Array(key.publicKey.derRepresentation)),
         ])
         privateKeyInfo = Array(key.derRepresentation)

@@ -14,7 +14,7 @@ package struct PBES2: Hashable, Sendable {
     /// The identifier of the scheme.
     package static let identifier: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 5, 13]
 
-    /// The rounds of PBKDF2 in what is written: some 50 ms for whoever has the password.
+    /// The rounds of PBKDF2 in what is written: some 50 ms for a program that has the password.
     package static let writtenRounds = 100_000
 
     private enum Derivation: Hashable {

@@ -1,8 +1,8 @@
 // ProcessEnvironment: the variables of this process, as far as they are to be believed.
 //   (1) No other code of this package reads a variable.
-//   (2) A program with more rights than whoever started it (set-user-ID, set-group-ID, file
-//       capabilities) believes none: they would have it open another's keychain, or ask another
-//       service, with rights that its caller doesn't have.
+//   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
+//       believes none: they would have it open another's keychain, or ask another service, with
+//       rights that its caller doesn't have.
 //   (3) A value that is not UTF-8 stands for no path: Swift would make one of two different ones.
 
 import FoundationEssentials
@@ -18,7 +18,8 @@ package enum ProcessEnvironment {
     /// thread yet.
     package static func take(_ name: String) -> String? {
         let value = variables[name]
-        // SAFETY: the name is a terminated copy for the call; nobody else reads variables meanwhile.
+        // SAFETY: the name is a terminated copy for the call; no other code reads variables
+        // meanwhile.
         _ = unsafe unsetenv(name)
         return value
     }
@@ -31,7 +32,7 @@ package enum ProcessEnvironment {
 
     // MARK: Rights
 
-    /// Whether this program has rights that whoever started it doesn't have.
+    /// Whether this program has rights that its caller doesn't have.
     package static var hasRightsOfOthers: Bool {
         isSecureExecution || getuid() != geteuid() || getgid() != getegid()
     }

@@ -35,8 +35,8 @@ package enum ProcessProtection {
         }
     }
 
-    /// Says that a secret is about to come into memory. From here on nobody can see which executable
-    /// this process runs.
+    /// Says that a secret is about to come into memory. From here on no other process of this user
+    /// can see which executable this process runs.
     package static func beginHoldingSecrets() {
         state.withLock { state in
             state.holdsSecrets = true
@@ -71,8 +71,8 @@ package enum ProcessProtection {
     }
 
     /// Swift's runtime reads SWIFT_BACKTRACE before `main` and takes these signals for its report.
-    /// They end the process again as they do in C. A signal that whoever started the process ignores
-    /// stays ignored.
+    /// They end the process again as they do in C. A signal that was ignored when the process
+    /// started stays ignored.
     private static func forgetCrashHandlers() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] {
             let handler = signal(number, SIG_DFL)

@@ -40,7 +40,7 @@ extension SecretBytes {
         return Int(status.st_size)
     }
 
-    /// Only for a buffer that nobody else has seen.
+    /// Only for a buffer that no other code has seen.
     private func fill(from descriptor: Int32) throws(ReadFailure) -> Int {
         var count = 0
         while count < self.count {

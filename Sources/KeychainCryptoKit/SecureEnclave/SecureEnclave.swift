@@ -1,6 +1,6 @@
 // SecureEnclave: keys in hardware in the shape of Apple's framework for cryptography.
-//   (1) A key is not stored anywhere: whoever keeps its data representation keeps the key. The data
-//       are of use to this keychain with its hardware alone.
+//   (1) A key is not stored anywhere: a program that keeps its data representation keeps the key.
+//       The data are of use to this keychain with its hardware alone.
 
 #if !canImport(Darwin)
 

@@ -29,7 +29,7 @@ extension SecureEnclave.P256.Signing {
         ///   - compactRepresentable: Whether the public half has to have a compact representation.
         ///     Half of all keys have one, so keys are made until one has.
         ///   - accessControl: When and by whom it can be used; it has to have `privateKeyUsage`. nil:
-        ///     while the device is unlocked, and by anybody.
+        ///     while the device is unlocked, and by any person.
         ///   - authenticationContext: What authenticates the uses of the key. nil: the person is asked
         ///     where that is needed.
         /// - Throws: ``SecureEnclaveFailure``: `errSecUnimplemented` where there is no hardware,
@@ -67,8 +67,8 @@ extension SecureEnclave.P256.Signing {
         /// - Parameter digest: The digest of what is signed.
         /// - Returns: The signature.
         /// - Throws: ``SecureEnclaveFailure``: `errSecInteractionNotAllowed` while the key is locked or
-        ///   nobody can be asked, `errSecUserCanceled` and `errSecAuthFailed` where the person declined
-        ///   or wasn't recognized, `errSecDecode` where the hardware is another one.
+        ///   no person can be asked, `errSecUserCanceled` and `errSecAuthFailed` where the person
+        ///   declined or wasn't recognized, `errSecDecode` where the hardware is another one.
         public func signature(
             for digest: some Digest
         ) throws -> Crypto.P256.Signing.ECDSASignature {

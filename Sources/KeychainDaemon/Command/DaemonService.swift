@@ -35,7 +35,7 @@ struct DaemonService: Service {
         let locking = Task { [server] in
             for await _ in requests { server.lock() }
         }
-        // It throws only where there is nobody who could tell.
+        // It throws only where nothing could tell of a shutdown.
         try? await gracefulShutdown()
         locking.cancel()
         manager.tellStopping()

@@ -51,8 +51,8 @@ final class ConnectionTable: Sendable {
         if isEnding { channel.pipeline.fireUserInboundEventTriggered(EndOfService()) }
     }
 
-    /// Has every connection answer what was asked and close, and waits for it. Whoever doesn't
-    /// take its answers within the time is cut off.
+    /// Has every connection answer what was asked and close, and waits for it. A client that
+    /// doesn't take its answers within the time is cut off.
     func end(within limit: Duration) {
         let (channels, isEmpty) = state.withLock { state in
             state.isEnding = true

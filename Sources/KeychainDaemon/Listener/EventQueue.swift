@@ -1,5 +1,5 @@
 // EventQueue: what a connection is told without asking.
-//   (1) Telling never blocks, whoever tells: it may be a thread that writes to the store.
+//   (1) Telling never blocks the thread that tells: it may be one that writes to the store.
 //   (2) One batch is on its way at a time. While it is, an event that is waiting already is not
 //       added again, so what waits is bounded by the number of subscriptions and requests.
 
@@ -23,7 +23,7 @@ final class EventQueue: Sendable {
         send()
     }
 
-    /// The channel is closed: nobody is told of anything any more.
+    /// The channel is closed: no client is told of anything any more.
     func detach() {
         state.withLock { state in
             state.channel = nil

@@ -1,4 +1,4 @@
-// FairPool: threads that whoever asks for much shares with whoever asks for little.
+// FairPool: threads that parties with much work share with parties with little.
 //   (1) Work of one party is done in its order. Between parties it goes round: one piece of each.
 
 import NIOCore

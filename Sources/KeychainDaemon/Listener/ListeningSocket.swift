@@ -1,8 +1,8 @@
 // ListeningSocket: the socket that programs connect to.
 //   (1) For one user, its folder can be entered, and it be opened, by that user alone. For the
-//       machine, everybody can connect, and nobody but root or the service can replace it.
-//   (2) A socket file that is there is replaced only under the lock of the place, and only when
-//       nobody answers at it: it was left by a service that was killed.
+//       machine, every user can connect, and only root or the service can replace it.
+//   (2) A socket file that is there is replaced only under the lock of the place, and only when no
+//       program answers at it: it was left by a service that was killed.
 //   (3) A socket that the service was given is used as it is, and stays when the service ends.
 
 import Glibc
@@ -29,7 +29,7 @@ final class ListeningSocket: Sendable {
     /// - Parameters:
     ///   - path: An absolute path of at most 107 bytes.
     ///   - isForEverybody: Whether all users of the machine may connect.
-    /// - Throws: ``ServiceFailure`` where somebody else listens, or the folder isn't safe.
+    /// - Throws: ``ServiceFailure`` where another program listens, or the folder isn't safe.
     init(at path: String, isForEverybody: Bool) throws(ServiceFailure) {
         guard path.hasPrefix("/"), path.utf8.count <= Sockets.pathByteCount else {
             throw ServiceFailure(

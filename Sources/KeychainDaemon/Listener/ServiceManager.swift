@@ -1,5 +1,5 @@
-// ServiceManager: what systemd, or whoever starts services as it does, says and is told. The
-// protocol is that of sd_listen_fds(3) and sd_notify(3).
+// ServiceManager: what systemd, or another program that starts services as it does, says and is
+// told. The protocol is that of sd_listen_fds(3) and sd_notify(3).
 
 import Glibc
 import KeychainCrypto

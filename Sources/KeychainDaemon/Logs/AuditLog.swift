@@ -38,7 +38,7 @@ struct AuditLog: Sendable {
         log.debug("disconnected", metadata: Self.fields(peer))
     }
 
-    /// Somebody isn't spoken to.
+    /// A caller isn't spoken to.
     func refused(_ refusal: PeerRefusal) {
         log.warning("refused: \(refusal)")
     }

@@ -8,8 +8,8 @@ import Synchronization
 
 /// How log lines look.
 package enum LogFormat: String, CaseIterable, Sendable {
-    /// Level, message and `key=value`. The time is left to whoever takes the lines, as systemd's
-    /// journal.
+    /// Level, message and `key=value`. The time is left to the program that takes the lines, such
+    /// as systemd's journal.
     case text
     /// An object of texts for each line: `time`, `level`, `message` and the fields.
     case json

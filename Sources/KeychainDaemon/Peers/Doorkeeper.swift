@@ -52,7 +52,7 @@ final class Doorkeeper: Sendable {
         }
     }
 
-    /// Accepts nobody any more, and closes the connections of those who aren't known yet. Waits
+    /// Accepts no caller any more, and closes the connections of those who aren't known yet. Waits
     /// until that is done. It is called once.
     func stop() {
         isEnding.store(true, ordering: .releasing)
@@ -118,7 +118,7 @@ final class Doorkeeper: Sendable {
     /// The most that are accepted before those are looked after again who were accepted before.
     private static let acceptedAtOnce = 16
 
-    /// - Returns: False when there are no descriptors left, so that nobody can be accepted now.
+    /// - Returns: False when there are no descriptors left, so that no caller can be accepted now.
     private func acceptSome(_ callers: inout [Caller]) -> Bool {
         for _ in 0..<Self.acceptedAtOnce {
             guard let socket = Sockets.accept(listener) else {

@@ -5,7 +5,8 @@
 //       counts. So a program can't connect, leave the connection to a child and become another
 //       program: that other program doesn't answer, and the child is not the one that connected.
 //       A program that writes what it is given to a descriptor it inherited can be made to answer.
-//   (3) Nothing blocks. Whoever drives the handshake waits for the descriptor, and for the time.
+//   (3) Nothing blocks. The thread that drives the handshake waits for the descriptor, and for the
+//       time.
 
 import Glibc
 import KeychainWire
@@ -25,7 +26,7 @@ struct PeerHandshake: Sendable {
         self.socket = socket
         process = try PinnedProcess(of: socket)
         guard isAccepted(process.uid) else { throw .otherUser(uid: process.uid) }
-        // Asked for before the nonce is sent, so that whoever knows the nonce is named.
+        // Asked for before the nonce is sent, so that every sender that knows the nonce is named.
         guard Sockets.setPassingCredentials(true, socket) else { throw .unknownProcess }
         executable = try process.executable()
         question = Handshake.random().bytes

@@ -1,4 +1,4 @@
-// PeerRefusal: why somebody who connected isn't spoken to.
+// PeerRefusal: why a caller isn't spoken to.
 
 import Glibc
 
@@ -11,7 +11,7 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadableExecutable(pid: pid_t, reason: String)
     case replacedExecutable(pid: pid_t, path: String)
     case changedExecutable(pid: pid_t, first: String, second: String)
-    /// Somebody else answers on the connection that a process made.
+    /// Another process than the one that connected answers.
     case otherSender(pid: pid_t, sender: pid_t)
     case wrongNonce(pid: pid_t)
     case timeLimit(pid: pid_t)

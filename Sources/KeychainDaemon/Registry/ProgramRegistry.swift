@@ -141,7 +141,7 @@ private struct State {
         return digest
     }
 
-    /// A list that the registry names: whoever could write it could give itself any right.
+    /// A list that the registry names: a program that could write it could give itself any right.
     mutating func entitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
         guard let status = Files.status(ofLink: path) else {
             throw DistrustedFile(reason: "the entitlements \(path) are not there")
@@ -153,7 +153,8 @@ private struct State {
         return try keep(file.content, path, file.identity)
     }
 
-    /// A list that stands beside a program, which whoever installed the program may have written.
+    /// A list that stands beside a program, which the user who installed the program may have
+    /// written.
     mutating func plainEntitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
         guard let descriptor = Files.open(path, O_RDONLY | O_NONBLOCK),
             let status = Files.status(of: descriptor), status.isPlainFile

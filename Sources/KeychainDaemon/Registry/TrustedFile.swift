@@ -1,6 +1,6 @@
 // TrustedFile: files that say what programs may do, and who could have written them.
-//   (1) Who could write such a file could give itself any right, so it has to belong to the user
-//       whom the service runs as, or to root, and nobody else may write it.
+//   (1) A program that could write such a file could give itself any right, so it has to belong to
+//       the user whom the service runs as, or to root, and no other user may write it.
 //   (2) What is checked is the file that is read, not one that takes its name meanwhile.
 
 import FoundationEssentials

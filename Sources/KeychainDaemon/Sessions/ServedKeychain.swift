@@ -29,7 +29,7 @@ final class ServedKeychain: Sendable {
 
     /// The keychain, opened.
     func engine() throws(KeychainFailure) -> KeychainEngine {
-        // Opening takes milliseconds, and nobody else can do anything before.
+        // Opening takes milliseconds, and no other request can do anything before.
         try state.withLock { state throws(KeychainFailure) in
             if let engine = state.engine { return engine }
             let engine = try KeychainEngine.open(directory: directory, options: options)
@@ -55,7 +55,7 @@ final class ServedKeychain: Sendable {
     }
 
     /// Closes the keychain where it had no connection for so long and nothing is lost by it: a
-    /// keychain that somebody unlocked stays, since it could not be opened again without them.
+    /// keychain that a user unlocked stays, since it could not be opened again without them.
     func closeIfIdle(since limit: Duration) {
         let engine = state.withLock { state -> KeychainEngine? in
             guard let engine = state.engine, let since = state.idleSince,
@@ -78,11 +78,11 @@ final class ServedKeychain: Sendable {
 
     // MARK: Locking
 
-    /// Somebody unlocked the keychain, or opened an item that needs it to be unlocked.
+    /// A program unlocked the keychain, or opened an item that needs it to be unlocked.
     func noteUse() { state.withLock { $0.lastUse = .now } }
 
     /// Locks the keychain where it is unlocked and has a passcode.
-    /// - Parameter limit: Only if nobody used it for so long. nil: in any case.
+    /// - Parameter limit: Only if no program used it for so long. nil: in any case.
     /// - Returns: Whether it was locked.
     func lock(ifUnusedFor limit: Duration?) -> Bool {
         let unlocked = state.withLock { state -> KeychainEngine? in

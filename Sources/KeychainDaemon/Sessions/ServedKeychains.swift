@@ -30,7 +30,7 @@ final class ServedKeychains: Sendable {
     private var all: [uid_t: ServedKeychain] { keychains.withLock { $0 } }
 
     /// Locks what is unlocked.
-    /// - Parameter limit: Only what nobody used for so long. nil: everything.
+    /// - Parameter limit: Only what no program used for so long. nil: everything.
     /// - Returns: Whose keychains were locked.
     func lock(ifUnusedFor limit: Duration?) -> [uid_t] {
         all.filter { $0.value.lock(ifUnusedFor: limit) }.map(\.key)

@@ -58,7 +58,7 @@ final class Session: Sendable {
         self.onEvent = onEvent
     }
 
-    /// The connection is gone: nobody is told of anything any more.
+    /// The connection is gone: the client is told of nothing any more.
     func end() {
         let subscriptions = state.withLock { state in
             state.isEnded = true

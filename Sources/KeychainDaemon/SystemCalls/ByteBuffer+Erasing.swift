@@ -12,7 +12,7 @@ extension ByteBuffer {
     func erase() {
         // SAFETY: the bytes belong to the buffer's own block, which is writable memory; the
         // pointer is not used beyond the call. A method that changes the buffer would copy the
-        // block first where somebody else refers to it. The one that does is the channel's pool of
+        // block first where another buffer refers to it. The one that does is the channel's pool of
         // buffers, and it looks at a block only to have it filled anew.
         unsafe withUnsafeReadableBytes { bytes in
             if let base = bytes.baseAddress {

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Glibc
 import KeychainCrypto
 
-/// What tells one state of a file from every other: nobody but root can put `changed` back.
+/// What tells one state of a file from every other: only root can put `changed` back.
 struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
@@ -13,7 +13,7 @@ struct FileIdentity: Hashable, Sendable {
     let modified: Int64
     let changed: Int64
 
-    /// Whether it is the same file, and nobody wrote it. Links and permissions may have changed.
+    /// Whether it is the same file, and it was not written. Links and permissions may have changed.
     func isUnwritten(since other: FileIdentity) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified
     }
@@ -135,7 +135,7 @@ enum Files {
         unsafe unlink(path) == 0
     }
 
-    /// Takes the one lock of a file, if nobody has it. It lasts as long as the descriptor.
+    /// Takes the one lock of a file, if it is free. It lasts as long as the descriptor.
     ///
     /// The corresponding C function is `flock`.
     static func lock(_ descriptor: OwnedDescriptor) -> Bool {

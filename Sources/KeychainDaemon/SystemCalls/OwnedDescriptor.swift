@@ -1,4 +1,4 @@
-// OwnedDescriptor: a file descriptor that is closed when nobody holds it any more.
+// OwnedDescriptor: a file descriptor that is closed when no code holds it any more.
 
 import Glibc
 import Synchronization
@@ -15,7 +15,7 @@ final class OwnedDescriptor: Sendable {
 
     var number: Int32 { state.withLock { $0 } }
 
-    /// Gives the descriptor to somebody else, who closes it.
+    /// Gives the descriptor to other code, which closes it.
     func handOn() -> Int32 {
         state.withLock { number in
             defer { number = -1 }

@@ -20,7 +20,7 @@ enum Readiness {
     }
 }
 
-/// Wakes whoever waits for its descriptor. Safe to call from any thread.
+/// Wakes the thread that waits for its descriptor. Safe to call from any thread.
 final class Waker: Sendable {
     private let reading: OwnedDescriptor
     private let writing: OwnedDescriptor

@@ -31,7 +31,7 @@ enum Sockets {
         return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
     }
 
-    /// The corresponding C function is `bind`. Nobody can connect before ``listen(_:)``.
+    /// The corresponding C function is `bind`. No program can connect before ``listen(_:)``.
     static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
         unsafe withAddress(path) { address, size in
             // SAFETY: the address lives for the call.
@@ -44,7 +44,7 @@ enum Sockets {
         Glibc.listen(socket.number, 1024) == 0
     }
 
-    /// Whether somebody listens at a path. A queue of callers that is full is somebody's.
+    /// Whether a program listens at a path. A full queue of callers shows that one does.
     static func isAnswered(_ path: String) -> Bool {
         guard let socket = make() else { return true }
         let isConnected = unsafe withAddress(path) { address, size in

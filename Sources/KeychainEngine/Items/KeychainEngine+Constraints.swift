@@ -107,12 +107,12 @@ extension KeychainEngine {
             isEnrollmentSame: proof.enrollment.map { $0 == guarded.enrollment } ?? false,
             applicationPassword: proof.password != nil)
         guard !isSatisfied else { return nil }
-        // Without hardware there is no enrollment, and nobody is recognized.
+        // Without hardware there is no enrollment, and no person is recognized.
         if let now = proof.enrollment, now != guarded.enrollment {
             if let others = constraints.afterChangedEnrollment {
                 return .authenticationNeeded(others, guarded.reference)
             }
-            // Nobody learns of it who wasn't recognized.
+            // A person who wasn't recognized doesn't learn of it.
             if proof.isRecognized { return .enrollmentChanged(guarded.reference) }
         }
         return .authenticationNeeded(constraints, guarded.reference)

@@ -1,5 +1,5 @@
 // KeychainEngine+Put: an addition that becomes a change where the item is there already.
-//   (1) Both are one transaction: nobody sees the item missing, and nobody comes in between.
+//   (1) Both are one transaction: no read sees the item missing, and no change comes in between.
 //   (2) A change that names no access group is of the group of the addition alone, never of an item
 //       that another group shares.
 

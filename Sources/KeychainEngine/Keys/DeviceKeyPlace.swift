@@ -7,7 +7,7 @@ import KeychainCrypto
 import KeychainModel
 import KeychainStore
 
-/// What keeps the device key from whoever has a copy of the folder.
+/// What keeps the device key from an attacker with a copy of the folder.
 package enum DeviceKeyProtection: Hashable, Sendable {
     /// Nothing: only who may read its file.
     case file

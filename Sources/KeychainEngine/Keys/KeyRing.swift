@@ -72,8 +72,8 @@ struct KeyRing: Sendable {
         Residue.eraseFreedMemory()
     }
 
-    /// Takes the place of the ring that a change of the passcode began with. Whoever locked
-    /// meanwhile wants it locked.
+    /// Takes the place of the ring that a change of the passcode began with. If it was locked
+    /// meanwhile, it stays locked.
     mutating func become(_ new: KeyRing, unlessLockedSince count: Int) {
         let (locks, state) = (lockCount, lockState)
         self = new

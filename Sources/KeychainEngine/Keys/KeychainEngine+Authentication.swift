@@ -1,4 +1,4 @@
-// KeychainEngine+Authentication: grants, for whoever proved to know the passcode.
+// KeychainEngine+Authentication: grants, for callers that proved to know the passcode.
 //   (1) A grant is good from the proof to the next lock, change or removal of the passcode, by
 //       whichever process, and to the closing of the engine. The next one is another.
 //   (2) It can't be guessed, and it is never written anywhere.
@@ -28,8 +28,8 @@ extension KeychainEngine {
         return grant
     }
 
-    /// What biometric hardware gets that has recognized the owner. No request reaches this: whoever
-    /// holds the engine vouches for the hardware.
+    /// What biometric hardware gets that has recognized the owner. No request reaches this: the
+    /// code that holds the engine vouches for the hardware.
     package func grantForRecognition() -> AuthenticationGrant { recognition.withLock { $0 } }
 
     /// Ends all grants.

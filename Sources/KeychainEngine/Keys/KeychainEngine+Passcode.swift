@@ -8,7 +8,7 @@
 //       next one to open the keychain does it.
 //   (4) What can fail comes before the commit: after it the change is made, and no error says else.
 //   (5) A lock during a change stays a lock.
-//   (6) Whoever follows changes is told once the keys in memory are others.
+//   (6) Followers of changes are told once the keys in memory are others.
 
 package import KeychainCrypto
 package import KeychainModel
@@ -30,7 +30,7 @@ extension KeychainEngine {
             guard ring.keybagGeneration == before.keybagGeneration else {
                 throw .busy("The passcode was changed meanwhile. Try again.")
             }
-            // Whoever locked meanwhile wants it locked, whatever was asked for before.
+            // If it was locked meanwhile, it stays locked, whatever was asked for before.
             guard ring.lockCount == before.lockCount else {
                 throw .busy("The keychain was locked meanwhile. Try again.")
             }

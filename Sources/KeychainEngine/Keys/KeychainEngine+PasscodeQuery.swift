@@ -1,4 +1,4 @@
-// KeychainEngine+PasscodeQuery: whether somebody can be asked for a passcode.
+// KeychainEngine+PasscodeQuery: whether a person can be asked for a passcode.
 
 package import KeychainModel
 import Synchronization

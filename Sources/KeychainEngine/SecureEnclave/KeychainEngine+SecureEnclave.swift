@@ -116,7 +116,7 @@ extension KeychainEngine {
         guard blob.constraints.contains(.privateKeyUsage) else {
             throw KeychainFailure(
                 .authFailed,
-                "The key's access control doesn't have privateKeyUsage, so nobody can use the key.")
+                "The key's access control doesn't have privateKeyUsage, so the key can't be used.")
         }
         let guarded = Guarded(enrollment: content.enrollment, binding: binding(blob))
         if let failure = refusal(of: guarded, proof) { throw failure }

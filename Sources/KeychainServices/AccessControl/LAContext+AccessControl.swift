@@ -9,11 +9,11 @@ public import KeychainAuthentication
 internal import KeychainModel
 
 extension LAContext {
-    /// Gets what an access control asks for, so that later calls with this context need ask nobody.
+    /// Gets what an access control asks for, so that later calls with this context need not ask.
     ///
-    /// To use an item or key, somebody proves to be present as the access control says, and an
-    /// application password is asked for that the context wasn't given; whether it is the right
-    /// one shows with the item. To create one, nobody has to be present: an application password is
+    /// To use an item or key, a person proves to be present as the access control says, and an
+    /// application password is asked for that the context wasn't given; whether it is the right one
+    /// shows with the item. To create one, no person has to be present: an application password is
     /// asked for, twice, and the passcode must exist that would be asked for later.
     ///
     /// - Parameters:

@@ -47,7 +47,7 @@ public final class SecAccessControl: NSObject, Sendable {
         self.flags = flags
     }
 
-    /// Whether somebody or something must satisfy a condition before the secret is opened.
+    /// Whether a condition must be satisfied before the secret is opened.
     package var hasConstraints: Bool {
         !flags.isDisjoint(with: .constraints)
     }

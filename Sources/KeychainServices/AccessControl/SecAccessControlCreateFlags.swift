@@ -22,7 +22,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     public static let touchIDAny = biometryAny
 
     /// Biometry as enrolled when the item was made. After a change of the enrollment, the data give
-    /// `errSecDataNotAvailable` to whoever is recognized.
+    /// `errSecDataNotAvailable` to a person who is recognized.
     public static let biometryCurrentSet = SecAccessControlCreateFlags(rawValue: 1 << 3)
 
     /// ``biometryCurrentSet`` under its older name.
@@ -51,7 +51,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     /// in for it.
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 
-    /// Every condition that somebody or something must satisfy.
+    /// Every condition that must be satisfied.
     static let constraints: SecAccessControlCreateFlags = [
         .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         .applicationPassword,

@@ -61,7 +61,7 @@ extension CertificateName.Attribute {
         case .printableString, .ia5String, .visibleString, .numericString:
             return String(validating: bytes, as: Unicode.ASCII.self)
         case .teletexString, .videotexString, .generalString:
-            // The standard's character sets are used by nobody: what is found is Latin-1.
+            // The standard's character sets are not in use: what is found is Latin-1.
             return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         case .bmpString:
             return String(bytes: bytes, encoding: .utf16BigEndian)

@@ -61,7 +61,7 @@ struct CertificateStructure: Sendable {
         let key = try fields.next()
         publicKeyInfo = Data(key.encodedBytes)
         publicKeyBits = try Self.bits(ofKey: key)
-        // Unique identifiers of issuer and subject: nobody uses them.
+        // Unique identifiers of issuer and subject: they are not used.
         fields.skip { $0 == .contextSpecific(1) || $0 == .contextSpecific(2) }
         fields.skip { $0 == .contextSpecific(1) || $0 == .contextSpecific(2) }
         extensions = try Self.extensions(&fields)

@@ -44,7 +44,7 @@ extension SecCertificate {
         alternativeNames.emailAddresses + structure.subject.texts(of: .emailAddress)
     }
 
-    /// The name to show to people; nil if the certificate names nobody.
+    /// The name to show to people; nil if the certificate has none.
     ///
     /// Apple's rule: the common name, else the organizational units, else the organization, else
     /// what texts there are, several of a kind from the most specific on; a description follows the

@@ -1,7 +1,7 @@
 // KeyAttributesConstants: Attribute keys of cryptographic keys, and of the parameters that create
 // them.
 //   (1) What a key may be used for, and whether it may leave, is kept and given back. Nothing holds
-//       to it, as for Apple's keys in software: whoever has such a key has its bytes.
+//       to it, as for Apple's keys in software: a program that has such a key has its bytes.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` keeps that promise out of the caller's code.

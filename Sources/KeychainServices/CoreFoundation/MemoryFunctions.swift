@@ -37,7 +37,8 @@ public func memset_s(
     let isWithin = (0...smax).contains(n)
     let count = isWithin ? n : smax
     // SAFETY: `count` is at most `smax`, the size that the caller vouches for. Zeroing comes first
-    // because no optimizer leaves it out; the other byte may then be left out where nobody looks.
+    // because no optimizer leaves it out; the other byte may then be left out where no code reads
+    // it.
     unsafe explicit_bzero(s, count)
     if c & 0xFF != 0 { unsafe memset(s, c, count) }
     return isWithin ? 0 : EOVERFLOW

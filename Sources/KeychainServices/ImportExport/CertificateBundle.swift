@@ -11,7 +11,7 @@ internal import SwiftASN1
 enum CertificateBundle {
     private static let data: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
 
-    /// The certificates of a message, in its order. Whether somebody signed it is not looked at.
+    /// The certificates of a message, in its order. Whether it is signed is not looked at.
     ///
     /// - Throws: `decode` if the message or a certificate is damaged, or there is none.
     static func certificates(in bytes: [UInt8]) throws(KeychainFailure) -> [SecCertificate] {

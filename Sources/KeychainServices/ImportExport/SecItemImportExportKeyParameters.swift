@@ -18,14 +18,14 @@ public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0
 public struct SecItemImportExportKeyParameters {
     /// ``SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION``.
     public var version: UInt32
-    /// ``SecKeyImportExportFlags/importOnlyOne`` counts. Nobody is asked for a passphrase, and keys
-    /// outside of a keychain have no access control, whatever the other flags say.
+    /// ``SecKeyImportExportFlags/importOnlyOne`` counts. No person is asked for a passphrase, and
+    /// keys outside of a keychain have no access control, whatever the other flags say.
     public var flags: SecKeyImportExportFlags
     /// The passphrase, a string, or data with its bytes. Nil if there is none.
     public var passphrase: Unmanaged<CFTypeRef>!
-    /// Ignored: nobody is asked.
+    /// Ignored: no question is asked.
     public var alertTitle: Unmanaged<CFString>!
-    /// Ignored: nobody is asked.
+    /// Ignored: no question is asked.
     public var alertPrompt: Unmanaged<CFString>!
     /// Ignored: there are no file-based keychains.
     public var accessRef: Unmanaged<SecAccess>?

@@ -25,8 +25,7 @@ enum FoundItem {
         }
     }
 
-    /// What `kSecValueData` holds: of an identity, the private key. A key in hardware has no data
-    /// for anybody.
+    /// What `kSecValueData` holds: of an identity, the private key. A key in hardware has no data.
     var data: Data? {
         let item =
             switch self {

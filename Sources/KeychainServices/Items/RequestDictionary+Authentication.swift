@@ -11,7 +11,7 @@ internal import KeychainModel
 struct AuthenticationKeys {
     private(set) var context: LAContext?
     private(set) var hasCredentialReference = false
-    /// The item is left out, or the call fails, where somebody would be asked.
+    /// The item is left out, or the call fails, where a person would be asked.
     private var skips = false
     private var fails = false
     private var prompt: String?

@@ -49,7 +49,7 @@ extension RequestDictionary {
 }
 
 extension KeychainFailure {
-    /// The answer to whoever wants a key in hardware that isn't on P-256.
+    /// The answer to a request for a key in hardware that isn't on P-256.
     static let notOfSecureEnclave = KeychainFailure.param(
         "The Secure Enclave has keys on P-256 alone: kSecAttrKeyTypeECSECPrimeRandom, 256 bits. Keys "
             + "of other types, such as Ed25519, are keys in software, without kSecAttrTokenID.")

@@ -41,7 +41,7 @@ internal import KeychainModel
 ///   - `errSecInteractionNotAllowed`: the protection class is locked, try again after unlock; or
 ///     an application password is missing and the request forbids to ask for one;
 ///   - `errSecAuthFailed`: the protection class or the access control needs a passcode and there
-///     is none, or an application password and nobody gives one;
+///     is none, or an application password and none is given;
 ///   - `errSecUserCanceled`: the person declined to enter an application password;
 ///   - `errSecMissingEntitlement`: the access group is not the caller's;
 ///   - `errSecParam`, `errSecNoSuchAttr`, `errSecNoSuchClass`: the dictionary is wrong;
@@ -74,7 +74,7 @@ public func SecItemAdd(
 /// With a limit other than one, items come in the order in which they were added. Nothing in the
 /// keychain changes: an item that can't be read stays.
 ///
-/// Attributes are given without asking anybody. For data that are under an access control the
+/// Attributes are given without asking a person. For data that are under an access control the
 /// person is asked, unless the `LAContext` in `kSecUseAuthenticationContext` knows enough;
 /// `kSecUseAuthenticationUI` forbids it, or has such items left out.
 ///
@@ -96,7 +96,7 @@ public func SecItemAdd(
 ///   - `errSecItemNotFound`: no item matches; there is never an empty array for that;
 ///   - `errSecInteractionNotAllowed`: a matching item is locked, also where other items are not;
 ///     this says nothing about whether it is the right one, so never delete because of it;
-///     or somebody would have to be asked, who may not or can't be;
+///     or a person would have to be asked, who may not or can't be;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the person declined, or what was entered is wrong,
 ///     the context is invalid, or there is no passcode to enter;
 ///   - `errSecDecode`: the items that could match are damaged, and no other matches;
@@ -145,7 +145,7 @@ public func SecItemCopyMatching(
 ///   - `errSecDuplicateItem`: an item would get the primary key of another;
 ///   - `errSecNoSuchAttr`: a change is to something that is no attribute of the class;
 ///   - `errSecInteractionNotAllowed`: a matching item is locked, try again after unlock; or
-///     somebody would have to be asked, as for its data, who may not or can't be;
+///     a person would have to be asked, as for its data, who may not or can't be;
 ///   - `errSecUserCanceled`, `errSecAuthFailed`: the person declined, or what was entered is wrong,
 ///     the context is invalid, or there is no passcode to enter;
 ///   - `errSecDecode`: a matching item is damaged;

@@ -231,7 +231,7 @@ private struct NewKeyPair {
         if storesPublicKey {
             publicReference = try Self.store(publicKey, publicParameters)
         }
-        // A key in hardware that nobody stores is lost, so it is stored unless that is forbidden.
+        // A key in hardware that isn't stored is lost, so it is stored unless that is forbidden.
         let isInHardware = privateKey.secureEnclaveKey != nil
         guard privateParameters.flag(kSecAttrIsPermanent) ?? isInHardware else { return self }
         do {

@@ -16,7 +16,7 @@ public enum SecKeyOperationType: Int, Sendable {
     case encrypt = 2
     /// Decrypting, with a private key.
     case decrypt = 3
-    /// Agreeing on a secret, with a private key and somebody else's public one.
+    /// Agreeing on a secret, with a private key and another party's public one.
     case keyExchange = 4
 }
 

@@ -106,7 +106,7 @@ extension SecureEnclavePrivateKey {
 }
 
 extension KeychainFailure {
-    /// The answer to whoever wants the bytes of a key in hardware.
+    /// The answer to a request for the bytes of a key in hardware.
     static let keyStaysInHardware = KeychainFailure(
         .unimplemented, "A key of the Secure Enclave never leaves it.")
 }

@@ -29,7 +29,7 @@ public func SecAddSharedWebCredential(
 ///
 /// - Parameters:
 ///   - fqdn: The name of the site, or nil for all that the program belongs to.
-///   - account: Whose password, or nil for anybody's.
+///   - account: Whose password, or nil for any account's.
 ///   - completionHandler: Receives no passwords and an error with ``errSecUnimplemented``, before this
 ///     returns, on the caller's thread.
 ///

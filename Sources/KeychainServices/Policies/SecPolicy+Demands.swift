@@ -1,5 +1,5 @@
-// SecPolicy+Demands: what a policy demands of a certificate itself, whoever signed it. Searches by
-// policy ask for this alone; evaluations ask for the chain as well.
+// SecPolicy+Demands: what a policy demands of a certificate itself, whatever its issuer. Searches
+// by policy ask for this alone; evaluations ask for the chain as well.
 
 #if !canImport(Darwin)
 
@@ -11,7 +11,7 @@ struct TrustFailure: Error, Hashable, Sendable {
     let status: OSStatus
     /// What was wrong, in a sentence. It may name a certificate's subject.
     let reason: String
-    /// Whether nobody should be asked if the certificate is to be trusted nevertheless.
+    /// Whether the user should not be asked if the certificate is to be trusted nevertheless.
     var isFatal = false
 }
 
@@ -39,7 +39,7 @@ extension SecPolicy {
     /// key usage, if it has one, that allows the purpose.
     ///
     /// Apple asks this of the certificate alone. But among the intermediates of the system's
-    /// authorities are some for mail, say, that nobody audits as those for servers are, and they
+    /// authorities are some for mail, say, that are not audited as those for servers are, and they
     /// must not be able to vouch for a server.
     func failure(ofIntermediate certificate: SecCertificate) -> TrustFailure? {
         let usage: ASN1ObjectIdentifier

@@ -188,7 +188,7 @@ public let errSecDeviceError: OSStatus = -67727
 /// The attached module is busy.
 public let errSecAttachHandleBusy: OSStatus = -67728
 
-/// Nobody is logged in to the device or service.
+/// No user is logged in to the device or service.
 public let errSecNotLoggedIn: OSStatus = -67729
 
 extension StatusMessages {
@@ -259,7 +259,7 @@ extension StatusMessages {
         (errSecPrivilegeNotSupported, "The privilege is not supported."),
         (errSecDeviceError, "The cryptographic device reported an error."),
         (errSecAttachHandleBusy, "The attached module is busy."),
-        (errSecNotLoggedIn, "Nobody is logged in to the device or service. Log in first."),
+        (errSecNotLoggedIn, "No user is logged in to the device or service. Log in first."),
     ]
 }
 

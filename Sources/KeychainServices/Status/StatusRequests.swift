@@ -27,7 +27,7 @@ public let errSecDeviceVerifyFailed: OSStatus = -67812
 /// The login name is not valid.
 public let errSecInvalidLoginName: OSStatus = -67813
 
-/// Somebody is logged in to the device or service already.
+/// A user is logged in to the device or service already.
 public let errSecAlreadyLoggedIn: OSStatus = -67814
 
 /// The digest algorithm is not valid.
@@ -170,7 +170,7 @@ extension StatusMessages {
         (errSecPublicKeyInconsistent, "The public key does not belong to the private key."),
         (errSecDeviceVerifyFailed, "The cryptographic device could not be verified."),
         (errSecInvalidLoginName, "The login name is not valid."),
-        (errSecAlreadyLoggedIn, "Somebody is logged in to the device or service already."),
+        (errSecAlreadyLoggedIn, "A user is logged in to the device or service already."),
         (errSecInvalidDigestAlgorithm, "The digest algorithm is not valid."),
         (errSecInvalidCRLGroup, "The group of certificate revocation lists is not valid."),
         (errSecCertificateCannotOperate, "The certificate cannot be used for this operation."),

@@ -29,7 +29,7 @@ struct ChainPolicy: VerifierPolicy {
         RFC5280Policy().verifyingCriticalExtensions + [
             // The policies below look at these two.
             .extendedKeyUsage, .subjectAlternativeName,
-            // Which certificate policies a chain has matters to those who ask for some, and nobody
+            // Which certificate policies a chain has matters to callers that ask for some, and none
             // can here. A demand for one, by policy constraints, stays unhandled.
             .certificatePolicies,
         ]

@@ -30,7 +30,7 @@ public import Foundation
 /// - Returns: Whether the certificate is trusted.
 ///
 /// It corresponds to the function of the same name, which also looks at revocation and fetches
-/// certificates. As there, a result that nobody looks at is a warning.
+/// certificates. As there, a result that isn't looked at is a warning.
 public func SecTrustEvaluateWithError(
     _ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?
 ) -> Bool {

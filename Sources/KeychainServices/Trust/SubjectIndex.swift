@@ -1,7 +1,7 @@
 // SubjectIndex: certificates found by their subject, as those who search for issuers need it.
 //   (1) X509 reads a certificate when it is asked for, and not the whole of a system's bundle.
 //   (2) A search is given so many candidates and no more. Authorities that certified each other
-//       have more chains than anybody could try, and whoever sends a chain can make such ones.
+//       have more chains than can be tried, and an attacker who sends a chain can make such ones.
 
 #if !canImport(Darwin)
 

@@ -1,5 +1,5 @@
 // TrustEvaluation: finds out whether a certificate is trusted.
-//   (1) It does no I/O but reading the system's roots: no certificate is fetched, and nobody is
+//   (1) It does no I/O but reading the system's roots: no certificate is fetched, and no server is
 //       asked whether one was revoked.
 //   (2) It ends on the thread that began it and waits for no other.
 
@@ -95,7 +95,7 @@ struct TrustEvaluation: Sendable {
     }
 
     /// From the leaf to the last certificate that signed the one before it, as far as the bound for
-    /// candidates lets it go: whoever sends a chain can give all of it one name.
+    /// candidates lets it go: an attacker who sends a chain can give all of it one name.
     private func partialChain(_ anchors: SubjectIndex) -> [SecCertificate] {
         let others = SubjectIndex(others)
         let budget = SearchBudget(candidateCount: Self.candidateLimit)

@@ -2,12 +2,12 @@
 //   (1) Writes are carried out one at a time, in the order in which they came.
 //   (2) One thread at a time leads: it carries out its own write and then those that wait, and
 //       commits. The others sleep until their writes have ended or it is their turn to lead.
-//   (3) The lead is passed on before anybody is told of a commit, so that the disk doesn't wait
-//       for those who are.
+//   (3) The lead is passed on before any thread is told of a commit, so that the disk doesn't wait
+//       for those that are.
 //   (4) A leader waits for as many writes as met the last commit, at most half as long as that
-//       took: whoever writes one after another is back by then, and would else miss this commit
-//       and wait for all of it.
-//   (5) A write that meets no other, as the one before it, waits for nobody, and costs a few
+//       took: a thread that makes one write after another is back by then, and would else miss this
+//       commit and wait for all of it.
+//   (5) A write that meets no other, as the one before it, doesn't wait, and costs a few
 //       uncontended locks.
 
 import Dispatch
@@ -40,7 +40,7 @@ final class QueuedWrite: @unchecked Sendable {
     }
 
     /// What is to be done, once. Its thread has only lent it, and takes it along when the write has
-    /// ended: nobody may hold it then.
+    /// ended: nothing else may hold it then.
     func take() -> Body? {
         defer { body = nil }
         return body

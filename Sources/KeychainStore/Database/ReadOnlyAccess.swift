@@ -1,7 +1,7 @@
 // ReadOnlyAccess: how a database is read in a folder that can't be written.
 //   (1) Without a log, or with an empty one, the file alone is the database: SQLite reads it as one
-//       that nobody changes, without locks. It is looked at before and after each read, since it
-//       may be written through another mount: what was read meanwhile counts for nothing.
+//       that no process changes, without locks. It is looked at before and after each read, since
+//       it may be written through another mount: what was read meanwhile counts for nothing.
 //   (2) With a log and its shared memory SQLite reads both, under its locks, and writes neither.
 //   (3) A log without shared memory, as in a copy that was made while the keychain was in use, can't
 //       be read where nothing can be written. It holds commits, so it is never passed over.

@@ -1,6 +1,6 @@
 // StoreFolder: the folder of a keychain, its files and their permissions.
 //   (1) The folder is readable by its owner only, and so is every file in it; anything else is
-//       refused, not mended, since somebody else may have read or written it already.
+//       refused, not mended, since another user may have read or written it already.
 //   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized. Who
 //       does it has the folder's lock, so what stands beside without one is left over, and goes.
 
@@ -31,7 +31,7 @@ package struct StoreFolder: Hashable, Sendable {
         case deviceKey = "device.key"
         case keybag = "keybag"
         case anchor = "anchor"
-        /// Empty. There while the log is damaged and nobody has recovered the keychain.
+        /// Empty. There while the log is damaged and the keychain hasn't been recovered.
         case damagedLog = "log-is-damaged"
         case lock = "lock"
         case lease = "in-use"
@@ -70,7 +70,7 @@ package struct StoreFolder: Hashable, Sendable {
         guard status.st_mode & 0o077 == 0 else {
             throw .notPermitted(
                 "The keychain folder \(path) is open to other users. Run `chmod 700 \(path)` "
-                    + "after making sure that nobody changed it.")
+                    + "after making sure that no other user changed it.")
         }
     }
 
@@ -89,8 +89,8 @@ package struct StoreFolder: Hashable, Sendable {
         }
         guard status.st_mode & 0o077 == 0 else {
             throw .notPermitted(
-                "\(path) is open to other users. Run `chmod 600 \(path)`; if somebody may have "
-                    + "read it, its secrets are no longer secret.")
+                "\(path) is open to other users. Run `chmod 600 \(path)`; if another user may "
+                    + "have read it, its secrets are no longer secret.")
         }
     }
 

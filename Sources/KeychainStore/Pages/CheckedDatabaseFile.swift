@@ -6,7 +6,7 @@
 //       and goes on. It reads no page beyond the end of a sound file.
 //   (4) A file whose header declares another page size or other reserved bytes is a foreign
 //       database or has a damaged header. Its bytes pass through untouched in both directions, and
-//       page 1 is recorded as damaged, so that nobody trusts it.
+//       page 1 is recorded as damaged, so that it isn't trusted.
 
 import GRDBSQLite
 
@@ -33,7 +33,7 @@ import GRDBSQLite
     }
 
     deinit {
-        // SAFETY: allocated in `init`; nobody uses it from here on.
+        // SAFETY: allocated in `init`; nothing uses it from here on.
         unsafe scratch.deallocate()
     }
 

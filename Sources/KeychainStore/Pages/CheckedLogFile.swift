@@ -49,7 +49,7 @@ import GRDBSQLite
     }
 
     deinit {
-        // SAFETY: allocated in `init`; nobody uses it from here on.
+        // SAFETY: allocated in `init`; nothing uses it from here on.
         unsafe scratch.deallocate()
     }
 

@@ -6,8 +6,8 @@
 //                               is 1), little-endian
 //   (3) The seed makes a page that was written in another page's place a damaged page. XXH64 of
 //       4088 zero bytes is not zero, so a page of zeros is a damaged page too.
-//   (4) The checksum finds accidents, not attackers: it has no key. Whoever can write the file
-//       can write a checksum that fits.
+//   (4) The checksum finds accidents, not attackers: it has no key. An attacker who can write the
+//       file can write a checksum that fits.
 
 /// The sizes and offsets of a checksummed page.
 package enum PageFormat {

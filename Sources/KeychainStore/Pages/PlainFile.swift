@@ -7,12 +7,12 @@ import GRDBSQLite
     let bytes: UnsafeMutableRawPointer
 
     init(byteCount: Int) {
-        // SAFETY: freed in `deinit`; whoever takes `bytes` keeps the buffer alive by using it.
+        // SAFETY: freed in `deinit`; code that takes `bytes` keeps the buffer alive by using it.
         unsafe bytes = .allocate(byteCount: byteCount, alignment: 16)
     }
 
     deinit {
-        // SAFETY: allocated in `init`; nobody uses it from here on.
+        // SAFETY: allocated in `init`; nothing uses it from here on.
         unsafe bytes.deallocate()
     }
 }

@@ -14,8 +14,8 @@ package enum SetAsideReason: String, CaseIterable, Sendable {
     case replaced = "replaced by a new item with the same key"
     case deleted = "damaged when it was deleted"
 
-    /// Whether the row was an item when it was set aside. Any other may be one that somebody
-    /// wanted gone.
+    /// Whether the row was an item when it was set aside. Any other may be one that the user wanted
+    /// gone.
     package var isOfItem: Bool { self == .foundByCheck || self == .foundByRecovery }
 
     /// Whether a look-up of the row's labels may miss an item because of it. What was deleted or

@@ -74,7 +74,7 @@ extension TSSConnection {
     func bytes<Structure>(
         taking structure: UnsafeMutablePointer<Structure>?, _ encoder: Encoder<Structure>
     ) throws(ResponseFailure) -> [UInt8] {
-        // SAFETY: the library's, and nobody else has it; an encoding is never longer than twice
+        // SAFETY: the library's, and no other code has it; an encoding is never longer than twice
         // its structure, and the encoder writes no further than the count says.
         guard let structure = unsafe structure else {
             throw ResponseFailure(code: TSSConnection.wrongSize, command: .encode)

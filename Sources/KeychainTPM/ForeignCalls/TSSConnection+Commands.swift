@@ -106,7 +106,7 @@ extension TSSConnection {
     // MARK: Sessions and slots
 
     /// A session whose keys only the holder of the storage key can derive, so that what it
-    /// encrypts is hidden from whoever listens on the way.
+    /// encrypts is hidden from an attacker who listens on the way.
     func startSession(saltedTo key: Reference) throws(ResponseFailure) -> Reference {
         var writer = ByteWriter()
         writer.number(UInt16(TPM2_ALG_AES))

@@ -42,7 +42,7 @@ final class TSSConnection: @unchecked Sendable {
 
     deinit {
         guard isOfThisProcess else { return }
-        // SAFETY: nobody else has the two pointers; each function takes its own back.
+        // SAFETY: no other code has the two pointers; each function takes its own back.
         var context: OpaquePointer? = unsafe context
         unsafe library.finalize(&context)
         var way: OpaquePointer? = unsafe way

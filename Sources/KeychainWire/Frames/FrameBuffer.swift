@@ -1,6 +1,7 @@
 // FrameBuffer: the bytes of one frame, or of the message in it.
 //   (1) They are overwritten before their memory is given back: a message may hold a secret.
-//   (2) Only who makes a buffer writes to it, before anybody else has it; so reads need no lock.
+//   (2) Only the code that makes a buffer writes to it, before other code has it; so reads need no
+//       lock.
 
 import Glibc
 
@@ -33,7 +34,7 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
     }
 
     private static func release(_ bytes: UnsafeMutableRawBufferPointer) {
-        // SAFETY: the block was allocated above, and is used by nobody any more.
+        // SAFETY: the block was allocated above, and is not used any more.
         if let base = bytes.baseAddress { unsafe explicit_bzero(base, bytes.count) }
         unsafe bytes.deallocate()
     }
@@ -56,7 +57,7 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
         unsafe try body(UnsafeRawBufferPointer(bytes))
     }
 
-    /// For whoever makes the buffer, see (2).
+    /// For the code that makes the buffer, see (2).
     func withUnsafeMutableBytes<Result>(
         _ body: (UnsafeMutableRawBufferPointer) throws -> Result
     ) rethrows -> Result {

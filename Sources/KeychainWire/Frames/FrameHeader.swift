@@ -15,7 +15,7 @@ package enum FrameHeader {
     ///   - limit: The largest size to take, in bytes.
     /// - Returns: The size in bytes, 1 and up.
     /// - Throws: `param` for a size of zero or above the limit: the connection can't go on, since
-    ///   nobody knows where the next frame begins.
+    ///   it isn't known where the next frame begins.
     package static func messageByteCount(
         _ field: UInt32, limit: Int = WireLimits.messageByteCount
     ) throws(KeychainFailure) -> Int {

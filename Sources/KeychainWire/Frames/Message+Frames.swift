@@ -70,7 +70,7 @@ private struct EncodedMessage: SwiftProtobufContiguousBytes {
     func withUnsafeMutableBytes<Result>(
         _ body: (UnsafeMutableRawBufferPointer) throws -> Result
     ) rethrows -> Result {
-        // SAFETY: the frame begins with the bytes of its header, and nobody else has it yet.
+        // SAFETY: the frame begins with the bytes of its header, and no other code has it yet.
         unsafe try frame.withUnsafeMutableBytes { block in
             unsafe try body(
                 UnsafeMutableRawBufferPointer(rebasing: block[FrameHeader.byteCount...]))

@@ -150,7 +150,7 @@ nonisolated enum WireFailureCause: SwiftProtobuf.Enum, Swift.CaseIterable {
 
 }
 
-/// What keeps the device key from whoever has a copy of the folder.
+/// What keeps the device key from an attacker with a copy of the folder.
 nonisolated enum WireDeviceKeyProtection: SwiftProtobuf.Enum, Swift.CaseIterable {
   typealias RawValue = Int
 

@@ -1,6 +1,6 @@
 // Fields: the single fields that several messages have.
-//   (1) Every function here takes what anybody may have sent, and answers `param` where that is no
-//       value.
+//   (1) Every function here takes what any program may have sent, and answers `param` where that is
+//       no value.
 
 import FoundationEssentials
 import KeychainModel

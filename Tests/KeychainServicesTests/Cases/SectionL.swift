@@ -70,10 +70,10 @@ let sectionL: [Row] = [
 
     @Test(arguments: Backend.allCases)
     func `a caller without a group may do nothing`(on backend: Backend) throws {
-        let nobody = Client(try backend.open(), groups: [])
-        nobody.add(GP("a", "s")).gives(-34018)
-        nobody.copy(GP("a", "s")).gives(-34018)
-        nobody.update(GP("a", "s"), ["labl": "x"]).gives(-34018)
-        nobody.delete(GP("a", "s")).gives(-34018)
+        let groupless = Client(try backend.open(), groups: [])
+        groupless.add(GP("a", "s")).gives(-34018)
+        groupless.copy(GP("a", "s")).gives(-34018)
+        groupless.update(GP("a", "s"), ["labl": "x"]).gives(-34018)
+        groupless.delete(GP("a", "s")).gives(-34018)
     }
 }

@@ -30,19 +30,19 @@ final class ScriptedPerson: Authenticator {
     }
 }
 
-/// Nobody, as without terminal and display.
-private struct Nobody: Authenticator {
+/// No person, as without terminal and display.
+private struct NoPerson: Authenticator {
     var canAsk: Bool { false }
     func ask(_ question: Question, until interruption: Interruption)
         -> KeychainAuthentication.Answer
     { .unavailable }
 }
 
-/// Runs code with a person in front of the keychain; nil: nobody.
+/// Runs code with a person in front of the keychain; nil: none.
 @discardableResult
 func asking<Result>(_ person: ScriptedPerson?, _ body: () throws -> Result) rethrows -> Result {
     let environment = AuthenticationEnvironment(
-        person ?? Nobody() as any Authenticator, recentProofs: RecentProofs())
+        person ?? NoPerson() as any Authenticator, recentProofs: RecentProofs())
     return try AuthenticationEnvironment.$current.withValue(environment, operation: body)
 }
 
@@ -83,7 +83,7 @@ private var read: Entries { GP("a", "s", ["R.data": true]) }
 let accessControlCases = [313, 314, 316, 317, 319, 320, 322, 323]
 
 let sectionN: [Row] = [
-    Row(325, "an item that needs somebody is passed over") { k in
+    Row(325, "an item that needs a person is passed over") { k in
         try k.addProtected(.userPresence)
         asking(ScriptedPerson(rightPasscode)) {
             k.copy(read.merging(["authUI": "u_AuthUIS"]) { $1 }).gives(-25300)
@@ -119,9 +119,9 @@ let sectionN: [Row] = [
         k.update(GP("a", "s", ["u_AuthCtx": context]), ["accc": try control([])]).gives(0)
         try asking(nil) { _ = try k.copy(read).givesData(bytes("x")) }
     },
-    // Apple's control with a policy that nobody knows can't be made by public functions; the
-    // nearest to it, an unknown flag, is refused when the control is made.
-    Row(332, "conditions that nobody knows") { k in
+    // Apple's control with an unknown policy can't be made by public functions; the nearest to it,
+    // an unknown flag, is refused when the control is made.
+    Row(332, "unknown conditions") { k in
         var error: Unmanaged<CFError>?
         // SAFETY: the variable outlives the call, and the error is released below.
         let control = unsafe SecAccessControlCreateWithFlags(
@@ -136,7 +136,7 @@ let sectionN: [Row] = [
         asking(person) { _ = k.copy(read).gives(-128) }
         #expect(person.asked.count == 1)
     },
-    Row(335, "an item that nobody can open is deleted") { k in
+    Row(335, "an item that can't be opened is deleted") { k in
         try k.addProtected(.biometryCurrentSet)
         k.delete(GP("a", "s")).gives(0)
         k.copy(GP("a", "s")).gives(-25300)

@@ -106,7 +106,7 @@ let sectionQ: [Row] = [
         k.copy(cert(["validOn": NSNull()])).gives(-25300)
         k.copy(cert()).gives(0)
     },
-    Row(376, "what nobody vouches for is not trusted") { k in
+    Row(376, "what no authority vouches for is not trusted") { k in
         _ = try withSix(k)
         k.copy(cert(["trusted": true, "R.ref": true])).gives(-25300)
     },

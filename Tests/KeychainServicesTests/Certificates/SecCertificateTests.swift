@@ -202,7 +202,7 @@ import Testing
             readCount += 1
             Self.readAll(certificate)
         }
-        // Most changes hit the key or the signature, which nobody reads here.
+        // Most changes hit the key or the signature, which are not read here.
         #expect(readCount > 300, "seed \(seed)")
     }
 

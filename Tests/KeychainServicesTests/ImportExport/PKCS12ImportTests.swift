@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: bothAges)
-    func `a key with somebody else's certificate is no identity`(_ scheme: [String]) throws {
+    func `a key with another key's certificate is no identity`(_ scheme: [String]) throws {
         let openSSL = try chain()
         let data = try openSSL.run(
             [

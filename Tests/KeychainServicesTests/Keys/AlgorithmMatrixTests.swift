@@ -33,14 +33,14 @@ private let identifiers: [String] = {
             if hash != "SHA1" { names.append("\(scheme)-KDFIV") }
         }
     }
-    return names + notBuilt + nobodys
+    return names + notBuilt + unknownNames
 }()
 
 private let notBuilt = [
     "sign:EdDSA:message-Curve448:SHAKE256", "sign:ML-DSA:message", "kem:kyber", "kem:ML-KEM",
 ]
 
-private let nobodys = [
+private let unknownNames = [
     "", "sign", "sign:RSA", "sign:RSA:message-PSS:SHA256:SHA1:32", "sign:ECDSA:message-X962",
     "encrypt:ECIES:ECDH:KDFX963:SHA1:AESGCM-KDFIV", "keyexchange:ECDH:KDFX963",
     "encrypt:RSA:OAEP", "sign:RSA:digest-PKCS1v15:MD5", "SIGN:RSA:RAW",
@@ -148,7 +148,7 @@ private func isOnlySaid(
         }
         #expect(supported == Self.supported[known])
         #expect(tried.count == 102)
-        #expect(tried.subtracting(nobodys).count == 92)
+        #expect(tried.subtracting(unknownNames).count == 92)
     }
 
     /// How many of the combinations are supported. A private key on a curve: 23 signatures, 18
@@ -161,7 +161,7 @@ private func isOnlySaid(
         .rsa3072: 97, .rsa4096: 97, .ed25519: 2, .x25519: 12,
     ]
 
-    /// The code for what isn't supported: Apple has the algorithm, or nobody does.
+    /// The code for what isn't supported: Apple has the algorithm, or there is none of that name.
     private func expectedCode(_ name: String) -> Int {
         notBuilt.contains(name) ? -4 : -50
     }

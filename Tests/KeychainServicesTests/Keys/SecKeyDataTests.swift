@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// As Apple's keys in software: what is said of them holds nobody back.
+    /// As Apple's keys in software: what is said of them holds no caller back.
     @Test func `what a key is for is kept and not enforced`() throws {
         let said = ["extr": false, "sens": true, "sign": false]
         var parameters: [String: Any] = said

@@ -344,7 +344,7 @@ import Testing
                 == errSecDecode)
     }
 
-    // MARK: Whoever has to be there
+    // MARK: Who has to be there
 
     @Test func `a locked key says so, and works again after unlock`() throws {
         let key = try #require(make(["pdmn": "aku"]).value)
@@ -381,7 +381,7 @@ import Testing
                 == errSecAuthFailed)
     }
 
-    @Test func `a context that knows enough asks nobody`() throws {
+    @Test func `a context that knows enough asks no question`() throws {
         try test.setPasscode("1234")
         test.person = .owner
         let wanted = try control([.privateKeyUsage, .userPresence])
@@ -403,7 +403,7 @@ import Testing
 
     @Test func `an application password is chosen with the key and needed for its use`() throws {
         let wanted = try control([.privateKeyUsage, .applicationPassword])
-        // As for items: nobody gives one.
+        // As for items: none is given.
         #expect(make(["private": ["accc": wanted]]).code == errSecAuthFailed)
         let context = LAContext()
         #expect(

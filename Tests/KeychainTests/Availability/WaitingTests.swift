@@ -144,7 +144,7 @@ final class BusyService: KeychainService {
     }
 
     @Test(arguments: Way.allCases)
-    func `an unlock that nobody tells of is found by asking again`(way: Way) async throws {
+    func `an unlock that no process tells of is found by asking again`(way: Way) async throws {
         let test = try TestDatabase(way)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
@@ -252,7 +252,7 @@ final class BusyService: KeychainService {
         #expect(pauses.suffix(2) == [.seconds(2), .seconds(2)])
     }
 
-    @Test func `nobody who has stopped waiting is told`() async throws {
+    @Test func `a task that has stopped waiting is not told`() async throws {
         let signal = AvailabilitySignal()
         var kept: AsyncStream<Void>? = signal.subscribe()
         _ = signal.subscribe()

@@ -91,7 +91,7 @@ import Testing
         #expect(try await keychain.load(.counter) == nil)
     }
 
-    @Test func `what was assigned is written even if nobody holds the item any more`()
+    @Test func `what was assigned is written even if no code holds the item any more`()
         async throws
     {
         let keychain = try TestDatabase(.typed).keychain()
@@ -173,12 +173,12 @@ import Testing
         weak let first = item.value
         #expect(first?.text == "1")
         try await item.save(Canary("2"))
-        // Nobody has asked for the value since.
+        // No code has asked for the value since.
         #expect(first == nil)
         #expect(item.value?.text == "2")
     }
 
-    @Test func `an item that nobody holds is not followed any more`() async throws {
+    @Test func `an item that no code holds is not followed any more`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))

@@ -253,7 +253,7 @@ import Testing
     }
 }
 
-/// Answers "nothing found" to nobody before a number of searches have found nothing.
+/// Answers "nothing found" to no caller before a number of searches have found nothing.
 private final class Rendezvous: KeychainService {
     private let engine: KeychainEngine
     private let count: Int

@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a value that somebody saves during a change in place stays`(way: Way) throws {
+    func `a value that another caller saves during a change in place stays`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = test.keychain()
         let new = test.keychain(accessibility: .whenUnlocked)

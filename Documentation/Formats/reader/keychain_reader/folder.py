@@ -91,8 +91,8 @@ def copy_database(folder: Path, target: Path) -> Path:
     """Copies database and log, and gives the copy of the database.
 
     SQLite makes or changes files beside a database in WAL mode even when it
-    only reads, so it gets a copy. Where somebody writes meanwhile, the copy is
-    made again: database and log have to be of the same moment.
+    only reads, so it gets a copy. Where a process writes meanwhile, the copy
+    is made again: database and log have to be of the same moment.
     """
     for _ in range(ATTEMPTS):
         before = _state(folder)

@@ -43,7 +43,7 @@ LARGEST_MEMORY = 1 << 30
 
 
 def is_cost_acceptable(log2_n: int, r: int, p: int) -> bool:
-    """Whether a reader takes a cost of scrypt, whoever asks for it."""
+    """Whether a reader takes a cost of scrypt, wherever it stands."""
     if not (1 <= log2_n <= 24 and 1 <= r <= 32 and 1 <= p <= 16):
         return False
     return 128 * r * (1 << log2_n) <= LARGEST_MEMORY and log2_n < 16 * r

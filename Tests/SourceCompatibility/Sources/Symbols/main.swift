@@ -24,7 +24,7 @@ report.check(
     "\(Set(keyAlgorithms()).count) algorithms differ",
     keyAlgorithms().count == Set(keyAlgorithms()).count)
 
-// Results that nobody needs are left out, as with functions that are imported from C.
+// Results that aren't needed are left out, as with functions that are imported from C.
 let query: [String: Any] = [
     kSecClass as String: kSecClassGenericPassword,
     kSecAttrService as String: "org.example.source-compatibility",
