@@ -17,7 +17,6 @@ let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
-let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -69,7 +68,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         .package(
             url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
@@ -106,10 +104,7 @@ let package = Package(
             swiftSettings: settings),
         // What client and service say to each other.
         .target(
-            name: "KeychainWire",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainEngine", protobuf],
-            exclude: ["Protocol"],
-            swiftSettings: settings),
+            name: "KeychainWire", dependencies: ["KeychainModel"], swiftSettings: settings),
         // Which keychain a process speaks to: the service's, or the one it opens itself.
         .target(
             name: "KeychainClient",
@@ -209,12 +204,6 @@ let package = Package(
             dependencies: ["FormatVectors", "KeychainModel", "KeychainCrypto"],
             swiftSettings: settings),
         .testTarget(
-            name: "KeychainWireTests",
-            dependencies: [
-                "KeychainWire", "KeychainModel", "KeychainCrypto", "KeychainEngine", protobuf,
-            ],
-            swiftSettings: settings),
-        .testTarget(
             name: "KeychainClientTests",
             dependencies: [
                 "KeychainClient", "KeychainWire", "KeychainModel", "KeychainCrypto",
@@ -241,7 +230,8 @@ let package = Package(
         .testTarget(
             name: "KeychainStoreTests",
             dependencies: [
-                "FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainStore", grdbSQLite,
+                "FormatVectors", "TestPrograms", "KeychainModel", "KeychainCrypto",
+                "KeychainStore", grdbSQLite,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -314,14 +304,17 @@ let package = Package(
                 logging, argumentParser,
             ],
             swiftSettings: settings),
-        // Programs that run beside a test.
+        // What tests of several modules share: programs beside a test, doubles, changed pages.
         .target(
-            name: "TestPrograms", dependencies: ["KeychainCrypto"], path: "Tests/TestPrograms",
-            swiftSettings: settings),
+            name: "TestPrograms",
+            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore"],
+            path: "Tests/TestPrograms", swiftSettings: settings),
         // Kills, crowds, floods and falsifies.
         .executableTarget(
             name: "fault-writer",
-            dependencies: ["FaultSweeps", "KeychainModel", "KeychainStore", "KeychainEngine"],
+            dependencies: [
+                "FaultSweeps", "TestPrograms", "KeychainModel", "KeychainStore", "KeychainEngine",
+            ],
             path: "Tests/FaultWriter", swiftSettings: settings),
         // Interruptions and damage at every place, and what the keychain must answer then.
         .target(

@@ -1,6 +1,6 @@
 // KeychainContext+Entitlements: what the program of the current task is entitled to.
 
-package import KeychainEngine
+import KeychainEngine
 package import KeychainModel
 
 extension KeychainContext {

@@ -8,7 +8,7 @@ import KeychainModel
 
 /// A keychain that was opened, and the groups that its programs have by their entitlements.
 struct OpenedKeychain {
-    let keychain: any KeychainAdministration
+    let keychain: any KeychainService
     let groups: AccessGroups
 }
 
@@ -43,7 +43,7 @@ enum KeychainPlace {
     static func folder() throws(KeychainFailure) -> EmbeddedKeychain.Location {
         guard let service = try service() else { return try EmbeddedKeychain.location() }
         return EmbeddedKeychain.Location(
-            directory: try service.status().directory, reason: "the keychain service")
+            directory: try service.perform(ReadStatus()).directory, reason: "the keychain service")
     }
 
     /// Whether a folder holds a keychain.

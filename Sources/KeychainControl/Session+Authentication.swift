@@ -22,7 +22,7 @@ extension Session {
             let query = ItemQuery(
                 itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference,
                 authorization: authorization)
-            let found = try keychain.find(query, Retrieval(includesData: true), as: caller)
+            let found = try keychain.perform(FindItems(query, Retrieval(includesData: true)), as: caller)
             guard let opened = found.first else { throw .itemNotFound }
             return opened
         }
@@ -103,6 +103,6 @@ extension Session {
                 "The item asks for the passcode. Give it with --passcode-fd, or run this at a "
                     + "terminal.")
         }
-        return try keychain.authenticate(passcode: Data(passcode.plainBytes))
+        return try keychain.perform(Authenticate(passcode: passcode))
     }
 }

@@ -11,7 +11,7 @@ import KeychainEngine
 import KeychainModel
 
 struct Session {
-    let keychain: any KeychainAdministration
+    let keychain: any KeychainService
     let caller: AccessGroups
     let source: PasscodeSource
     private let given = GivenPasscode()
@@ -53,7 +53,7 @@ struct Session {
     }
 
     var hasPasscode: Bool {
-        get throws(KeychainFailure) { try keychain.knowsPasscode() }
+        get throws(KeychainFailure) { try keychain.perform(HasPasscode()) }
     }
 
     // MARK: Unlocking
@@ -72,7 +72,7 @@ struct Session {
     func unlock() throws -> Bool {
         if let descriptor = source.descriptor {
             let passcode = try SecretInput.passcode(from: descriptor)
-            try keychain.unlock(passcode: passcode)
+            try keychain.perform(Unlock(passcode: passcode))
             given.passcode = passcode
             return true
         }
@@ -95,7 +95,7 @@ struct Session {
     /// Unlocks; nil when that succeeded.
     private func failure(of passcode: SecretBytes) -> KeychainFailure? {
         do {
-            try keychain.unlock(passcode: passcode)
+            try keychain.perform(Unlock(passcode: passcode))
             given.passcode = passcode
             return nil
         } catch {
@@ -147,7 +147,7 @@ struct Session {
         _ query: ItemQuery, _ retrieval: Retrieval
     ) -> Result<[Item], KeychainFailure> {
         Result { () throws(KeychainFailure) in
-            try keychain.find(query, retrieval, as: caller)
+            try keychain.perform(FindItems(query, retrieval), as: caller)
         }
     }
 

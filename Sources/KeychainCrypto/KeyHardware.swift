@@ -11,6 +11,9 @@ package protocol KeyHardware: Sendable {
     /// Its maker and kind, for people.
     var name: String { get }
 
+    /// Whether it can be used. A simulation can be taken out.
+    var isPresent: Bool { get }
+
     /// Makes a key on P-256 that signs and agrees. Every use of it will take the authorization,
     /// 32 random bytes.
     func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey
@@ -33,6 +36,10 @@ package protocol KeyHardware: Sendable {
 
     /// - Throws: `decode` for what is damaged or another chip's.
     func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes
+}
+
+extension KeyHardware {
+    package var isPresent: Bool { true }
 }
 
 /// A key that hardware has made.

@@ -1,5 +1,7 @@
 // RandomBytes: fresh bytes in ordinary memory. The keychain's own keys come from SecretBytes.
 
+import KeychainModel
+
 extension [UInt8] {
     /// Fresh bytes of the system's generator.
     package static func random(count: Int) -> [UInt8] {

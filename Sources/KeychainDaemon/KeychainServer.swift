@@ -150,7 +150,7 @@ package final class KeychainServer: Sendable {
                     let events = EventQueue()
                     let session = Session(
                         peer: peer, entitlements: entitlements, keychain: keychain,
-                        configuration: configuration, log: log, onEvent: { events.add($0) })
+                        configuration: configuration, log: log, onEvent: { events.add($0, $1) })
                     try channel.pipeline.syncOperations.addHandler(
                         Connection(
                             session, workers,

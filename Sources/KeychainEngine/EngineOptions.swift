@@ -14,6 +14,9 @@ package struct EngineOptions: Sendable {
     package var applicationPasswordCost: PasscodeCost
     /// The chip that keeps keys, where there is one.
     package var hardware: (any KeyHardware)?
+    /// The folder without a keychain that an empty one in memory stands in for. Its status is that of
+    /// the folder.
+    package var absentFolder: String?
     /// Told of each operation, the shape of its query and its status.
     package var log: Logger
 
@@ -21,13 +24,14 @@ package struct EngineOptions: Sendable {
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate },
         passcodeCost: PasscodeCost = .standard,
         applicationPasswordCost: PasscodeCost = .applicationPassword,
-        hardware: (any KeyHardware)? = nil,
+        hardware: (any KeyHardware)? = nil, absentFolder: String? = nil,
         log: Logger = Logger(label: "keychain")
     ) {
         self.now = now
         self.passcodeCost = passcodeCost
         self.applicationPasswordCost = applicationPasswordCost
         self.hardware = hardware
+        self.absentFolder = absentFolder
         self.log = log
     }
 

@@ -14,116 +14,25 @@ struct FaultyService: AuthenticationHost {
 
     var authenticationEnvironment: AuthenticationEnvironment { keychain.authenticationEnvironment }
 
-    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        try write(.add) { () throws(KeychainFailure) in
-            try keychain.engine.add(item, as: caller)
+    func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        guard let operation = TestKeychain.Operations(R.code) else {
+            return try keychain.engine.perform(request, as: caller)
+        }
+        guard TestKeychain.Operations.writes.contains(operation) else {
+            if let failure = failure(of: operation, where: { $0 == .entry }) { throw failure }
+            return try keychain.engine.perform(request, as: caller)
+        }
+        return try write(operation) { () throws(KeychainFailure) in
+            try keychain.engine.perform(request, as: caller)
         }
     }
 
-    func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        if let failure = failure(of: .search, where: { $0 == .entry }) { throw failure }
-        return try keychain.engine.find(query, retrieval, as: caller)
-    }
-
-    func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try write(.update) { () throws(KeychainFailure) in
-            try keychain.engine.update(query, changes, as: caller)
-        }
-    }
-
-    /// An addition, and from where it finds its item there on an update: each with its own faults.
-    func put(
-        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
-        as caller: AccessGroups
-    ) throws(KeychainFailure) {
-        try write(.add) { () throws(KeychainFailure) in
-            try keychain.engine.put(item, orChange: query, changes, as: caller)
-        }
-    }
-
-    func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try write(.delete) { () throws(KeychainFailure) in
-            try keychain.engine.delete(query, tombstones: tombstones, as: caller)
-        }
-    }
-
-    func addAll(
-        _ items: [NewItem], as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        try write(.add) { () throws(KeychainFailure) in
-            try keychain.engine.addAll(items, as: caller)
-        }
-    }
-
-    func updateIdentities(
-        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try write(.update) { () throws(KeychainFailure) in
-            try keychain.engine.updateIdentities(query, changes, as: caller)
-        }
-    }
-
-    func deleteIdentities(
-        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try write(.delete) { () throws(KeychainFailure) in
-            try keychain.engine.deleteIdentities(query, tombstones: tombstones, as: caller)
-        }
-    }
-
-    // MARK: Keys in hardware
-
-    func hasSecureEnclave() throws(KeychainFailure) -> Bool { keychain.hasSecureEnclave }
-
-    func makeSecureEnclaveKey(
-        _ key: NewSecureEnclaveKey, as caller: AccessGroups
-    ) throws(KeychainFailure) -> SecureEnclaveKey {
-        try inSecureEnclave { () throws(KeychainFailure) in
-            try keychain.engine.makeSecureEnclaveKey(key, as: caller)
-        }
-    }
-
-    func sign(
-        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
-        try inSecureEnclave { () throws(KeychainFailure) in
-            try keychain.engine.sign(
-                digest: digest, with: key, authorization: authorization, as: caller)
-        }
-    }
-
-    func sharedSecret(
-        of key: Data, with publicKey: Data, authorization: Authorization,
-        as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
-        try inSecureEnclave { () throws(KeychainFailure) in
-            try keychain.engine.sharedSecret(
-                of: key, with: publicKey, authorization: authorization, as: caller)
-        }
-    }
-
-    private func inSecureEnclave<Answer>(
-        _ body: () throws(KeychainFailure) -> Answer
-    ) throws(KeychainFailure) -> Answer {
-        if let failure = failure(of: .secureEnclave, where: { $0 == .entry }) { throw failure }
-        guard keychain.hasSecureEnclave else { throw .secureEnclaveUnavailable }
-        return try body()
-    }
-
-    // MARK: The person
-
-    func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
-        try keychain.engine.authenticate(passcode: passcode)
-    }
-
-    func knowsPasscode() throws(KeychainFailure) -> Bool {
-        try keychain.engine.knowsPasscode()
+    func stream<R: StreamRequest>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        try keychain.engine.stream(request, as: caller, progress: progress)
     }
 
     /// Without faults: what follows changes meets them when it looks at the items.
@@ -194,6 +103,23 @@ struct FaultyService: AuthenticationHost {
                 }
                 return present
             }
+        }
+    }
+}
+
+extension TestKeychain.Operations {
+    /// - Returns: nil where a request is never disturbed.
+    fileprivate init?(_ code: RequestCode) {
+        switch code {
+        // A put is an addition, and from where it finds its item there an update.
+        case .add, .addAll, .put: self = .add
+        case .find, .findIdentities: self = .search
+        case .update, .updateIdentities: self = .update
+        case .delete, .deleteIdentities: self = .delete
+        case .makeSecureEnclaveKey, .sign, .sharedSecret: self = .secureEnclave
+        case .authenticate, .hasPasscode, .hasSecureEnclave, .unlock, .lock, .lockAll,
+            .setPasscode, .changePasscode, .removePasscode, .status, .check:
+            return nil
         }
     }
 }

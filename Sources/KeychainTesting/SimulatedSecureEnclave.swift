@@ -9,12 +9,20 @@
 package import FoundationEssentials
 package import KeychainCrypto
 package import KeychainModel
+import Synchronization
 
 /// Hardware for keys, imitated in software.
-package struct SimulatedSecureEnclave: KeyHardware {
+package final class SimulatedSecureEnclave: KeyHardware {
+    private let present = Atomic(true)
     private let storageKey = SecretBytes.random(byteCount: AuthenticatedEncryption.keyByteCount)
 
     package init() {}
+
+    /// False: as if it had been taken out.
+    package var isPresent: Bool {
+        get { present.load(ordering: .relaxed) }
+        set { present.store(newValue, ordering: .relaxed) }
+    }
 
     package var name: String { "a simulation in software, for tests" }
 

@@ -69,7 +69,7 @@ extension TestKeychain {
     private var hasPasscode: Bool {
         get throws {
             try database.administer { keychain throws(KeychainFailure) in
-                try keychain.knowsPasscode()
+                try keychain.perform(HasPasscode())
             }
         }
     }

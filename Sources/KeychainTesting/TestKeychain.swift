@@ -32,7 +32,6 @@ public final class TestKeychain: Sendable {
         /// The engine since the last restart, or why there is none.
         var engine: Result<KeychainEngine, KeychainFailure>
         var accessGroups = ["default"]
-        var hasSecureEnclave = false
         /// The passcode that `unlock()` gives.
         var passcode: String?
         /// What hears of the engine's commits.
@@ -59,6 +58,7 @@ public final class TestKeychain: Sendable {
         let memory = Result { () throws(KeychainFailure) in try MemoryPlace() }
         self.memory = memory
         let secureEnclave = SimulatedSecureEnclave()
+        secureEnclave.isPresent = false
         self.secureEnclave = secureEnclave
         let engine = Self.open(memory, clock, secureEnclave)
         state = Mutex(State(engine: engine))
@@ -132,8 +132,8 @@ public final class TestKeychain: Sendable {
     /// Set to false again, it is as if the hardware had been taken out: its keys stay and can't be
     /// used.
     public var hasSecureEnclave: Bool {
-        get { state.withLock { $0.hasSecureEnclave } }
-        set { state.withLock { $0.hasSecureEnclave = newValue } }
+        get { secureEnclave.isPresent }
+        set { secureEnclave.isPresent = newValue }
     }
 
     // MARK: Looking inside
@@ -159,9 +159,10 @@ public final class TestKeychain: Sendable {
             var items: [StoredItem] = []
             for itemClass in ItemClass.allCases {
                 do throws(KeychainFailure) {
-                    items += try keychain.find(
-                        ItemQuery(itemClass: itemClass, isSynchronizable: nil),
-                        Retrieval(limit: nil), as: AccessGroups([AccessGroups.wildcard])
+                    items += try keychain.perform(
+                        FindItems(
+                            ItemQuery(itemClass: itemClass, isSynchronizable: nil),
+                            Retrieval(limit: nil)), as: AccessGroups([AccessGroups.wildcard])
                     ).map(StoredItem.init)
                 } catch {
                     guard error.status == .itemNotFound else { throw error }

@@ -9,6 +9,7 @@ import Foundation
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 
 /// What the writes may use.
 package enum LockMode: String, CaseIterable, Sendable {

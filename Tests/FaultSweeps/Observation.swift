@@ -3,7 +3,7 @@
 
 import Foundation
 import KeychainCrypto
-package import KeychainEngine
+import KeychainEngine
 package import KeychainModel
 
 /// What one opening of a keychain saw.
@@ -74,8 +74,9 @@ package struct Observation: CustomStringConvertible {
         _ account: Int, _ values: Set<Int>, from engine: KeychainEngine
     ) -> Answer {
         do throws(KeychainFailure) {
-            let found = try engine.find(
-                Contents.query(account), Retrieval(includesData: true), as: Contents.caller)
+            let found = try engine.perform(
+                FindItems(Contents.query(account), Retrieval(includesData: true)),
+                as: Contents.caller)
             let data = found.first?.data
             return values.first { Contents.data($0) == data }.map { .value($0) } ?? .foreign
         } catch {
@@ -85,7 +86,8 @@ package struct Observation: CustomStringConvertible {
 
     private static func count(_ query: ItemQuery, in engine: KeychainEngine) -> Int? {
         do throws(KeychainFailure) {
-            return try engine.find(query, Retrieval(limit: nil), as: Contents.caller).count
+            return try engine.perform(FindItems(query, Retrieval(limit: nil)), as: Contents.caller)
+                .count
         } catch {
             return error.status == .itemNotFound ? 0 : nil
         }

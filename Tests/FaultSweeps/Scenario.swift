@@ -4,6 +4,7 @@ import Foundation
 import KeychainEngine
 import KeychainModel
 import KeychainStore
+import TestPrograms
 
 package struct Scenario: Sendable, CustomStringConvertible {
     package let name: String
@@ -149,25 +150,4 @@ package struct Scenario: Sendable, CustomStringConvertible {
         // Writing made the file anew, and others may read it.
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
-}
-
-/// The pages that tables and indexes begin with, in the order in which they are made. A small one is
-/// on this page alone.
-package enum RootPage: Int, CaseIterable, Sendable {
-    case schema = 1
-    case header
-    case keybag
-    case items
-    case itemsUUID
-    case itemsKey
-    case itemsK2
-    case itemsGroup
-    case terms
-    case setAside
-
-    package static let indexes: [RootPage] = [.itemsUUID, .itemsKey, .itemsK2, .itemsGroup, .terms]
-
-    /// Where the page ends in the database, in bytes.
-    var end: Int { rawValue * PageFormat.pageByteCount }
-    package var bytes: Range<Int> { end - PageFormat.pageByteCount..<end }
 }

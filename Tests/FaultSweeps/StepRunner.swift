@@ -1,11 +1,11 @@
 // StepRunner: carries steps out, in the process that is to be interrupted or in that of a sweep.
 
-import Foundation
 import KeychainCrypto
 package import KeychainEngine
 package import KeychainModel
 import KeychainStore
 import Logging
+import TestPrograms
 
 /// One keychain, and the steps that are done with it.
 package struct StepRunner {
@@ -20,7 +20,7 @@ package struct StepRunner {
 
     package static let options: EngineOptions = {
         var options = EngineOptions.testing
-        options.hardware = SoftwareChip()
+        options.hardware = SoftwareChip.ofAllProcesses
         // Damage is expected, and told by what is answered.
         options.log = Logger(label: "keychain", factory: { _ in SwiftLogNoOpLogHandler() })
         return options
@@ -80,16 +80,19 @@ package struct StepRunner {
         let caller = Contents.caller
         switch step {
         case .add(let account, let value):
-            _ = try opened().add(Contents.item(account, value), as: caller)
+            _ = try opened().perform(AddItem(Contents.item(account, value)), as: caller)
         case .update(let account, let value):
-            try opened().update(
-                Contents.query(account), ItemChanges(data: Contents.data(value)), as: caller)
+            try opened().perform(
+                UpdateItems(Contents.query(account), ItemChanges(data: Contents.data(value))),
+                as: caller)
         case .put(let account, let value):
-            try opened().put(
-                Contents.item(account, value), orChange: Contents.query(account),
-                ItemChanges(data: Contents.data(value)), as: caller)
+            try opened().perform(
+                PutItem(
+                    Contents.item(account, value), orChange: Contents.query(account),
+                    ItemChanges(data: Contents.data(value))), as: caller)
         case .delete(let account):
-            try opened().delete(Contents.query(account), tombstones: .automatic, as: caller)
+            try opened().perform(
+                DeleteItems(Contents.query(account), tombstones: .automatic), as: caller)
         case .setPasscode(let new):
             try opened().setPasscode(Self.secret(new))
             passcode = new
@@ -121,37 +124,5 @@ package struct StepRunner {
             close()
             _ = try opened()
         }
-    }
-}
-
-/// A chip that keeps no secret: it seals the device key by turning its bits around.
-struct SoftwareChip: KeyHardware {
-    var name: String { "a chip of the fault tests" }
-
-    func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
-        Data("sealed!!".utf8 + secret.plainBytes.map { ~$0 })
-    }
-
-    func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
-        guard sealed.starts(with: "sealed!!".utf8) else {
-            throw KeychainFailure(.decode, "This was not sealed here.")
-        }
-        return SecretBytes(copying: sealed.dropFirst(8).map { ~$0 })
-    }
-
-    func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
-        throw .secureEnclaveUnavailable
-    }
-
-    func sign(
-        digest: Data, with wrapped: Data, authorization: SecretBytes
-    ) throws(KeychainFailure) -> Data {
-        throw .secureEnclaveUnavailable
-    }
-
-    func sharedSecret(
-        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
-    ) throws(KeychainFailure) -> SecretBytes {
-        throw .secureEnclaveUnavailable
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 import Testing
 
 @Suite(.serialized) struct CheckTests {
@@ -10,11 +11,11 @@ import Testing
         let first = try KeychainEngine.open(directory: folder.path, options: .testing)
         try first.save("a", Data("secret".utf8))
         first.close()
-        var bytes = try #require(try folder.contents()["keychain.db"])
-        let place = try #require(bytes.firstRange(of: Data("KCS1".utf8))).lowerBound
-        bytes[place + 60] ^= 1
-        // A damaged page would not be written to.
-        try folder.put(PageSeal.seal(bytes, pages: .max), "keychain.db")
+        // In a page that fits its checksum: a damaged one would not be written to.
+        try PageSeal.change(folder.path + "/keychain.db") { bytes in
+            let place = try #require(Data(bytes).firstRange(of: Data("KCS1".utf8))).lowerBound
+            bytes[place + 60] ^= 1
+        }
         let second = try KeychainEngine.open(directory: folder.path, options: .testing)
         #expect(try second.check(settingAside: true).setAsideCount == 1)
         #expect(try second.check().problems.isEmpty)

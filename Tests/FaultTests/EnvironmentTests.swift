@@ -157,11 +157,8 @@ import Testing
 
     @Test func `a newer format is refused and left alone`() throws {
         let folder = try keychain()
-        let original = try #require(try folder.contents()["keychain.db"])
-        var content = original
-        // user_version stands big-endian at offset 60; the page's checksum is made anew.
-        content[63] = 2
-        try folder.put(PageSeal.seal(content), "keychain.db")
+        // user_version stands big-endian at offset 60.
+        try PageSeal.change(folder.path + "/keychain.db") { $0[63] = 2 }
         let before = try folder.contents()
         let refusal = try #require(failure { try open(folder).close() })
         #expect(refusal.status == .wrongVersion)

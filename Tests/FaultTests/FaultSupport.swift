@@ -83,7 +83,9 @@ extension KeychainEngine {
     /// The secret of an account; nil when there is none.
     func load(_ account: String) throws(KeychainFailure) -> Data? {
         do {
-            return try find(query(account), Retrieval(includesData: true), as: caller).first?.data
+            return try perform(
+                FindItems(query(account), Retrieval(includesData: true)), as: caller
+            ).first?.data
         } catch {
             guard error.status == .itemNotFound else { throw error }
             return nil
@@ -91,10 +93,11 @@ extension KeychainEngine {
     }
 
     func save(_ account: String, _ data: Data) throws(KeychainFailure) {
-        _ = try add(
-            NewItem(
-                itemClass: .genericPassword, attributes: query(account).attributes,
-                protection: .afterFirstUnlock, data: data), as: caller)
+        try perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: query(account).attributes,
+                    protection: .afterFirstUnlock, data: data)), as: caller)
     }
 }
 

@@ -33,13 +33,14 @@ import Testing
         let master = try TemporaryFolder()
         let engine = try KeychainEngine.open(directory: master.path, options: .testing)
         for number in 0..<3 {
-            _ = try engine.add(
-                NewItem(
-                    itemClass: .genericPassword,
-                    attributes: [
-                        .service: .string("fault"), .account: .string("item \(number)"),
-                        .label: .string("label of item \(number)"),
-                    ], protection: .afterFirstUnlock, data: Data("value \(number)".utf8)),
+            _ = try engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword,
+                        attributes: [
+                            .service: .string("fault"), .account: .string("item \(number)"),
+                            .label: .string("label of item \(number)"),
+                        ], protection: .afterFirstUnlock, data: Data("value \(number)".utf8))),
                 as: caller)
         }
         engine.close()
@@ -132,7 +133,8 @@ import Testing
             values["item \(number)"] = data
         }
         for number in itemCount..<itemCount + deletedCount {
-            try engine.delete(query("item \(number)"), tombstones: .automatic, as: caller)
+            try engine.perform(
+                DeleteItems(query("item \(number)"), tombstones: .automatic), as: caller)
             values["item \(number)"] = nil
         }
         return (values, try folder.contents())

@@ -180,26 +180,10 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
 
 /// A keychain that holds nothing and takes nothing: only the reading of requests is of interest.
 private struct NoKeychain: KeychainService {
-    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        throw .duplicateItem
-    }
-
-    func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        throw .itemNotFound
-    }
-
-    func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        throw .itemNotFound
-    }
-
-    func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        throw .itemNotFound
+    func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        throw R.code == .add ? .duplicateItem : .itemNotFound
     }
 }
 

@@ -4,6 +4,7 @@
 
 import FaultSweeps
 import Foundation
+import TestPrograms
 import Testing
 
 /// Runs a sweep on a thread of its own, with a folder for its cases.

@@ -90,8 +90,8 @@ struct FlipSweep {
                     attributes: [.label: .string("label of " + account)])
                 for (wanted, what) in [(query(account), account), (byLabel, "label " + account)] {
                     do throws(KeychainFailure) {
-                        let found = try engine.find(
-                            wanted, Retrieval(includesData: true), as: caller)
+                        let found = try engine.perform(
+                            FindItems(wanted, Retrieval(includesData: true)), as: caller)
                         if found.first?.data != Data(account.replacing("item", with: "value").utf8)
                         {
                             tally.wrong.append("other data: \(what)")
@@ -105,13 +105,14 @@ struct FlipSweep {
             do throws(KeychainFailure) {
                 let all = ItemQuery(
                     itemClass: .genericPassword, attributes: [.service: .string("fault")])
-                let listed = try engine.find(all, Retrieval(limit: nil), as: caller).count
+                let listed = try engine.perform(FindItems(all, Retrieval(limit: nil)), as: caller)
+                    .count
                 if listed < loaded { tally.wrong.append("the list has \(listed) of \(loaded)") }
             } catch {
                 note(error, "list")
             }
             do throws(KeychainFailure) {
-                _ = try engine.find(query("nobody"), Retrieval(), as: caller)
+                _ = try engine.perform(FindItems(query("nobody"), Retrieval()), as: caller)
                 tally.wrong.append("found what is not there")
             } catch {
                 if error.status != .itemNotFound { statuses.append(error.status) }

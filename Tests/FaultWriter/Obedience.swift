@@ -18,8 +18,8 @@ struct Obedience {
             switch words.first {
             case "save" where words.count == 3: try save(words[1], words[2], in: engine)
             case "delete" where words.count == 2:
-                try engine.delete(
-                    query(words[1]), tombstones: .automatic, as: AccessGroups([group]))
+                try engine.perform(
+                    DeleteItems(query(words[1]), tombstones: .automatic), as: AccessGroups([group]))
             default: throw KeychainFailure(.param, "unknown line")
             }
             acknowledge("done")
@@ -39,13 +39,14 @@ struct Obedience {
         let caller = AccessGroups([group])
         let data = Data(value.utf8)
         do {
-            _ = try engine.add(
-                NewItem(
-                    itemClass: .genericPassword, attributes: query(account).attributes,
-                    protection: .afterFirstUnlockThisDeviceOnly, data: data), as: caller)
+            _ = try engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword, attributes: query(account).attributes,
+                        protection: .afterFirstUnlockThisDeviceOnly, data: data)), as: caller)
         } catch {
             guard error.status == .duplicateItem else { throw error }
-            try engine.update(query(account), ItemChanges(data: data), as: caller)
+            try engine.perform(UpdateItems(query(account), ItemChanges(data: data)), as: caller)
         }
     }
 }

@@ -3,7 +3,6 @@
 import Foundation
 import KeychainEngine
 import KeychainModel
-import KeychainStore
 
 struct Probe {
     let directory: String
@@ -11,7 +10,7 @@ struct Probe {
     /// Makes a closed keychain with one item.
     func prepare() throws {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
-        _ = try engine.add(item("kept", Data("value".utf8)), as: caller)
+        _ = try engine.perform(AddItem(item("kept", Data("value".utf8))), as: caller)
         engine.close()
         acknowledge("made")
     }
@@ -27,11 +26,13 @@ struct Probe {
         else { return }
         defer { engine.close() }
         let loaded = attempt("load") { () throws(KeychainFailure) in
-            try engine.find(query("kept"), Retrieval(includesData: true), as: caller).first?.data
+            try engine.perform(FindItems(query("kept"), Retrieval(includesData: true)), as: caller)
+                .first?.data
         }
         if let loaded, loaded != Data("value".utf8) { acknowledge("wrong data") }
         _ = attempt("save") { () throws(KeychainFailure) in
-            try engine.update(query("kept"), ItemChanges(data: Data("value".utf8)), as: caller)
+            try engine.perform(
+                UpdateItems(query("kept"), ItemChanges(data: Data("value".utf8))), as: caller)
         }
     }
 
@@ -47,8 +48,9 @@ struct Probe {
     }
 
     private func count(_ engine: KeychainEngine) throws(KeychainFailure) {
-        let found = try engine.find(
-            ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil, includesData: true),
+        let found = try engine.perform(
+            FindItems(
+                ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil, includesData: true)),
             as: caller)
         acknowledge("count \(found.count)")
     }
@@ -60,7 +62,7 @@ struct Probe {
         defer { reader.close() }
         try count(reader)
         let writer = try KeychainEngine.open(directory: other, options: .testing)
-        _ = try writer.add(item("second", Data("value".utf8)), as: caller)
+        _ = try writer.perform(AddItem(item("second", Data("value".utf8))), as: caller)
         try count(reader)
         writer.close()
         try count(reader)
@@ -72,7 +74,7 @@ struct Probe {
         for descriptor in STDIN_FILENO...STDERR_FILENO { close(descriptor) }
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
         for number in 0..<100 {
-            _ = try engine.add(item("kept \(number)", Data("value".utf8)), as: caller)
+            _ = try engine.perform(AddItem(item("kept \(number)", Data("value".utf8))), as: caller)
             print("a secret to look for")
             fflush(nil)
         }
@@ -116,7 +118,8 @@ struct FullDisk {
         while status == nil, accounts.count < 10_000 {
             let account = "fill \(accounts.count)"
             do {
-                _ = try engine.add(item(account, Data(repeating: 7, count: 3000)), as: caller)
+                _ = try engine.perform(
+                    AddItem(item(account, Data(repeating: 7, count: 3000))), as: caller)
                 accounts.append(account)
             } catch {
                 status = error.status
@@ -124,7 +127,7 @@ struct FullDisk {
         }
         try verify(accounts, engine)
         try FileManager.default.removeItem(atPath: ballast)
-        _ = try engine.add(item("afterwards", Data([1])), as: caller)
+        _ = try engine.perform(AddItem(item("afterwards", Data([1]))), as: caller)
         engine.close()
         let again = try KeychainEngine.open(directory: directory, options: .testing)
         try verify(accounts, again)
@@ -135,31 +138,11 @@ struct FullDisk {
 
     private func verify(_ accounts: [String], _ engine: KeychainEngine) throws {
         for account in accounts {
-            let found = try engine.find(query(account), Retrieval(includesData: true), as: caller)
+            let found = try engine.perform(
+                FindItems(query(account), Retrieval(includesData: true)), as: caller)
             guard found.first?.data == Data(repeating: 7, count: 3000) else {
                 throw KeychainFailure(.internalError, "\(account) is lost")
             }
         }
-    }
-}
-
-extension Probe {
-    /// Gives every page of the database a checksum that fits: its bytes were wrong before they were
-    /// written, or an attacker changed them.
-    func sealPages() throws {
-        let file = URL(filePath: directory + "/keychain.db")
-        var bytes = [UInt8](try Data(contentsOf: file))
-        let size = PageFormat.pageByteCount
-        // SAFETY: each page lies within the buffer.
-        unsafe bytes.withUnsafeMutableBytes { bytes in
-            guard let base = bytes.baseAddress else { return }
-            for number in 0..<bytes.count / size {
-                unsafe PageChecksum.stamp(
-                    pageAt: base + number * size, number: UInt32(number + 1))
-            }
-        }
-        let handle = try FileHandle(forWritingTo: file)
-        try handle.write(contentsOf: Data(bytes))
-        try handle.close()
     }
 }

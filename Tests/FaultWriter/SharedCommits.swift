@@ -14,7 +14,7 @@ struct FullDiskOfThreads {
 
     func run() throws {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
-        _ = try engine.add(item("before", Data([1])), as: caller)
+        _ = try engine.perform(AddItem(item("before", Data([1]))), as: caller)
         // The log is empty then, so that the next commit needs space for all its pages.
         try engine.store.emptyLog()
         let ballast = directory + "/ballast"
@@ -24,8 +24,8 @@ struct FullDiskOfThreads {
         report(try additions("free", to: engine))
         engine.close()
         let again = try KeychainEngine.open(directory: directory, options: .testing)
-        let found = try again.find(
-            ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil), as: caller)
+        let found = try again.perform(
+            FindItems(ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil)), as: caller)
         let check = try again.check(settingAside: false)
         again.close()
         acknowledge("\(found.count) \(check.isSound ? "sound" : "damaged")")
@@ -60,8 +60,9 @@ struct FullDiskOfThreads {
                 ended.enter()
                 Thread.detachNewThread {
                     do {
-                        _ = try engine.add(
-                            item("\(name) \(thread)", Data(repeating: 7, count: 3000)), as: caller)
+                        _ = try engine.perform(
+                            AddItem(item("\(name) \(thread)", Data(repeating: 7, count: 3000))),
+                            as: caller)
                     } catch {
                         let status = (error as? KeychainFailure)?.status ?? .internalError
                         statuses.withLock { $0[thread] = status }

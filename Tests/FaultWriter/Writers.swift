@@ -62,14 +62,14 @@ private func apply(
     let account = prefix + name
     do {
         guard let value else {
-            try engine.delete(query(account), tombstones: .automatic, as: caller)
+            try engine.perform(DeleteItems(query(account), tombstones: .automatic), as: caller)
             return
         }
-        try engine.update(query(account), ItemChanges(data: value), as: caller)
+        try engine.perform(UpdateItems(query(account), ItemChanges(data: value)), as: caller)
     } catch {
         guard error.status == .itemNotFound else { throw error }
         // A delete has nothing to do then, an update becomes an add.
-        if let value { _ = try engine.add(item(account, value), as: caller) }
+        if let value { _ = try engine.perform(AddItem(item(account, value)), as: caller) }
     }
 }
 
@@ -110,7 +110,7 @@ struct Crowd {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
         for number in 0..<40 {
             let account = "worker \(worker) item \(number)"
-            _ = try engine.add(item(account, Data(account.utf8)), as: caller)
+            _ = try engine.perform(AddItem(item(account, Data(account.utf8))), as: caller)
             acknowledge(account)
             try saveShared(Data("from worker \(worker)".utf8), in: engine)
         }
@@ -121,10 +121,10 @@ struct Crowd {
 /// Updates the account that all workers write to, or makes it if no worker has yet.
 private func saveShared(_ data: Data, in engine: KeychainEngine) throws(KeychainFailure) {
     do {
-        _ = try engine.add(item("shared", data), as: caller)
+        _ = try engine.perform(AddItem(item("shared", data)), as: caller)
     } catch {
         guard error.status == .duplicateItem else { throw error }
-        try engine.update(query("shared"), ItemChanges(data: data), as: caller)
+        try engine.perform(UpdateItems(query("shared"), ItemChanges(data: data)), as: caller)
     }
 }
 
@@ -146,8 +146,8 @@ struct Filling {
         for number in 0..<100_000 {
             let account = "fill \(number)"
             do {
-                _ = try engine.add(
-                    item(account, Data(repeating: 7, count: 3000)), as: caller)
+                _ = try engine.perform(
+                    AddItem(item(account, Data(repeating: 7, count: 3000))), as: caller)
             } catch {
                 acknowledge("full \(error.status.rawValue)")
                 exit(0)
@@ -186,13 +186,15 @@ struct LeftChanges {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
         for number in 0..<4 {
             let size = number == 2 ? 9000 : 10
-            _ = try engine.add(
-                item("item \(number)", Data(repeating: UInt8(number), count: size)), as: caller)
+            _ = try engine.perform(
+                AddItem(item("item \(number)", Data(repeating: UInt8(number), count: size))),
+                as: caller)
         }
         try engine.store.emptyLog()
-        _ = try engine.add(item("item 4", Data("value 4".utf8)), as: caller)
-        try engine.update(query("item 0"), ItemChanges(data: Data("new".utf8)), as: caller)
-        try engine.delete(query("item 1"), tombstones: .automatic, as: caller)
+        _ = try engine.perform(AddItem(item("item 4", Data("value 4".utf8))), as: caller)
+        try engine.perform(
+            UpdateItems(query("item 0"), ItemChanges(data: Data("new".utf8))), as: caller)
+        try engine.perform(DeleteItems(query("item 1"), tombstones: .automatic), as: caller)
         let generation = try engine.store.header().generation
         acknowledge("\(generation)")
         kill(getpid(), SIGKILL)
@@ -206,10 +208,11 @@ struct LeftLog {
     func run() throws {
         let engine = try KeychainEngine.open(directory: directory, options: .testing)
         for number in 0..<3 {
-            _ = try engine.add(item("item \(number)", Data("value \(number)".utf8)), as: caller)
+            _ = try engine.perform(
+                AddItem(item("item \(number)", Data("value \(number)".utf8))), as: caller)
         }
         try engine.store.emptyLog()
-        _ = try engine.add(item("item 3", Data("value 3".utf8)), as: caller)
+        _ = try engine.perform(AddItem(item("item 3", Data("value 3".utf8))), as: caller)
         acknowledge("ready")
         kill(getpid(), SIGKILL)
     }

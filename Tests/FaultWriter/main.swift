@@ -4,6 +4,7 @@ import FaultSweeps
 import Foundation
 import KeychainEngine
 import KeychainModel
+import TestPrograms
 
 let arguments = CommandLine.arguments
 do {
@@ -26,7 +27,7 @@ do {
         Probe(directory: arguments[2]).run()
     case "count": Probe(directory: arguments[2]).count()
     case "count-twice": try Probe(directory: arguments[2]).countTwice(writingTo: arguments[3])
-    case "seal-pages": try Probe(directory: arguments[2]).sealPages()
+    case "seal-pages": try PageSeal.change(arguments[2] + "/keychain.db")
     case "print-to-closed-streams": try Probe(directory: arguments[2]).printToClosedStreams()
     case "full-disk": try FullDisk(directory: arguments[2]).run()
     case "full-disk-threads": try FullDiskOfThreads(directory: arguments[2]).run()

@@ -2,6 +2,7 @@
 
 import FormatVectors
 import KeychainCrypto
+import KeychainModel
 
 enum DeviceKeyVectors {
     private static let key = Example.counting(from: 0)

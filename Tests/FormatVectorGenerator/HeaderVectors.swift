@@ -2,6 +2,7 @@
 
 import FormatVectors
 import KeychainCrypto
+import KeychainModel
 import KeychainStore
 
 enum HeaderVectors {

@@ -136,13 +136,14 @@ final class Stores {
                     constraints: .userPresence))
         }
         for sample in samples {
-            _ = try engine.add(
-                NewItem(
-                    itemClass: sample.itemClass, attributes: sample.attributes,
-                    protection: sample.protection, constraints: sample.constraints,
-                    data: sample.secret,
-                    authorization: Authorization(
-                        applicationPassword: Data(Self.applicationPassword.utf8))),
+            _ = try engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: sample.itemClass, attributes: sample.attributes,
+                        protection: sample.protection, constraints: sample.constraints,
+                        data: sample.secret,
+                        authorization: Authorization(
+                            applicationPassword: Data(Self.applicationPassword.utf8)))),
                 as: AccessGroups([Self.group]))
         }
         // A connection that is closed folds the log into the database; one that is not leaves it.

@@ -19,7 +19,7 @@ import Testing
     ) -> KeychainFailure? {
         #expect(throws: KeychainFailure.self) {
             try ServiceClient(socketPath: service.path, options: options)
-                .find(Self.query, Retrieval(), as: Self.caller)
+                .perform(FindItems(Self.query, Retrieval()), as: Self.caller)
         }
     }
 
@@ -35,12 +35,12 @@ import Testing
     @Test func `a socket that isn't there is a failure, until it is there`() throws {
         let path = "/tmp/no-such-\(UUID().uuidString.prefix(8))/socket"
         let missing = #expect(throws: KeychainFailure.self) {
-            try ServiceClient(socketPath: path).lock()
+            try ServiceClient(socketPath: path).perform(Lock())
         }
         #expect(missing?.status == .notAvailable && missing?.cause == .contention)
         let long = "/" + String(repeating: "a", count: 107)
         let tooLong = #expect(throws: KeychainFailure.self) {
-            try ServiceClient(socketPath: long).lock()
+            try ServiceClient(socketPath: long).perform(Lock())
         }
         #expect(tooLong?.status == .param)
     }
@@ -49,12 +49,12 @@ import Testing
         let isReady = Recorded<Bool>()
         let service = try FakeService { peer, _ in
             guard !isReady.values.isEmpty else { return peer.hangUp() }
-            peer.serve { _ in .answer(.done) }
+            peer.serve { _ in .answer(Done()) }
         }
         let client = ServiceClient(socketPath: service.path)
-        #expect(throws: KeychainFailure.self) { try client.lock() }
+        #expect(throws: KeychainFailure.self) { try client.perform(Lock()) }
         isReady.append(true)
-        try client.lock()
+        try client.perform(Lock())
     }
 
     @Test func `nothing is sent to a service of another user`() throws {
@@ -71,12 +71,13 @@ import Testing
 
     @Test func `the owner of the socket is who listens on it`() throws {
         let asked = Recorded<UInt32>()
-        let service = try FakeService { peer, _ in peer.serve { _ in .answer(.done) } }
+        let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let options = ServiceOptions(trusts: { userID in
             asked.append(userID)
             return true
         })
-        try ServiceClient(socketPath: service.path, options: options).lock()
+        try ServiceClient(socketPath: service.path, options: options)
+            .perform(Lock())
         #expect(asked.values == [geteuid()])
     }
 
@@ -111,7 +112,7 @@ import Testing
 
     @Test func `a service of another version is told apart`() throws {
         var welcome = FakePeer.welcome
-        welcome.version = WireLimits.version + 1
+        welcome.version = WireLimits.versions.upperBound + 1
         let other = try FakeService { [welcome] peer, _ in _ = peer.greet(welcome) }
         #expect(failedRead(other)?.status == .wrongVersion)
         let refusal = KeychainFailure(.wrongVersion, "Version 7 is spoken here.")
@@ -141,25 +142,23 @@ import Testing
         try FakeService { peer, number in
             guard peer.greet() else { return }
             while let request = peer.request() {
-                seen.append(request.operation.name)
+                seen.append(request.code?.name ?? "")
                 if number <= count {
                     peer.send(bytes)
                     return peer.hangUp()
                 }
-                peer.reply(
-                    request.id,
-                    .answer(`The client of the service`.answer(request.operation)))
+                peer.reply(request.id, `The client of the service`.answer(request))
             }
         }
     }
 
     /// The bytes that come of the answer before the connection breaks.
-    @Test(arguments: [[], [0, 0], [0, 0, 0, 20, 8, 2]] as [[UInt8]])
+    @Test(arguments: [[], [0, 0], [0, 0, 0, 20, 0, 0]] as [[UInt8]])
     func `a read is tried a second time`(_ bytes: [UInt8]) throws {
         let seen = Recorded<String>()
         let service = try breaking(1, seen: seen, after: bytes)
         let client = ServiceClient(socketPath: service.path)
-        #expect(try client.find(Self.query, Retrieval(), as: Self.caller).count == 2)
+        #expect(try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller).count == 2)
         #expect(seen.values == ["find", "find"])
     }
 
@@ -176,11 +175,11 @@ import Testing
         let service = try breaking(1, seen: seen)
         let client = ServiceClient(socketPath: service.path)
         let failure = #expect(throws: KeychainFailure.self) {
-            try client.add(Self.newItem, as: Self.caller)
+            try client.perform(AddItem(Self.newItem), as: Self.caller)
         }
         #expect(failure?.status == .notAvailable && failure?.cause == .interruption)
         #expect(seen.values == ["add"])
-        #expect(try client.add(Self.newItem, as: Self.caller) == Self.item)
+        #expect(try client.perform(AddItem(Self.newItem), as: Self.caller) == Self.item)
     }
 
     @Test func `a write on a connection that is closed already is made on a new one`() throws {
@@ -188,14 +187,14 @@ import Testing
         let seen = Recorded<String>()
         let service = try FakeService { peer, number in
             guard peer.greet(), let request = peer.request() else { return }
-            seen.append("\(number) \(request.operation.name)")
-            peer.reply(request.id, .answer(`The client of the service`.answer(request.operation)))
+            seen.append("\(number) \(request.code?.name ?? "")")
+            peer.reply(request.id, `The client of the service`.answer(request))
             peer.hangUp()
             closed.append(number)
         }
         let client = ServiceClient(socketPath: service.path)
         for _ in 0..<3 {
-            #expect(try client.add(Self.newItem, as: Self.caller) == Self.item)
+            #expect(try client.perform(AddItem(Self.newItem), as: Self.caller) == Self.item)
             #expect(closed.waitForNext())
         }
         #expect(seen.values == ["1 add", "2 add", "3 add"])
@@ -214,58 +213,58 @@ import Testing
         let options = ServiceOptions(
             requestTime: .milliseconds(200), derivationTime: .milliseconds(200))
         let client = ServiceClient(socketPath: service.path, options: options)
-        let read = #expect(throws: KeychainFailure.self) { try client.status() }
+        let read = #expect(throws: KeychainFailure.self) { try client.perform(ReadStatus()) }
         #expect(read?.cause == .contention && read?.reason.contains("in time") == true)
-        let write = #expect(throws: KeychainFailure.self) { try client.lock() }
+        let write = #expect(throws: KeychainFailure.self) { try client.perform(Lock()) }
         #expect(write?.cause == .interruption)
         let derivation = #expect(throws: KeychainFailure.self) {
-            try client.authenticate(passcode: Data())
+            try client.perform(Authenticate(passcode: SecretBytes(copying: [])))
         }
         #expect(derivation?.cause == .interruption)
         #expect(client.idleConnectionCount == 0)
     }
 
     /// Which of the times a request has: 1 for all, 2 where keys are derived, 3 for many items.
-    static let times: [(ServiceOperation, Int)] = {
+    static let times: [(any Request, Int)] = {
         let query = `The client of the service`.query
         var guarded = query
         guarded.authorization.applicationPassword = Data()
         let pair = `The client of the service`.identityQuery
         return [
-            (.lock, 1), (.status, 1), (.add(newItem), 1), (.find(query, Retrieval()), 1),
-            (.findIdentities(pair, Retrieval(limit: 5)), 1),
-            (.authenticate(passcode: Data()), 2), (.find(guarded, Retrieval()), 2),
-            (.find(query, Retrieval(limit: nil)), 3), (.update(query, ItemChanges()), 3),
-            (.delete(query, .automatic), 3), (.check, 3),
+            (Lock(), 1), (ReadStatus(), 1), (AddItem(newItem), 1), (FindItems(query), 1),
+            (FindIdentities(pair, Retrieval(limit: 5)), 1),
+            (Authenticate(passcode: SecretBytes(copying: [])), 2), (FindItems(guarded), 2),
+            (FindItems(query, Retrieval(limit: nil)), 3),
+            (UpdateItems(query, ItemChanges()), 3),
+            (DeleteItems(query, tombstones: .automatic), 3), (CheckKeychain(), 3),
         ]
     }()
 
     @Test(arguments: times)
-    func `a request has time for what it may take`(_ operation: ServiceOperation, _ time: Int) {
+    func `a request has time for what it may take`(_ request: any Request, _ time: Int) {
         let options = ServiceOptions(
             requestTime: .seconds(1), derivationTime: .seconds(2), surveyTime: .seconds(3))
-        #expect(options.time(for: operation) == .seconds(time))
+        #expect(options.time(for: request.effort) == .seconds(time))
     }
 
     /// What answers a search, by the id of the request.
-    static let wrongAnswers: [(String, @Sendable (UInt64) -> ServiceReply)] = [
-        ("another id", { ServiceReply(id: $0 + 1, .answer(.items([]))) }),
-        ("another kind", { ServiceReply(id: $0, .answer(.flag(true))) }),
-        ("a notification", { ServiceReply(id: $0, .changed) }),
-        ("a part of another kind", { ServiceReply(id: $0, .part(.identities([]))) }),
+    static let wrongAnswers: [(String, FakeAnswer)] = [
+        (
+            "another id",
+            FakeAnswer { ServiceMessage.frames(id: $0 + 1, [`The client of the service`.item]) }
+        ),
+        ("another type", .answer(true)),
+        ("more than the answer", .answer([Data(), Data()])),
+        ("a notification", .changed),
     ]
 
     @Test(arguments: wrongAnswers)
     func `an answer to something else is none`(
-        _ name: String, _ answer: @escaping @Sendable (UInt64) -> ServiceReply
+        _ name: String, _ answer: FakeAnswer
     ) throws {
         let service = try FakeService { peer, _ in
             guard peer.greet() else { return }
-            while let request = peer.request() {
-                let reply = answer(request.id)
-                peer.reply(reply.id, reply.content)
-                if case .part = reply.content { peer.reply(reply.id, .answer(.items([]))) }
-            }
+            while let request = peer.request() { peer.reply(request.id, answer) }
         }
         #expect(failedRead(service)?.status == .notAvailable, "\(name)")
     }
@@ -274,12 +273,12 @@ import Testing
         var large = Self.item
         large.data = Data(count: 100_000)
         let service = try FakeService { [large] peer, _ in
-            peer.serve { _ in .answer(.items([large])) }
+            peer.serve { _ in .answer([large], partByteCount: 1 << 20) }
         }
         let options = ServiceOptions(messageByteCount: 50_000)
         #expect(failedRead(service, options)?.status == .notAvailable)
         let client = ServiceClient(socketPath: service.path)
-        #expect(try client.find(Self.query, Retrieval(), as: Self.caller) == [large])
+        #expect(try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller) == [large])
     }
 
     @Test func `a request above the limit is not sent`() throws {
@@ -290,7 +289,7 @@ import Testing
         var item = Self.newItem
         item.data = Data(count: 1000)
         let failure = #expect(throws: KeychainFailure.self) {
-            try client.add(item, as: Self.caller)
+            try client.perform(AddItem(item), as: Self.caller)
         }
         #expect(failure?.status == .param && seen.values.isEmpty)
     }

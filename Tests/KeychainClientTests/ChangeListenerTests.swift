@@ -21,8 +21,8 @@ import Testing
             service = try FakeService { peer, number in
                 guard peer.greet() else { return }
                 while let request = peer.request() {
-                    guard case .subscribe = request.operation else { break }
-                    peer.reply(request.id, .answer(.done))
+                    guard case .subscribe = request.message else { break }
+                    peer.reply(request.id, .answer(Done()))
                     subscribed.append((peer, request.id))
                 }
                 ended.append(number)

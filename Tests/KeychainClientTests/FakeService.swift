@@ -158,23 +158,22 @@ final class FakePeer: Sendable {
 
     // MARK: Messages
 
-    /// The next request. nil: there is none any more.
-    func request() -> ServiceRequest? {
+    /// The next message. nil: there is none any more.
+    func request() -> FakeRequest? {
         guard let size = try? FrameHeader.messageByteCount(of: receive(FrameHeader.byteCount))
         else { return nil }
-        let message = receive(size)
-        // SAFETY: the span lives for the duration of the call.
-        return try? ReceivedRequest(message: unsafe message.span.bytes).request.get()
+        return try? FakeRequest(message: receive(size))
     }
 
-    func reply(_ id: UInt64, _ content: ServiceReply.Content, partByteCount: Int = 1 << 20) {
-        for frame in ServiceReply(id: id, content).frames(partByteCount: partByteCount) {
+    func reply(_ id: UInt64, _ answer: FakeAnswer) {
+        for frame in answer.frames(id) {
             // SAFETY: the bytes are copied within the closure.
             send(unsafe frame.withUnsafeBytes { unsafe Array($0) })
         }
     }
 
     static let welcome = Welcome(
+        version: WireLimits.versions.upperBound,
         entitlements: Entitlements(
             accessGroups: AccessGroups(["one", "two"]), values: ["a": .text("b")]),
         kind: .user, allowsAdministration: true)
@@ -184,17 +183,74 @@ final class FakePeer: Sendable {
         let handshake = Handshake.random()
         send(handshake.bytes)
         guard receive(Handshake.byteCount) == handshake.bytes, let hello = request(),
-            case .hello(let client) = hello.operation, client.version == WireLimits.version
+            case .hello(let client) = hello.message, client.versions == WireLimits.versions
         else { return false }
-        reply(hello.id, .answer(.welcome(welcome)))
+        reply(hello.id, .answer(welcome))
         return true
     }
 
     /// Greets, and answers every request.
-    func serve(_ answer: (ServiceRequest) -> ServiceReply.Content) {
+    func serve(_ answer: (FakeRequest) -> FakeAnswer) {
         guard greet() else { return }
         while let request = request() { reply(request.id, answer(request)) }
     }
+}
+
+/// A message of a client, as a service reads it.
+struct FakeRequest: Sendable {
+    let id: UInt64
+    let message: ClientMessage
+    private let body: FrameBuffer
+
+    init(message bytes: [UInt8]) throws {
+        // SAFETY: the reader is used within the closure.
+        (id, message, body) = unsafe try bytes.withUnsafeBytes { bytes in
+            var reader = unsafe MessageReader(bytes)
+            return (
+                try ClientMessage.id(from: &reader), try ClientMessage(from: &reader),
+                reader.rest()
+            )
+        }
+    }
+
+    /// nil: it is no request.
+    var code: RequestCode? { if case .request(let code, _) = message { code } else { nil } }
+
+    var claim: AccessGroups? {
+        if case .request(_, let claim) = message { claim } else { nil }
+    }
+
+    /// The body as a request of a type.
+    func decoded<R: Request>(_ type: R.Type) throws -> R {
+        // SAFETY: the reader is used within the closure.
+        unsafe try body.withUnsafeBytes { bytes in
+            var reader = unsafe MessageReader(bytes)
+            let request = try R(from: &reader)
+            try reader.requireEnd()
+            return request
+        }
+    }
+}
+
+/// What a service sends to a message with some id.
+struct FakeAnswer: Sendable {
+    let frames: @Sendable (_ id: UInt64) -> [FrameBuffer]
+
+    static func answer(
+        _ answer: some MessageCodable & Sendable, partByteCount: Int = WireLimits.partByteCount
+    ) -> FakeAnswer {
+        FakeAnswer { ServiceMessage.frames(id: $0, answer, partByteCount: partByteCount) }
+    }
+
+    static func failure(_ failure: KeychainFailure) -> FakeAnswer {
+        FakeAnswer { [ServiceMessage.frame(id: $0, failure)] }
+    }
+
+    static func progress(done: Int, total: Int) -> FakeAnswer {
+        FakeAnswer { [ServiceMessage.frame(id: $0, RequestProgress(done: done, total: total))] }
+    }
+
+    static let changed = FakeAnswer { [ServiceMessage.frameOfChange(id: $0)] }
 }
 
 /// Something that several threads add to.

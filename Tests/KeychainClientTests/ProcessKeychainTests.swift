@@ -24,21 +24,21 @@ private func setVariable(_ name: String, _ value: String?) {
             let seen = Recorded<String>()
             let service = try FakeService { peer, _ in
                 peer.serve { request in
-                    seen.append(request.operation.name)
-                    return .answer(`The client of the service`.answer(request.operation))
+                    seen.append(request.code?.name ?? "")
+                    return `The client of the service`.answer(request)
                 }
             }
             setVariable(KeychainChoice.variable, service.path)
             let connection = try KeychainContext.current()
             #expect(connection.caller == AccessGroups(["one", "two"]))
-            #expect(try connection.service.knowsPasscode())
+            #expect(try connection.service.perform(HasPasscode()))
             #expect(try KeychainContext.entitlements() == FakePeer.welcome.entitlements)
-            let status = try ProcessKeychain.administration().status()
+            let status = try ProcessKeychain.administration().perform(ReadStatus())
             #expect(status == `The client of the service`.status)
             // It was decided, and stays.
             setVariable(KeychainChoice.variable, KeychainChoice.embeddedName)
             #expect(try KeychainChoice.current().mode == .service(socket: service.path))
-            #expect(seen.values == ["knows passcode", "status"])
+            #expect(seen.values == ["hasPasscode", "status"])
         }
     }
 
@@ -82,23 +82,23 @@ private func setVariable(_ name: String, _ value: String?) {
 
     /// What is asked of a keychain that isn't there, and the status of each answer.
     private static let looks:
-        [(@Sendable (any KeychainAdministration, AccessGroups) throws -> Void, Int32)] = {
+        [(@Sendable (any KeychainService, AccessGroups) throws -> Void, Int32)] = {
             let item = ItemQuery(itemClass: .genericPassword)
             let pair = IdentityQuery(
                 certificate: ItemQuery(itemClass: .certificate), key: ItemQuery(itemClass: .key))
             let passcode = SecretBytes(copying: [1])
             return [
-                ({ _ = try $0.find(item, Retrieval(), as: $1) }, -25300),
-                ({ _ = try $0.update(item, ItemChanges(), as: $1) }, -25300),
-                ({ _ = try $0.delete(item, tombstones: .automatic, as: $1) }, -25300),
-                ({ _ = try $0.findIdentities(pair, Retrieval(), as: $1) }, -25300),
-                ({ keychain, _ in _ = try keychain.knowsPasscode() }, 0),
-                ({ keychain, _ in _ = try keychain.status() }, 0),
-                ({ keychain, _ in _ = try keychain.check() }, 0),
-                ({ keychain, _ in try keychain.lock() }, -50),
-                ({ keychain, _ in try keychain.lockAll() }, -50),
-                ({ keychain, _ in try keychain.unlock(passcode: passcode) }, -50),
-                ({ keychain, _ in _ = try keychain.removePasscode(passcode) }, -50),
+                ({ _ = try $0.perform(FindItems(item, Retrieval()), as: $1) }, -25300),
+                ({ _ = try $0.perform(UpdateItems(item, ItemChanges()), as: $1) }, -25300),
+                ({ _ = try $0.perform(DeleteItems(item, tombstones: .automatic), as: $1) }, -25300),
+                ({ _ = try $0.perform(FindIdentities(pair, Retrieval()), as: $1) }, -25300),
+                ({ keychain, _ in _ = try keychain.perform(HasPasscode()) }, 0),
+                ({ keychain, _ in _ = try keychain.perform(ReadStatus()) }, 0),
+                ({ keychain, _ in _ = try keychain.perform(CheckKeychain()) }, 0),
+                ({ keychain, _ in try keychain.perform(Lock()) }, -50),
+                ({ keychain, _ in try keychain.perform(LockAll()) }, -50),
+                ({ keychain, _ in try keychain.perform(Unlock(passcode: passcode)) }, -50),
+                ({ keychain, _ in _ = try keychain.perform(RemovePasscode(passcode)) }, -50),
             ]
         }()
 
@@ -127,12 +127,11 @@ private func setVariable(_ name: String, _ value: String?) {
             let other = try KeychainEngine.open(
                 directory: folder + "/below/keychain", options: EngineOptions())
             #expect(isTold.waitForNext())
-            _ = try other.add(Self.item, as: connection.caller)
+            _ = try other.perform(AddItem(Self.item), as: connection.caller)
             #expect(isTold.waitForNext())
             #expect(
-                try connection.service.find(
-                    ItemQuery(itemClass: .genericPassword), Retrieval(includesData: true),
-                    as: connection.caller
+                try connection.perform(
+                    FindItems(ItemQuery(itemClass: .genericPassword), Retrieval(includesData: true))
                 ).first?.data == Data("secret".utf8))
             subscription.end()
             other.close()
@@ -148,9 +147,9 @@ private func setVariable(_ name: String, _ value: String?) {
             setVariable(EmbeddedKeychain.directoryVariable, folder)
             setVariable(KeychainChoice.variable, nil)
             let connection = try KeychainContext.current()
-            _ = try connection.service.add(Self.item, as: connection.caller)
+            _ = try connection.perform(AddItem(Self.item))
             #expect(try KeychainContext.current().service is KeychainEngine)
-            #expect(try ProcessKeychain.administration().status().directory == folder)
+            #expect(try ProcessKeychain.administration().perform(ReadStatus()).directory == folder)
             #expect(try KeychainChoice.current().mode == .embedded)
         }
     }

@@ -35,91 +35,88 @@ import Testing
     }()
 
     /// The right answer to each request.
-    static func answer(_ operation: ServiceOperation) -> ServiceAnswer {
-        switch operation {
-        case .hello: .welcome(FakePeer.welcome)
-        case .add: .item(item)
-        case .find: .items([item, item])
-        case .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode: .count(3)
-        case .put, .subscribe, .unsubscribe, .unlock, .lock, .lockAll, .setPasscode,
-            .changePasscode:
-            .done
-        case .addAll: .items([item, item])
-        case .findIdentities: .identities([identity])
-        case .authenticate: .grant(grant)
-        case .knowsPasscode, .hasSecureEnclave: .flag(true)
-        case .makeSecureEnclaveKey: .secureEnclaveKey(key)
-        case .sign, .sharedSecret: .data(Data([8]))
-        case .status: .status(status)
-        case .check: .report(report)
+    static func answer(_ request: FakeRequest) -> FakeAnswer {
+        guard let code = request.code else { return .answer(Done()) }
+        return switch code {
+        case .add: .answer(item)
+        case .find, .addAll: .answer([item, item])
+        case .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode: .answer(3)
+        case .put, .unlock, .lock, .lockAll, .setPasscode, .changePasscode: .answer(Done())
+        case .findIdentities: .answer([identity])
+        case .authenticate: .answer(grant)
+        case .hasPasscode, .hasSecureEnclave: .answer(true)
+        case .makeSecureEnclaveKey: .answer(key)
+        case .sign, .sharedSecret: .answer(Data([8]))
+        case .status: .answer(status)
+        case .check: .answer(report)
         }
     }
 
     @Test func `every method asks its question and gives its answer`() throws {
-        let seen = Recorded<ServiceRequest>()
+        let seen = Recorded<FakeRequest>()
         let service = try FakeService { peer, _ in
             peer.serve { request in
                 seen.append(request)
-                return .answer(Self.answer(request.operation))
+                return Self.answer(request)
             }
         }
         let client = ServiceClient(socketPath: service.path)
         let passcode = SecretBytes(copying: Array("1234".utf8))
-        #expect(try client.add(Self.newItem, as: Self.caller) == Self.item)
+        #expect(try client.perform(AddItem(Self.newItem), as: Self.caller) == Self.item)
         #expect(
-            try client.find(Self.query, Retrieval(), as: Self.caller) == [Self.item, Self.item])
-        #expect(try client.update(Self.query, ItemChanges(), as: Self.caller) == 3)
-        try client.put(Self.newItem, orChange: Self.query, ItemChanges(), as: Self.caller)
-        #expect(try client.delete(Self.query, tombstones: .always, as: Self.caller) == 3)
+            try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller) == [
+                Self.item, Self.item,
+            ])
+        #expect(try client.perform(UpdateItems(Self.query, ItemChanges()), as: Self.caller) == 3)
+        try client.perform(
+            PutItem(Self.newItem, orChange: Self.query, ItemChanges()), as: Self.caller)
         #expect(
-            try client.addAll([Self.newItem, Self.newItem], as: Self.caller)
+            try client.perform(DeleteItems(Self.query, tombstones: .always), as: Self.caller) == 3)
+        #expect(
+            try client.perform(AddItems([Self.newItem, Self.newItem]), as: Self.caller)
                 == [Self.item, Self.item])
         #expect(
-            try client.findIdentities(Self.identityQuery, Retrieval(), as: Self.caller)
+            try client.perform(FindIdentities(Self.identityQuery, Retrieval()), as: Self.caller)
                 == [Self.identity])
         let changes = IdentityChanges(certificate: ItemChanges(), key: ItemChanges())
-        #expect(try client.updateIdentities(Self.identityQuery, changes, as: Self.caller) == 3)
         #expect(
-            try client.deleteIdentities(
-                Self.identityQuery, tombstones: .never, as: Self.caller) == 3)
-        #expect(try client.authenticate(passcode: Data([1])) == Self.grant)
-        #expect(try client.knowsPasscode())
-        #expect(try client.hasSecureEnclave())
+            try client.perform(UpdateIdentities(Self.identityQuery, changes), as: Self.caller) == 3)
         #expect(
-            try client.makeSecureEnclaveKey(NewSecureEnclaveKey(), as: Self.caller) == Self.key)
+            try client.perform(
+                DeleteIdentities(Self.identityQuery, tombstones: .never), as: Self.caller) == 3)
+        #expect(try client.perform(Authenticate(passcode: passcode)) == Self.grant)
+        #expect(try client.perform(HasPasscode()))
+        #expect(try client.perform(HasSecureEnclave()))
+        #expect(
+            try client.perform(MakeSecureEnclaveKey(NewSecureEnclaveKey()), as: Self.caller)
+                == Self.key)
         let proof = Authorization(grant: Self.grant)
         #expect(
-            try client.sign(
-                digest: Data(count: 32), with: Data([5]), authorization: proof, as: Self.caller)
+            try client.perform(
+                SignDigest(Data(count: 32), with: Data([5]), authorization: proof), as: Self.caller)
                 == Data([8]))
         #expect(
-            try client.sharedSecret(
-                of: Data([5]), with: Data([6]), authorization: proof, as: Self.caller)
+            try client.perform(
+                DeriveSharedSecret(of: Data([5]), with: Data([6]), authorization: proof),
+                as: Self.caller)
                 == Data([8]))
-        try client.unlock(passcode: passcode)
-        try client.lock()
-        try client.lockAll()
-        try client.setPasscode(passcode)
-        try client.changePasscode(from: passcode, to: passcode)
-        #expect(try client.removePasscode(passcode) == 3)
-        #expect(try client.status() == Self.status)
-        #expect(try client.check() == Self.report)
+        try client.perform(Unlock(passcode: passcode))
+        try client.perform(Lock())
+        try client.perform(LockAll())
+        try client.perform(SetPasscode(passcode))
+        try client.perform(ChangePasscode(from: passcode, to: passcode))
+        #expect(try client.perform(RemovePasscode(passcode)) == 3)
+        #expect(try client.perform(ReadStatus()) == Self.status)
+        #expect(try client.perform(CheckKeychain()) == Self.report)
 
         let requests = seen.values
-        #expect(
-            requests.map(\.operation.name) == [
-                "add", "find", "update", "put", "delete", "add all", "find identities",
-                "update identities", "delete identities", "authenticate", "knows passcode",
-                "has Secure Enclave", "make Secure Enclave key", "sign", "shared secret", "unlock",
-                "lock", "lock all", "set passcode", "change passcode", "remove passcode", "status",
-                "check",
-            ])
+        #expect(requests.map(\.code) == RequestCode.allCases)
         #expect(Set(requests.map(\.id)).count == requests.count)
         for request in requests {
+            let code = try #require(request.code)
             let isAboutItems =
-                ![
-                    "authenticate", "knows passcode", "has Secure Enclave",
-                ].contains(request.operation.name) && !request.operation.isAdministration
+                ![.authenticate, .hasPasscode, .hasSecureEnclave].contains(code)
+                && !code.isAdministration
             #expect(request.claim == (isAboutItems ? Self.caller : AccessGroups([])))
         }
         #expect(client.idleConnectionCount == 1)
@@ -133,7 +130,7 @@ import Testing
         let client = ServiceClient(socketPath: service.path)
         for _ in 0..<2 {
             let seen = #expect(throws: KeychainFailure.self) {
-                try client.find(Self.query, Retrieval(), as: Self.caller)
+                try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller)
             }
             #expect(seen == failure)
         }
@@ -141,10 +138,10 @@ import Testing
     }
 
     @Test func `the greeting says who the program is`() throws {
-        let service = try FakeService { peer, _ in peer.serve { _ in .answer(.done) } }
+        let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let client = ServiceClient(socketPath: service.path)
         #expect(try client.welcome() == FakePeer.welcome)
-        try client.lock()
+        try client.perform(Lock())
         #expect(try client.welcome() == FakePeer.welcome)
         #expect(client.idleConnectionCount == 1)
     }
@@ -159,7 +156,7 @@ import Testing
             seen.append(bytes == handshake.bytes && processID == getpid())
         }
         let client = ServiceClient(socketPath: service.path)
-        #expect(throws: KeychainFailure.self) { try client.lock() }
+        #expect(throws: KeychainFailure.self) { try client.perform(Lock()) }
         #expect(seen.waitForNext() && seen.values.first == true)
     }
 
@@ -174,17 +171,18 @@ import Testing
         let service = try FakeService { [large] peer, _ in
             guard peer.greet() else { return }
             while let request = peer.request() {
-                switch request.operation {
-                case .find:
-                    peer.reply(request.id, .answer(.items(items)), partByteCount: 5000)
-                default: peer.reply(request.id, .answer(.item(large)))
-                }
+                peer.reply(
+                    request.id,
+                    request.code == .find
+                        ? .answer(items, partByteCount: 5000) : .answer(large))
             }
         }
         let client = ServiceClient(socketPath: service.path)
         for _ in 0..<2 {
-            #expect(try client.find(Self.query, Retrieval(limit: nil), as: Self.caller) == items)
-            #expect(try client.add(large.asNew, as: Self.caller) == large)
+            #expect(
+                try client.perform(FindItems(Self.query, Retrieval(limit: nil)), as: Self.caller)
+                    == items)
+            #expect(try client.perform(AddItem(large.asNew), as: Self.caller) == large)
         }
     }
 
@@ -192,13 +190,33 @@ import Testing
         let service = try FakeService { peer, _ in
             guard peer.greet(), let request = peer.request() else { return }
             for done in [1000, 2000] { peer.reply(request.id, .progress(done: done, total: 2000)) }
-            peer.reply(request.id, .answer(.report(Self.report)))
+            peer.reply(request.id, .answer(Self.report))
             _ = peer.request()
         }
         let client = ServiceClient(socketPath: service.path)
         var seen: [Int] = []
-        let report = try client.check { done, _ in seen.append(done) }
+        let report = try client.stream(CheckKeychain()) {
+            seen.append($0.done)
+            return true
+        }
         #expect(report == Self.report && seen == [1000, 2000])
+    }
+
+    @Test func `a check that is given up ends at once, and its connection with it`() throws {
+        let ended = Recorded<Bool>()
+        let service = try FakeService { peer, _ in
+            guard peer.greet(), let request = peer.request() else { return }
+            peer.reply(request.id, .progress(done: 1000, total: 2000))
+            // Nothing more is asked on this connection.
+            ended.append(peer.request() == nil)
+        }
+        let client = ServiceClient(socketPath: service.path)
+        let failure = #expect(throws: KeychainFailure.self) {
+            try client.stream(CheckKeychain()) { _ in false }
+        }
+        #expect(failure?.status == .userCanceled)
+        #expect(ended.waitForNext() && ended.values == [true])
+        #expect(client.idleConnectionCount == 0)
     }
 
     @Test func `threads at once have connections of their own`() async throws {
@@ -206,7 +224,9 @@ import Testing
         let service = try FakeService { peer, number in
             var isFirst = true
             peer.serve { request in
-                guard case .find(let query, _) = request.operation else { return .changed }
+                guard let query = try? request.decoded(FindItems.self).query else {
+                    return .changed
+                }
                 if isFirst {
                     isFirst = false
                     connections.append(number)
@@ -218,7 +238,7 @@ import Testing
                 }
                 var item = Self.item
                 item.attributes = query.attributes
-                return .answer(.items([item]))
+                return .answer([item])
             }
         }
         let client = ServiceClient(
@@ -229,7 +249,7 @@ import Testing
                 let isRight = (0..<50).allSatisfy { number in
                     var query = Self.query
                     query.attributes[.account] = .string("\(thread)/\(number)")
-                    let found = try? client.find(query, Retrieval(), as: Self.caller)
+                    let found = try? client.perform(FindItems(query, Retrieval()), as: Self.caller)
                     return found?.first?.attributes == query.attributes
                 }
                 answers.append(isRight)
@@ -242,7 +262,7 @@ import Testing
     }
 
     @Test func `a child process leaves its parent's connections alone`() throws {
-        let service = try FakeService { peer, _ in peer.serve { _ in .answer(.done) } }
+        let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
         let process = Recorded<Int32>()
         process.append(1)
         let pool = ConnectionPool(limit: 4) { process.values.last ?? 0 }

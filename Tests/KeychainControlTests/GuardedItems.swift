@@ -24,7 +24,7 @@ enum GuardedItems {
         defer { engine.close() }
         try engine.setPasscode(SecretBytes(copying: Array(passcode.utf8)))
         for item in items {
-            _ = try engine.add(item, as: AccessGroups(["default"]))
+            _ = try engine.perform(AddItem(item), as: AccessGroups(["default"]))
         }
     }
 

@@ -38,7 +38,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         let query = ItemQuery(
             itemClass: .genericPassword,
             attributes: [.service: .string("fault"), .account: .string(account)])
-        let found = try? engine.find(query, Retrieval(includesData: true), as: own)
+        let found = try? engine.perform(FindItems(query, Retrieval(includesData: true)), as: own)
         if found?.first?.data != Data(account.utf8) { missing += 1 }
     }
     #expect(missing == 0, "of \(accounts.count)")
@@ -64,9 +64,10 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
     private static func empty(_ folder: TemporaryFolder) throws {
         let engine = try KeychainEngine.open(
             directory: folder.path + "/keychain", options: .testing)
-        _ = try engine.delete(
-            ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("fault")]),
-            tombstones: .never, as: own)
+        _ = try engine.perform(
+            DeleteItems(
+                ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("fault")]),
+                tombstones: .never), as: own)
         engine.close()
     }
 
@@ -128,7 +129,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
             path: path,
             ["--directory", folder.path + "/other", "--socket", service.socket], environment: [:])
         #expect(!second.endedWell)
-        #expect(try ServiceClient(socketPath: service.socket).knowsPasscode() == false)
+        #expect(try ServiceClient(socketPath: service.socket).perform(HasPasscode()) == false)
         service.kill(SIGTERM)
         #expect(service.endedWell)
     }
@@ -138,10 +139,12 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         let service = try ServiceProcess(in: folder)
         let client = ServiceClient(socketPath: service.socket)
         let passcode = SecretBytes(copying: Array("passcode".utf8))
-        try client.setPasscode(passcode)
-        #expect(try client.status().lockState == .unlocked)
+        try client.perform(SetPasscode(passcode))
+        #expect(try client.perform(ReadStatus()).lockState == .unlocked)
         service.kill(SIGUSR1)
-        try eventually("the keychain is locked") { try client.status().lockState == .locked }
+        try eventually("the keychain is locked") {
+            try client.perform(ReadStatus()).lockState == .locked
+        }
         service.kill(SIGINT)
         #expect(service.endedWell)
     }
@@ -159,7 +162,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
                 folder.path + "/programs", "--log-level", "warning",
             ], environment: ["NOTIFY_SOCKET": notices])
         #expect(try manager.text() == "READY=1")
-        #expect(try ServiceClient(socketPath: socket).knowsPasscode() == false)
+        #expect(try ServiceClient(socketPath: socket).perform(HasPasscode()) == false)
         #expect(Files.status(ofLink: folder.path + "/unused") == nil)
         program.send(SIGTERM)
         #expect(try manager.text() == "STOPPING=1")

@@ -42,12 +42,12 @@ import Testing
         /// What a tool that sees every group stores.
         func addAsTool(_ account: String) throws {
             if let service {
-                _ = try service.client().add(password(account), as: everything)
+                _ = try service.client().perform(AddItem(password(account)), as: everything)
                 return
             }
             let engine = try KeychainEngine.open(
                 directory: folder.path + "/keychain", options: .testing)
-            _ = try engine.add(password(account), as: everything)
+            _ = try engine.perform(AddItem(password(account)), as: everything)
             engine.close()
         }
     }

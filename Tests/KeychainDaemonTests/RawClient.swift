@@ -51,37 +51,51 @@ final class RawClient {
         } == bytes.count
     }
 
-    func request(_ id: UInt64, _ operation: ServiceOperation, as claim: [String] = []) throws
-        -> [UInt8]
-    {
-        let frame = try ServiceRequest(id: id, claim: AccessGroups(claim), operation).frame()
-        // SAFETY: copied within the call.
-        return unsafe frame.withUnsafeBytes { unsafe Array($0) }
+    /// A message of the service.
+    struct Reply {
+        let id: UInt64
+        let kind: ServiceMessage
+        fileprivate let message: [UInt8]
+
+        /// The body as a value of a type.
+        func body<Body: MessageCodable>(_ type: Body.Type) throws -> Body {
+            try read(message) { reader in
+                _ = try ServiceMessage.head(from: &reader)
+                return try Body(from: &reader)
+            }
+        }
     }
 
-    func ask(_ id: UInt64, _ operation: ServiceOperation, as claim: [String] = []) throws
-        -> ServiceReply
-    {
-        try send(try request(id, operation, as: claim))
+    func request(_ id: UInt64, _ request: some Request, as claim: [String] = []) throws -> [UInt8] {
+        try Self.bytes(ClientMessage.frame(of: request, id: id, claim: AccessGroups(claim)))
+    }
+
+    func ask(_ id: UInt64, _ request: some Request, as claim: [String] = []) throws -> Reply {
+        try send(try self.request(id, request, as: claim))
+        return try reply()
+    }
+
+    /// Sends a message that is no request.
+    func tell(_ id: UInt64, _ message: ClientMessage) throws -> Reply {
+        try send(Self.bytes(message.frame(id: id)))
         return try reply()
     }
 
     func greet() throws {
-        guard case .answer(.welcome) = try ask(1, .hello(ClientHello())).content else {
-            throw Ended()
-        }
+        guard try tell(1, .hello(ClientHello())).kind == .answer else { throw Ended() }
     }
 
     /// The next reply.
-    func reply() throws -> ServiceReply {
+    func reply() throws -> Reply {
         let size = try receive(4).reduce(0) { $0 << 8 | Int($1) }
         let message = try receive(size)
-        return try Self.reply(message)
+        let head = try read(message) { try ServiceMessage.head(from: &$0) }
+        return Reply(id: head.id, kind: head.kind, message: message)
     }
 
-    private static func reply(_ message: [UInt8]) throws -> ServiceReply {
-        // SAFETY: the bytes live for the call.
-        unsafe try message.withUnsafeBytes { unsafe try ServiceReply(message: $0.bytes) }
+    private static func bytes(_ frame: FrameBuffer) -> [UInt8] {
+        // SAFETY: copied within the call.
+        unsafe frame.withUnsafeBytes { unsafe Array($0) }
     }
 
     /// Whether the service has closed the connection; waits for it.
@@ -110,5 +124,16 @@ final class RawClient {
         }
         defer { received.removeFirst(count) }
         return Array(received[..<count])
+    }
+}
+
+/// Calls `body` with a reader of a message.
+private func read<Result>(
+    _ message: [UInt8], _ body: (inout MessageReader) throws -> Result
+) throws -> Result {
+    // SAFETY: the reader is used within the call.
+    try unsafe message.withUnsafeBytes { bytes in
+        var reader = unsafe MessageReader(bytes)
+        return try body(&reader)
     }
 }

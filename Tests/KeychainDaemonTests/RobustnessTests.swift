@@ -29,7 +29,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     private func goesOn(_ service: TestService) throws {
         let account = UUID().uuidString
         let client = service.client()
-        _ = try client.add(password(account), as: own)
+        _ = try client.perform(AddItem(password(account)), as: own)
         #expect(try client.load(account, as: own) == account)
     }
 
@@ -39,7 +39,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         WrongBytes("a size above the limit", [0x04, 0x00, 0x00, 0x01]),
         WrongBytes("a size of nothing", [0, 0, 0, 0]),
         WrongBytes("no message", [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]),
-        WrongBytes("a message without an id", [0, 0, 0, 3, 0xAA, 1, 0]),
+        WrongBytes("a message without an id", [0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+        WrongBytes("an older version of the protocol", [0, 0, 0, 6, 8, 1, 82, 2, 8, 1]),
         WrongBytes("text", Array("GET / HTTP/1.1\r\n\r\n".utf8)),
     ])
     func `nonsense ends its connection with an answer, and nothing else`(
@@ -51,11 +52,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try client.send(row.bytes)
         let reply = try client.reply()
         #expect(reply.id == 0)
-        guard case .failure(let failure) = reply.content else {
-            Issue.record("no failure")
-            return
-        }
-        #expect(failure.status == .param)
+        try #require(reply.kind == .failure)
+        #expect(try reply.body(KeychainFailure.self).status == .param)
         #expect(try client.isClosed())
         try goesOn(service)
     }
@@ -79,18 +77,15 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         do {
             let half = try RawClient(service.configuration.socket)
             try half.greet()
-            try half.send(Array(try half.request(2, .add(password("half"))).dropLast()))
+            try half.send(Array(try half.request(2, AddItem(password("half"))).dropLast()))
         }
         let slow = try RawClient(service.configuration.socket)
         try slow.greet()
         // Byte by byte.
-        for byte in try slow.request(2, .add(password("slow")), as: ["default"]) {
+        for byte in try slow.request(2, AddItem(password("slow")), as: ["default"]) {
             try slow.send([byte])
         }
-        guard case .answer(.item) = try slow.reply().content else {
-            Issue.record("the slow request failed")
-            return
-        }
+        #expect(try slow.reply().kind == .answer)
         try goesOn(service)
         #expect(try service.client().load("half", as: own) == nil)
         #expect(try service.client().load("slow", as: own) == "slow")
@@ -99,19 +94,27 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     @Test func `nothing comes before hello, and hello comes once`() throws {
         let service = try TestService()
         let early = try RawClient(service.configuration.socket)
-        #expect(try early.ask(1, .knowsPasscode).id == 0)
+        #expect(try early.ask(1, HasPasscode()).id == 0)
         #expect(try early.isClosed())
         let twice = try RawClient(service.configuration.socket)
         try twice.greet()
-        #expect(try twice.ask(2, .hello(ClientHello())).id == 0)
+        #expect(try twice.tell(2, .hello(ClientHello())).id == 0)
         #expect(try twice.isClosed())
         let other = try RawClient(service.configuration.socket)
-        let reply = try other.ask(1, .hello(ClientHello(version: 99)))
-        guard case .failure(let failure) = reply.content else {
-            Issue.record("version 99 is welcome")
-            return
+        let reply = try other.tell(1, .hello(ClientHello(versions: 98...99)))
+        try #require(reply.kind == .failure)
+        #expect(try reply.body(KeychainFailure.self).status == .wrongVersion)
+    }
+
+    @Test func `the newest version that both ends speak is chosen`() throws {
+        let service = try TestService()
+        let newest = WireLimits.versions.upperBound
+        for versions in [newest...newest, 1...newest, newest...99] {
+            let client = try RawClient(service.configuration.socket)
+            let reply = try client.tell(1, .hello(ClientHello(versions: versions)))
+            try #require(reply.kind == .answer)
+            #expect(try reply.body(Welcome.self).version == newest)
         }
-        #expect(failure.status == .wrongVersion)
     }
 
     /// A request is logged by the thread that carries it out, before it is answered: the first ones
@@ -124,15 +127,13 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try client.greet()
         var ids: Set<UInt64> = []
         for id in UInt64(2)..<102 {
-            try client.send(try client.request(id, .add(password("\(id)")), as: ["default"]))
+            try client.send(try client.request(id, AddItem(password("\(id)")), as: ["default"]))
             ids.insert(id)
         }
         for _ in 2..<102 {
             let reply = try client.reply()
-            guard case .answer(.item(let item)) = reply.content else {
-                Issue.record("\(reply.id) failed")
-                continue
-            }
+            try #require(reply.kind == .answer)
+            let item = try reply.body(Item.self)
             #expect(item.attributes[.account] == .string("\(reply.id)"))
             #expect(ids.remove(reply.id) != nil)
         }
@@ -144,15 +145,12 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let service = try TestService { $0.limits.endTime = .milliseconds(200) }
         var large = password("large")
         large.data = Data(repeating: 1, count: 1 << 20)
-        _ = try service.client().add(large, as: own)
+        _ = try service.client().perform(AddItem(large), as: own)
         let greedy = try RawClient(service.configuration.socket)
         try greedy.greet()
-        guard case .answer = try greedy.ask(2, .subscribe).content else {
-            Issue.record("no subscription")
-            return
-        }
+        try #require(try greedy.tell(2, .subscribe).kind == .answer)
         // Each answer has a megabyte, so few of them fill the way back.
-        let load = ServiceOperation.find(
+        let load = FindItems(
             passwordQuery("large"), Retrieval(limit: 1, includesData: true))
         var sent = 0
         for id in UInt64(3)..<100_000 {
@@ -195,10 +193,11 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
         #expect(service.log.all.filter { $0.hasPrefix("warning") } == [])
         #expect(service.server.connectionCount == 1000)
-        for client in clients { try client.send(try client.request(2, .knowsPasscode)) }
+        for client in clients { try client.send(try client.request(2, HasPasscode())) }
         var answers = 0
         for client in clients {
-            if case .answer(.flag(false)) = try client.reply().content { answers += 1 }
+            let reply = try client.reply()
+            if try reply.kind == .answer && !reply.body(Bool.self) { answers += 1 }
         }
         #expect(answers == 1000)
     }
@@ -239,9 +238,10 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let client = service.client()
         var item = password("ACCOUNT-7", "SECRET-7")
         item.attributes[.label] = .string("LABEL-7")
-        _ = try client.add(item, as: own)
-        _ = try client.find(passwordQuery("ACCOUNT-7"), Retrieval(includesData: true), as: own)
-        #expect(status { _ = try client.add(item, as: own) } == .duplicateItem)
+        _ = try client.perform(AddItem(item), as: own)
+        _ = try client.perform(
+            FindItems(passwordQuery("ACCOUNT-7"), Retrieval(includesData: true)), as: own)
+        #expect(status { _ = try client.perform(AddItem(item), as: own) } == .duplicateItem)
         service.stop()
         let lines = service.log.all
         #expect(!lines.joined().contains("-7"))
@@ -293,7 +293,7 @@ struct GivenSockets: Sendable {
             }
             #expect(error?.reason.contains("Another keychaind already serves") == true)
         }
-        #expect(try service.client().knowsPasscode() == false)
+        #expect(try service.client().perform(HasPasscode()) == false)
     }
 
     @Test func `a socket that another program listens at stays`() throws {
@@ -306,7 +306,7 @@ struct GivenSockets: Sendable {
         other.close()
         // The file is there still, and no program answers.
         let service = try TestService(folder: folder)
-        #expect(try service.client().knowsPasscode() == false)
+        #expect(try service.client().perform(HasPasscode()) == false)
     }
 
     @Test func `a file that is no socket stays`() throws {
@@ -337,7 +337,7 @@ struct GivenSockets: Sendable {
         let given = try #require(Sockets.make())
         try #require(Sockets.bind(given, to: path) && Sockets.listen(given))
         let service = try TestService(folder: folder, socket: given.handOn())
-        #expect(try ServiceClient(socketPath: path).knowsPasscode() == false)
+        #expect(try ServiceClient(socketPath: path).perform(HasPasscode()) == false)
         service.stop()
         #expect(Files.status(ofLink: path)?.isSocket == true)
     }

@@ -19,16 +19,19 @@ private let own = AccessGroups(["default"])
         let client = service.client()
         #expect(try client.welcome().kind == .user)
         #expect(try client.welcome().entitlements.accessGroups == own)
-        let added = try client.add(password("a", "one"), as: own)
+        let added = try client.perform(AddItem(password("a", "one")), as: own)
         #expect(added.data == Data("one".utf8))
         #expect(try client.load("a", as: own) == "one")
-        #expect(try client.update(passwordQuery("a"), ItemChanges(data: Data([0])), as: own) == 1)
+        #expect(
+            try client.perform(
+                UpdateItems(passwordQuery("a"), ItemChanges(data: Data([0]))), as: own) == 1)
         service.stop()
 
         let again = try TestService(folder: service.folder)
         #expect(try again.client().load("a", as: own) == "\0")
         #expect(
-            try again.client().delete(passwordQuery("a"), tombstones: .automatic, as: own) == 1)
+            try again.client().perform(
+                DeleteItems(passwordQuery("a"), tombstones: .automatic), as: own) == 1)
         #expect(try again.client().load("a", as: own) == nil)
     }
 
@@ -62,13 +65,15 @@ private let own = AccessGroups(["default"])
         let client = service.client()
         for (claim, changed) in [(["app", "shared"], "app"), (["shared", "app"], "shared")] {
             for group in ["app", "shared"] {
-                try client.put(
-                    password("a", "old", in: group), orChange: passwordQuery("a", in: group),
-                    ItemChanges(data: Data("old".utf8)), as: AccessGroups(claim))
+                try client.perform(
+                    PutItem(
+                        password("a", "old", in: group), orChange: passwordQuery("a", in: group),
+                        ItemChanges(data: Data("old".utf8))), as: AccessGroups(claim))
             }
-            try client.put(
-                password("a", "new"), orChange: passwordQuery("a"),
-                ItemChanges(data: Data("new".utf8)), as: AccessGroups(claim))
+            try client.perform(
+                PutItem(
+                    password("a", "new"), orChange: passwordQuery("a"),
+                    ItemChanges(data: Data("new".utf8))), as: AccessGroups(claim))
             for group in ["app", "shared"] {
                 #expect(
                     try client.load("a", as: AccessGroups([group]))
@@ -121,7 +126,7 @@ private let own = AccessGroups(["default"])
         let follower = service.client()
         let count = Mutex(0)
         let subscription = try follower.subscribe { count.withLock { $0 += 1 } }
-        _ = try writer.add(password("a"), as: own)
+        _ = try writer.perform(AddItem(password("a")), as: own)
         try eventually("the follower is told") { count.withLock { $0 } > 0 }
         subscription.end()
     }
@@ -130,42 +135,47 @@ private let own = AccessGroups(["default"])
         let service = try TestService()
         let one = service.client()
         let other = service.client()
-        try one.setPasscode(passcode)
+        try one.perform(SetPasscode(passcode))
         var item = password("a")
         item.protection = .whenUnlocked
-        _ = try one.add(item, as: own)
+        _ = try one.perform(AddItem(item), as: own)
         let count = Mutex(0)
         let subscription = try other.subscribe { count.withLock { $0 += 1 } }
-        try one.lock()
+        try one.perform(Lock())
         try eventually("the lock is told of") { count.withLock { $0 } > 0 }
         #expect(status { _ = try other.load("a", as: own) } == .interactionNotAllowed)
         #expect(
-            status { try other.unlock(passcode: SecretBytes(copying: [1])) } == .authFailed)
-        try other.unlock(passcode: passcode)
+            status { try other.perform(Unlock(passcode: SecretBytes(copying: [1]))) } == .authFailed
+        )
+        try other.perform(Unlock(passcode: passcode))
         #expect(try one.load("a", as: own) == "a")
         subscription.end()
         service.stop()
 
         // Starting the service doesn't unlock what is in it.
         let again = try TestService(folder: service.folder)
-        #expect(try again.client().status().lockState == .beforeFirstUnlock)
+        #expect(try again.client().perform(ReadStatus()).lockState == .beforeFirstUnlock)
         #expect(status { _ = try again.client().load("a", as: own) } == .interactionNotAllowed)
     }
 
     @Test func `a keychain that no program reads is locked`() throws {
         let service = try TestService { $0.lockAfter = .milliseconds(200) }
         let client = service.client()
-        try client.setPasscode(passcode)
-        try eventually("the keychain is locked") { try client.status().lockState == .locked }
-        try client.unlock(passcode: passcode)
-        try eventually("the keychain is locked again") { try client.status().lockState == .locked }
+        try client.perform(SetPasscode(passcode))
+        try eventually("the keychain is locked") {
+            try client.perform(ReadStatus()).lockState == .locked
+        }
+        try client.perform(Unlock(passcode: passcode))
+        try eventually("the keychain is locked again") {
+            try client.perform(ReadStatus()).lockState == .locked
+        }
         #expect(service.log.all.contains { $0.hasPrefix("notice locked for want of use") })
     }
 
     @Test func `a keychain that is read stays unlocked`() throws {
         let keychain = ServedKeychain(
             directory: try TemporaryFolder().path + "/keychain", options: .testing)
-        try keychain.engine().setPasscode(passcode)
+        try keychain.engine().perform(SetPasscode(passcode))
         keychain.noteUse()
         #expect(!keychain.lock(ifUnusedFor: .seconds(3600)))
         #expect(try keychain.engine().lockState == .unlocked)
@@ -178,11 +188,11 @@ private let own = AccessGroups(["default"])
     @Test func `a check and the state of the keychain come through the service`() throws {
         let service = try TestService()
         let client = service.client()
-        _ = try client.add(password("a"), as: own)
-        #expect(try client.status().itemCount == 1)
-        #expect(try client.check().isSound)
-        #expect(try client.hasSecureEnclave() == false)
-        #expect(try client.knowsPasscode() == false)
+        _ = try client.perform(AddItem(password("a")), as: own)
+        #expect(try client.perform(ReadStatus()).itemCount == 1)
+        #expect(try client.perform(CheckKeychain()).isSound)
+        #expect(try client.perform(HasSecureEnclave()) == false)
+        #expect(try client.perform(HasPasscode()) == false)
     }
 
     @Test func `a long answer comes whole`() throws {
@@ -191,10 +201,11 @@ private let own = AccessGroups(["default"])
         for number in 0..<40 {
             var item = password("\(number)")
             item.data = Data(repeating: UInt8(number), count: 100_000)
-            _ = try client.add(item, as: own)
+            _ = try client.perform(AddItem(item), as: own)
         }
-        let found = try client.find(
-            ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil, includesData: true),
+        let found = try client.perform(
+            FindItems(
+                ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil, includesData: true)),
             as: own)
         #expect(found.count == 40)
         #expect(
@@ -217,7 +228,7 @@ private let own = AccessGroups(["default"])
         let client = service.client()
         let caller = AccessGroups(["a"])
         #expect(try client.welcome().kind == .system)
-        _ = try client.add(password("x"), as: caller)
+        _ = try client.perform(AddItem(password("x")), as: caller)
         let keychain = service.configuration.directory + "/\(geteuid())"
         #expect(FileManager.default.fileExists(atPath: keychain + "/keychain.db"))
         let mode = Files.status(of: service.configuration.socket)?.mode
@@ -225,8 +236,8 @@ private let own = AccessGroups(["default"])
 
         // What takes every group is refused to a program with one.
         #expect(try client.welcome().allowsAdministration == false)
-        #expect(status { try client.setPasscode(passcode) } == .missingEntitlement)
-        #expect(status { _ = try client.status() } == .missingEntitlement)
+        #expect(status { try client.perform(SetPasscode(passcode)) } == .missingEntitlement)
+        #expect(status { _ = try client.perform(ReadStatus()) } == .missingEntitlement)
         #expect(
             try peer("ask", service.configuration.socket).lines().first?.hasPrefix(
                 "welcome -34018") == true)
@@ -245,7 +256,7 @@ private let own = AccessGroups(["default"])
         do {
             let raw = try RawClient(service.configuration.socket)
             try raw.greet()
-            _ = try raw.ask(2, .add(password("x")), as: ["a"])
+            _ = try raw.ask(2, AddItem(password("x")), as: ["a"])
             #expect(!Self.isFree(lease))
         }
         try eventually("the keychain is closed") { Self.isFree(lease) }

@@ -221,8 +221,9 @@ extension KeychainService {
     /// The secret of an account; nil when there is none.
     func load(_ account: String, as caller: AccessGroups) throws(KeychainFailure) -> String? {
         do {
-            return try find(passwordQuery(account), Retrieval(includesData: true), as: caller)
-                .first?.data.map { String(decoding: $0, as: UTF8.self) }
+            return try perform(
+                FindItems(passwordQuery(account), Retrieval(includesData: true)), as: caller
+            ).first?.data.map { String(decoding: $0, as: UTF8.self) }
         } catch {
             guard error.status == .itemNotFound else { throw error }
             return nil

@@ -17,11 +17,12 @@ import Testing
         password: Data? = password, data: Data? = secret, itemClass: ItemClass = .genericPassword,
         protection: ProtectionClass = .afterFirstUnlock
     ) throws -> Item {
-        try keychain.engine.add(
-            NewItem(
-                itemClass: itemClass, attributes: [itemClass.firstKey: owner(itemClass)],
-                protection: protection, constraints: constraints, data: data,
-                authorization: Authorization(applicationPassword: password)),
+        try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: itemClass, attributes: [itemClass.firstKey: owner(itemClass)],
+                    protection: protection, constraints: constraints, data: data,
+                    authorization: Authorization(applicationPassword: password))),
             as: keychain.caller)
     }
 
@@ -42,9 +43,10 @@ import Testing
         _ keychain: TemporaryKeychain, _ password: Data? = nil, skips: Bool = false,
         grant: AuthenticationGrant? = nil
     ) throws -> Data? {
-        try keychain.engine.find(
-            query(password, grant: grant),
-            Retrieval(includesData: true, skipsConstrained: skips), as: keychain.caller
+        try keychain.engine.perform(
+            FindItems(
+                query(password, grant: grant),
+                Retrieval(includesData: true, skipsConstrained: skips)), as: keychain.caller
         ).first?.data
     }
 
@@ -133,7 +135,8 @@ import Testing
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try add(keychain, [.userPresence, .applicationPassword])
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         #expect(status { _ = try read(keychain, grant: grant) } == .authenticationNeeded)
         #expect(status { _ = try read(keychain, Self.password) } == .authenticationNeeded)
         #expect(
@@ -145,8 +148,8 @@ import Testing
     func `every class can be under a password`(itemClass: ItemClass) throws {
         let keychain = try TemporaryKeychain()
         try add(keychain, itemClass: itemClass)
-        let found = try keychain.engine.find(
-            query(Self.password, itemClass: itemClass), Retrieval(includesData: true),
+        let found = try keychain.engine.perform(
+            FindItems(query(Self.password, itemClass: itemClass), Retrieval(includesData: true)),
             as: keychain.caller)
         #expect(found.first?.data == Self.secret)
     }
@@ -171,11 +174,12 @@ import Testing
         func read(_ shown: Authorization) throws -> Data? {
             var query = query(nil)
             query.authorization = shown
-            return try keychain.engine.find(
-                query, Retrieval(includesData: true), as: keychain.caller
+            return try keychain.engine.perform(
+                FindItems(query, Retrieval(includesData: true)), as: keychain.caller
             ).first?.data
         }
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         let recognition = keychain.engine.grantForRecognition()
         let wrong = Data("x".utf8)
         for shown in [
@@ -202,7 +206,8 @@ import Testing
         let changes = ItemChanges(data: Data("new".utf8))
         func change(_ password: Data?) -> Status? {
             status {
-                try keychain.engine.update(query(password), changes, as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(query(password), changes), as: keychain.caller)
             }
         }
         #expect(change(nil) == .authenticationNeeded)
@@ -223,7 +228,8 @@ import Testing
         ] {
             #expect(
                 status {
-                    try keychain.engine.update(query(password), changes, as: keychain.caller)
+                    try keychain.engine.perform(
+                        UpdateItems(query(password), changes), as: keychain.caller)
                 } == expected)
         }
         #expect(try read(keychain, Self.password) == Self.secret)
@@ -236,8 +242,9 @@ import Testing
         try add(keychain)
         func change(_ constraints: AccessConstraints, _ password: Data?) -> Status? {
             status {
-                try keychain.engine.update(
-                    query(password), ItemChanges(constraints: constraints), as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(query(password), ItemChanges(constraints: constraints)),
+                    as: keychain.caller)
             }
         }
         #expect(change([], nil) == .authenticationNeeded)
@@ -252,7 +259,8 @@ import Testing
         #expect(try read(keychain, other) == Self.secret)
         // Other constraints with a password still: sealed anew, for they are bound to it.
         #expect(change([.devicePasscode, .applicationPassword], other) == nil)
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         #expect(status { _ = try read(keychain, other) } == .authenticationNeeded)
         #expect(try read(keychain, other, grant: grant) == Self.secret)
     }
@@ -260,12 +268,14 @@ import Testing
     @Test func `another protection class seals the secret anew without its constraints`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
-        try keychain.engine.update(
-            query(Self.password), ItemChanges(protection: .whenUnlocked), as: keychain.caller)
+        try keychain.engine.perform(
+            UpdateItems(query(Self.password), ItemChanges(protection: .whenUnlocked)),
+            as: keychain.caller)
         #expect(try read(keychain) == Self.secret)
-        try keychain.engine.update(
-            query(Self.password),
-            ItemChanges(protection: .afterFirstUnlock, constraints: .applicationPassword),
+        try keychain.engine.perform(
+            UpdateItems(
+                query(Self.password),
+                ItemChanges(protection: .afterFirstUnlock, constraints: .applicationPassword)),
             as: keychain.caller)
         #expect(try read(keychain, Self.password) == Self.secret)
         #expect(status { _ = try read(keychain) } == .authenticationNeeded)

@@ -38,10 +38,11 @@ private final class OpenedTwice {
     deinit { other.close() }
 
     func add(_ account: String, to engine: KeychainEngine) throws {
-        _ = try engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword(account),
-                data: Data("x".utf8)), as: keychain.caller)
+        _ = try engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    data: Data("x".utf8))), as: keychain.caller)
     }
 
     /// Looks without a notice so seldom that it doesn't help a test that waits for a notice.

@@ -21,12 +21,12 @@ import Testing
         protection: ProtectionClass = .whenUnlocked, data: Data? = secret,
         isSynchronizable: Bool = false
     ) throws -> Item {
-        try keychain.engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword(account),
-                protection: protection, constraints: constraints,
-                isSynchronizable: isSynchronizable, data: data),
-            as: keychain.caller)
+        try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: protection, constraints: constraints,
+                    isSynchronizable: isSynchronizable, data: data)), as: keychain.caller)
     }
 
     private func query(
@@ -42,15 +42,17 @@ import Testing
         _ keychain: TemporaryKeychain, _ account: String? = nil, limit: Int? = 1,
         skips: Bool = false, grant: AuthenticationGrant? = nil
     ) throws -> [Data?] {
-        try keychain.engine.find(
-            query(account, grant: grant),
-            Retrieval(limit: limit, includesData: true, skipsConstrained: skips),
+        try keychain.engine.perform(
+            FindItems(
+                query(account, grant: grant),
+                Retrieval(limit: limit, includesData: true, skipsConstrained: skips)),
             as: keychain.caller
         ).map(\.data)
     }
 
     private func grant(_ keychain: TemporaryKeychain) throws -> AuthenticationGrant {
-        try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
     }
 
     @Test(arguments: [
@@ -80,12 +82,13 @@ import Testing
     @Test func `attributes and deletion ask for nothing`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
-        let found = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller)
+        let found = try keychain.engine.perform(
+            FindItems(query("a"), Retrieval()), as: keychain.caller)
         #expect(found.first?.constraints == .userPresence)
         #expect(found.first?.hasData == true)
         #expect(
-            try keychain.engine.delete(
-                query("a"), tombstones: .automatic, as: keychain.caller) == 1)
+            try keychain.engine.perform(
+                DeleteItems(query("a"), tombstones: .automatic), as: keychain.caller) == 1)
     }
 
     @Test func `an item without a secret has nothing to open`() throws {
@@ -123,8 +126,8 @@ import Testing
         #expect(status { _ = try read(keychain, limit: nil) } == .interactionNotAllowed)
         #expect(
             status {
-                try keychain.engine.update(
-                    query(), ItemChanges(attributes: [.label: .string("L")]),
+                try keychain.engine.perform(
+                    UpdateItems(query(), ItemChanges(attributes: [.label: .string("L")])),
                     as: keychain.caller)
             } == .interactionNotAllowed)
     }
@@ -134,13 +137,21 @@ import Testing
     @Test func `a wrong passcode gives no grant, and without a passcode there is none`() throws {
         let keychain = try keychain()
         #expect(
-            status { _ = try keychain.engine.authenticate(passcode: Data("4321".utf8)) }
+            status {
+                _ = try keychain.engine.perform(
+                    Authenticate(passcode: SecretBytes(copying: Array("4321".utf8))))
+            }
                 == .authFailed)
         #expect(
-            status { _ = try keychain.engine.authenticate(passcode: Data()) } == .authFailed)
+            status {
+                _ = try keychain.engine.perform(Authenticate(passcode: SecretBytes(copying: [])))
+            } == .authFailed)
         let open = try TemporaryKeychain()
         #expect(
-            status { _ = try open.engine.authenticate(passcode: Data("1234".utf8)) }
+            status {
+                _ = try open.engine.perform(
+                    Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
+            }
                 == .notAvailable)
     }
 
@@ -150,10 +161,14 @@ import Testing
         try keychain.engine.lock()
         #expect(status { _ = try read(keychain, "a") } == .interactionNotAllowed)
         #expect(
-            status { _ = try keychain.engine.authenticate(passcode: Data("4321".utf8)) }
+            status {
+                _ = try keychain.engine.perform(
+                    Authenticate(passcode: SecretBytes(copying: Array("4321".utf8))))
+            }
                 == .authFailed)
         #expect(keychain.engine.lockState == .locked)
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         #expect(keychain.engine.lockState == .unlocked)
         #expect(try read(keychain, "a", grant: grant) == [Self.secret])
     }
@@ -175,7 +190,8 @@ import Testing
         let first = try grant(keychain)
         try keychain.engine.changePasscode(from: passcode("1234"), to: passcode("new"))
         #expect(status { _ = try read(keychain, "a", grant: first) } == .authenticationNeeded)
-        let second = try keychain.engine.authenticate(passcode: Data("new".utf8))
+        let second = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("new".utf8))))
         #expect(try read(keychain, "a", grant: second) == [Self.secret])
         try keychain.engine.removePasscode(passcode("new"))
         // The item stays; nothing can be proven until there is a passcode again.
@@ -193,22 +209,24 @@ import Testing
         defer { other.close() }
         #expect(
             status {
-                _ = try other.find(
-                    query("a", grant: old), Retrieval(includesData: true), as: keychain.caller)
+                _ = try other.perform(
+                    FindItems(query("a", grant: old), Retrieval(includesData: true)),
+                    as: keychain.caller)
             } == .interactionNotAllowed)
         try other.unlock(passcode: passcode("1234"))
         // A grant is the word of one engine only.
         #expect(
             status {
-                _ = try other.find(
-                    query("a", grant: old), Retrieval(includesData: true), as: keychain.caller)
+                _ = try other.perform(
+                    FindItems(query("a", grant: old), Retrieval(includesData: true)),
+                    as: keychain.caller)
             } == .authenticationNeeded)
         try other.changePasscode(from: passcode("1234"), to: passcode("new"))
         #expect(status { _ = try read(keychain, "a", grant: old) } == .authenticationNeeded)
         #expect(
             status {
-                try keychain.engine.update(
-                    query("a", grant: old), ItemChanges(), as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(query("a", grant: old), ItemChanges()), as: keychain.caller)
             } == .authenticationNeeded)
     }
 
@@ -251,14 +269,16 @@ import Testing
         #expect(status { _ = try read(keychain, "a", grant: grant) } == .authenticationNeeded)
         #expect(
             status {
-                try keychain.engine.update(
-                    query("a", grant: grant), ItemChanges(constraints: []), as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(query("a", grant: grant), ItemChanges(constraints: [])),
+                    as: keychain.caller)
             } == .authenticationNeeded)
-        let found = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller)
+        let found = try keychain.engine.perform(
+            FindItems(query("a"), Retrieval()), as: keychain.caller)
         #expect(found.first?.constraints == constraints)
         #expect(
-            try keychain.engine.delete(
-                query("a"), tombstones: .automatic, as: keychain.caller) == 1)
+            try keychain.engine.perform(
+                DeleteItems(query("a"), tombstones: .automatic), as: keychain.caller) == 1)
     }
 
     @Test func `a synchronizable item has no constraints`() throws {
@@ -268,8 +288,9 @@ import Testing
         try add(keychain, "a", .userPresence)
         #expect(
             status {
-                try keychain.engine.update(
-                    query("a", grant: grant(keychain)), ItemChanges(isSynchronizable: true),
+                try keychain.engine.perform(
+                    UpdateItems(
+                        query("a", grant: grant(keychain)), ItemChanges(isSynchronizable: true)),
                     as: keychain.caller)
             } == .param)
     }
@@ -288,12 +309,15 @@ import Testing
         let keychain = try keychain()
         let added = try add(keychain, "a", .userPresence)
         #expect(
-            status { try keychain.engine.update(query("a"), changes, as: keychain.caller) }
+            status {
+                try keychain.engine.perform(UpdateItems(query("a"), changes), as: keychain.caller)
+            }
                 == .authenticationNeeded)
-        let found = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller)
+        let found = try keychain.engine.perform(
+            FindItems(query("a"), Retrieval()), as: keychain.caller)
         #expect(found.first?.attributes == added.attributes)
-        try keychain.engine.update(
-            query("a", grant: grant(keychain)), changes, as: keychain.caller)
+        try keychain.engine.perform(
+            UpdateItems(query("a", grant: grant(keychain)), changes), as: keychain.caller)
         let data = try read(keychain, "a", grant: grant(keychain))
         #expect(data == [changes.data ?? Self.secret])
         // A new protection class takes the constraints away, as said of `ItemChanges`.
@@ -308,8 +332,8 @@ import Testing
         try add(keychain, "b", .userPresence)
         #expect(
             status {
-                try keychain.engine.update(
-                    query(), ItemChanges(data: Data("new".utf8)), as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(query(), ItemChanges(data: Data("new".utf8))), as: keychain.caller)
             } == .authenticationNeeded)
         #expect(try read(keychain, "a") == [Self.secret])
     }
@@ -318,12 +342,12 @@ import Testing
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         func put(_ grant: AuthenticationGrant?) throws {
-            try keychain.engine.put(
-                NewItem(
-                    itemClass: .genericPassword, attributes: genericPassword("a"),
-                    data: Data("new".utf8)),
-                orChange: query("a", grant: grant), ItemChanges(data: Data("new".utf8)),
-                as: keychain.caller)
+            try keychain.engine.perform(
+                PutItem(
+                    NewItem(
+                        itemClass: .genericPassword, attributes: genericPassword("a"),
+                        data: Data("new".utf8)), orChange: query("a", grant: grant),
+                    ItemChanges(data: Data("new".utf8))), as: keychain.caller)
         }
         #expect(status { try put(nil) } == .authenticationNeeded)
         try put(grant(keychain))

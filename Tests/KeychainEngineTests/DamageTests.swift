@@ -10,21 +10,25 @@ import Testing
     private func smallKeychain(_ accounts: [String]) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in accounts {
-            _ = try keychain.engine.add(
-                NewItem(
-                    itemClass: .genericPassword,
-                    attributes: genericPassword(account).merging([.label: .string("L" + account)]) {
-                        $1
-                    }, protection: .afterFirstUnlock, data: Data(("secret " + account).utf8)),
+            _ = try keychain.engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword,
+                        attributes: genericPassword(account).merging([
+                            .label: .string("L" + account)
+                        ]) {
+                            $1
+                        }, protection: .afterFirstUnlock, data: Data(("secret " + account).utf8))),
                 as: keychain.caller)
         }
         return keychain
     }
 
     private func read(_ keychain: TemporaryKeychain, _ account: String) throws -> Data? {
-        try keychain.engine.find(
-            ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
-            Retrieval(includesData: true), as: keychain.caller
+        try keychain.engine.perform(
+            FindItems(
+                ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
+                Retrieval(includesData: true)), as: keychain.caller
         ).first?.data
     }
 

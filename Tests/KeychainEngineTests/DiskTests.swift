@@ -16,7 +16,7 @@ import Testing
             itemClass: .genericPassword, attributes: attributes, accessGroup: texts[4],
             protection: .whenUnlocked, data: Data(texts[0].utf8))
         let caller = AccessGroups([texts[4]])
-        _ = try keychain.engine.add(item, as: caller)
+        _ = try keychain.engine.perform(AddItem(item), as: caller)
         // In the log first, in the database after the last connection was closed.
         #expect(try files(of: keychain).keys.contains { $0.hasSuffix("-wal") })
         for reopens in [false, true] {
@@ -31,7 +31,8 @@ import Testing
         for text in texts { #expect(stands(text, in: Data("x\(text)y".utf8))) }
         let query = ItemQuery(itemClass: .genericPassword, attributes: attributes)
         #expect(
-            try keychain.engine.find(query, Retrieval(includesData: true), as: caller).first?.data
+            try keychain.engine.perform(FindItems(query, Retrieval(includesData: true)), as: caller)
+                .first?.data
                 == Data(texts[0].utf8))
     }
 

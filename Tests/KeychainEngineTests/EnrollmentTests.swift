@@ -22,12 +22,13 @@ import Testing
         _ constraints: AccessConstraints = .biometryCurrentSet, under enrollment: Data? = first,
         password: Data? = nil
     ) throws -> Item {
-        try keychain.engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword("a"),
-                constraints: constraints, data: Self.secret,
-                authorization: Authorization(
-                    applicationPassword: password, enrollment: enrollment)),
+        try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("a"),
+                    constraints: constraints, data: Self.secret,
+                    authorization: Authorization(
+                        applicationPassword: password, enrollment: enrollment))),
             as: keychain.caller)
     }
 
@@ -45,14 +46,15 @@ import Testing
     }
 
     private func grant(_ keychain: TemporaryKeychain) throws -> AuthenticationGrant {
-        try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
     }
 
     private func read(
         _ keychain: TemporaryKeychain, _ authorization: Authorization, skips: Bool = false
     ) throws -> Data? {
-        try keychain.engine.find(
-            query(authorization), Retrieval(includesData: true, skipsConstrained: skips),
+        try keychain.engine.perform(
+            FindItems(query(authorization), Retrieval(includesData: true, skipsConstrained: skips)),
             as: keychain.caller
         ).first?.data
     }
@@ -146,16 +148,16 @@ import Testing
         let keychain = try keychain()
         try add(keychain)
         let query = query(recognized(keychain, under: Self.second))
-        let found = try keychain.engine.find(query, Retrieval(), as: keychain.caller)
+        let found = try keychain.engine.perform(FindItems(query, Retrieval()), as: keychain.caller)
         #expect(found.first?.constraints == .biometryCurrentSet)
         #expect(
             status {
-                try keychain.engine.update(
-                    query, ItemChanges(data: Data("new".utf8)), as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(query, ItemChanges(data: Data("new".utf8))), as: keychain.caller)
             } == .dataNotAvailable)
         #expect(
-            try keychain.engine.delete(
-                query, tombstones: .automatic, as: keychain.caller) == 1)
+            try keychain.engine.perform(
+                DeleteItems(query, tombstones: .automatic), as: keychain.caller) == 1)
     }
 
     // MARK: Keeping
@@ -164,7 +166,7 @@ import Testing
         let keychain = try keychain()
         try add(keychain, [])
         func update(_ changes: ItemChanges, _ shown: Authorization) throws {
-            try keychain.engine.update(query(shown), changes, as: keychain.caller)
+            try keychain.engine.perform(UpdateItems(query(shown), changes), as: keychain.caller)
         }
         func opens(under enrollment: Data?) throws -> Bool {
             do {
@@ -203,13 +205,15 @@ import Testing
         try add(keychain, [], under: Data())
         #expect(
             status {
-                try keychain.engine.update(
-                    query(Authorization(enrollment: Data())),
-                    ItemChanges(constraints: .biometryCurrentSet), as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(
+                        query(Authorization(enrollment: Data())),
+                        ItemChanges(constraints: .biometryCurrentSet)), as: keychain.caller)
             } == .param)
-        try keychain.engine.update(
-            query(Authorization(enrollment: Data(count: 64))),
-            ItemChanges(constraints: .biometryCurrentSet), as: keychain.caller)
+        try keychain.engine.perform(
+            UpdateItems(
+                query(Authorization(enrollment: Data(count: 64))),
+                ItemChanges(constraints: .biometryCurrentSet)), as: keychain.caller)
         #expect(
             try read(keychain, recognized(keychain, under: Data(count: 64))) == Self.secret)
     }

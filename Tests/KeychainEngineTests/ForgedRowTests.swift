@@ -4,24 +4,12 @@ import Foundation
 import KeychainEngine
 import KeychainModel
 import KeychainStore
+import TestPrograms
 import Testing
 
 /// Changes the database of a closed keychain and gives every page a checksum that fits.
 func forge(_ keychain: TemporaryKeychain, _ change: (inout [UInt8]) throws -> Void) throws {
-    let file = URL(filePath: keychain.path(.database))
-    var bytes = [UInt8](try Data(contentsOf: file))
-    try change(&bytes)
-    let size = PageFormat.pageByteCount
-    for number in 0..<bytes.count / size {
-        var page = Array(bytes[number * size..<(number + 1) * size])
-        // SAFETY: the buffer is one page long, as the function asks for.
-        unsafe page.withUnsafeMutableBytes { buffer in
-            guard let base = buffer.baseAddress else { return }
-            unsafe PageChecksum.stamp(pageAt: base, number: UInt32(number + 1))
-        }
-        bytes.replaceSubrange(number * size..<(number + 1) * size, with: page)
-    }
-    try Data(bytes).write(to: file)
+    try PageSeal.change(keychain.path(.database), change)
 }
 
 /// Where a row's metadata stand; everything else of the row is at a fixed distance in front.
@@ -55,7 +43,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         for (account, protection) in [
             ("kept", ProtectionClass.whenUnlocked), ("going", .whenPasscodeSetThisDeviceOnly),
         ] {
-            _ = try keychain.engine.add(item(account, protection), as: keychain.caller)
+            _ = try keychain.engine.perform(AddItem(item(account, protection)), as: keychain.caller)
         }
         keychain.engine.close()
         try forge(keychain) { bytes in
@@ -71,7 +59,8 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         #expect(aside.first?.row.secret != nil)
         #expect(
             status {
-                _ = try keychain.engine.find(query("going"), Retrieval(), as: keychain.caller)
+                _ = try keychain.engine.perform(
+                    FindItems(query("going"), Retrieval()), as: keychain.caller)
             }
                 == .itemNotFound)
     }
@@ -79,7 +68,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
     @Test func `a row that is set aside leaves nothing in the index of attributes`() throws {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] {
-            _ = try keychain.engine.add(item(account, .always), as: keychain.caller)
+            _ = try keychain.engine.perform(AddItem(item(account, .always)), as: keychain.caller)
         }
         keychain.engine.close()
         try forge(keychain) { bytes in
@@ -89,13 +78,13 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
             bytes[place + count] ^= 1
         }
         try keychain.reopen()
-        _ = try keychain.engine.add(item("a", .always), as: keychain.caller)
+        _ = try keychain.engine.perform(AddItem(item("a", .always)), as: keychain.caller)
         #expect(try keychain.engine.setAsideRows().count == 1)
         #expect(try keychain.engine.check().isSound)
         let byLabel = ItemQuery(
             itemClass: .genericPassword, attributes: [.label: .string("L")])
-        let found = try keychain.engine.find(
-            byLabel, Retrieval(limit: nil, includesData: true), as: keychain.caller)
+        let found = try keychain.engine.perform(
+            FindItems(byLabel, Retrieval(limit: nil, includesData: true)), as: keychain.caller)
         #expect(Set(found.map(\.data)) == [Data("secret a".utf8), Data("secret b".utf8)])
     }
 
@@ -105,9 +94,9 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         synchronizable.isSynchronizable = true
         var query = query("a")
         query.isSynchronizable = true
-        _ = try keychain.engine.add(synchronizable, as: keychain.caller)
-        _ = try keychain.engine.add(item("b", .whenUnlocked), as: keychain.caller)
-        try keychain.engine.delete(query, tombstones: .automatic, as: keychain.caller)
+        _ = try keychain.engine.perform(AddItem(synchronizable), as: keychain.caller)
+        _ = try keychain.engine.perform(AddItem(item("b", .whenUnlocked)), as: keychain.caller)
+        try keychain.engine.perform(DeleteItems(query, tombstones: .automatic), as: keychain.caller)
         keychain.engine.close()
         var record = ItemRecord(
             itemClass: .genericPassword, attributes: genericPassword("a"), accessGroup: "G1",
@@ -130,11 +119,11 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         }
         try keychain.reopen()
         #expect(
-            status { _ = try keychain.engine.add(synchronizable, as: keychain.caller) }
+            status { _ = try keychain.engine.perform(AddItem(synchronizable), as: keychain.caller) }
                 == .notAvailable)
         #expect(
-            try keychain.engine.find(
-                self.query("b"), Retrieval(includesData: true), as: keychain.caller
+            try keychain.engine.perform(
+                FindItems(self.query("b"), Retrieval(includesData: true)), as: keychain.caller
             ).map(\.data) == [Data("secret b".utf8)])
     }
 }

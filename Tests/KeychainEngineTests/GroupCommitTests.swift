@@ -49,19 +49,21 @@ private func together(
 extension TemporaryKeychain {
     fileprivate func addition(of account: String) -> @Sendable () throws -> Void {
         { [engine, caller] in
-            _ = try engine.add(
-                NewItem(
-                    itemClass: .genericPassword, attributes: genericPassword(account),
-                    data: Data(account.utf8)), as: caller)
+            _ = try engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword, attributes: genericPassword(account),
+                        data: Data(account.utf8))), as: caller)
         }
     }
 
     /// The secret of an account; nil when there is none.
     fileprivate func secret(of account: String) throws -> Data? {
         do {
-            return try engine.find(
-                ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
-                Retrieval(includesData: true), as: caller
+            return try engine.perform(
+                FindItems(
+                    ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
+                    Retrieval(includesData: true)), as: caller
             ).first?.data
         } catch {
             guard error.status == .itemNotFound else { throw error }

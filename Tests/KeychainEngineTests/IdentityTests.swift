@@ -60,9 +60,9 @@ import Testing
         _ engine: KeychainEngine, _ query: IdentityQuery, limit: Int? = nil,
         includesData: Bool = true, skips: Bool = false
     ) throws -> [String] {
-        try engine.findIdentities(
-            query,
-            Retrieval(limit: limit, includesData: includesData, skipsConstrained: skips),
+        try engine.perform(
+            FindIdentities(
+                query, Retrieval(limit: limit, includesData: includesData, skipsConstrained: skips)),
             as: caller
         ).map { identity in
             [identity.certificate.data, identity.key.data]
@@ -85,7 +85,7 @@ import Testing
     ) throws -> Identity {
         var certificate = certificate
         certificate.keepsExisting = true
-        let added = try engine.addAll([certificate, key], as: caller)
+        let added = try engine.perform(AddItems([certificate, key]), as: caller)
         try #require(added.count == 2)
         return Identity(certificate: added[0], key: added[1])
     }
@@ -94,20 +94,22 @@ import Testing
         let engine = try engine()
         let items = [certificate(1, of: 7), key(7), certificate(2, of: 8), key(8)]
         try expectAllOrNothing(engine) {
-            _ = try engine.addAll(items, as: caller)
+            _ = try engine.perform(AddItems(items), as: caller)
         }
         #expect(try itemCount(engine) == 4)
     }
 
     @Test func `a list keeps existing items only where they may be kept`() throws {
         let engine = try engine()
-        let first = try engine.add(key(7), as: caller)
+        let first = try engine.perform(AddItem(key(7)), as: caller)
         var kept = key(7)
         kept.keepsExisting = true
-        let added = try engine.addAll([kept, key(8), kept], as: caller)
+        let added = try engine.perform(AddItems([kept, key(8), kept]), as: caller)
         #expect(added.map(\.reference).filter { $0 == first.reference }.count == 2)
-        #expect(status { _ = try engine.addAll([key(9), key(7)], as: caller) } == .duplicateItem)
-        #expect(status { _ = try engine.addAll([], as: caller) } == .param)
+        #expect(
+            status { _ = try engine.perform(AddItems([key(9), key(7)]), as: caller) }
+                == .duplicateItem)
+        #expect(status { _ = try engine.perform(AddItems([]), as: caller) } == .param)
         #expect(try itemCount(engine) == 2)
     }
 
@@ -117,14 +119,14 @@ import Testing
         #expect(added.certificate.data == Data("certificate 1".utf8))
         #expect(try find(engine, query()) == ["certificate 1, key 7"])
         #expect(try find(engine, query(), includesData: false) == ["-, -"])
-        let found = try engine.findIdentities(
-            query(), Retrieval(includesData: true), as: caller)
+        let found = try engine.perform(
+            FindIdentities(query(), Retrieval(includesData: true)), as: caller)
         #expect(found == [added])
     }
 
     @Test func `a certificate that is there is taken, a key that is there is a duplicate`() throws {
         let engine = try engine()
-        let first = try engine.add(certificate(1, of: 7), as: caller)
+        let first = try engine.perform(AddItem(certificate(1, of: 7)), as: caller)
         let added = try add(engine, certificate(1, of: 7), key(7))
         #expect(added.certificate.reference == first.reference)
         #expect(try itemCount(engine) == 2)
@@ -138,7 +140,7 @@ import Testing
 
     @Test func `a certificate about another key under the same number is a duplicate`() throws {
         let engine = try engine()
-        _ = try engine.add(certificate(1, of: 7), as: caller)
+        _ = try engine.perform(AddItem(certificate(1, of: 7)), as: caller)
         #expect(
             status {
                 _ = try add(engine, certificate(1, of: 8), key(8))
@@ -190,16 +192,16 @@ import Testing
         }
         #expect(try itemCount(engine) == 2)
         try expectAllOrNothing(engine) {
-            try engine.updateIdentities(
-                query(),
-                IdentityChanges(
-                    certificate: ItemChanges(accessGroup: "G2"),
-                    key: ItemChanges(accessGroup: "G2")),
-                as: caller)
+            try engine.perform(
+                UpdateIdentities(
+                    query(),
+                    IdentityChanges(
+                        certificate: ItemChanges(accessGroup: "G2"),
+                        key: ItemChanges(accessGroup: "G2"))), as: caller)
         }
         #expect(try find(engine, query()) == ["certificate 1, key 7"])
         try expectAllOrNothing(engine) {
-            try engine.deleteIdentities(query(), tombstones: .automatic, as: caller)
+            try engine.perform(DeleteIdentities(query(), tombstones: .automatic), as: caller)
         }
         #expect(try itemCount(engine) == 0)
     }
@@ -220,14 +222,15 @@ import Testing
         foreign.key.accessGroup = "G3"
         #expect(
             status {
-                try engine.deleteIdentities(foreign, tombstones: .automatic, as: caller)
+                try engine.perform(DeleteIdentities(foreign, tombstones: .automatic), as: caller)
             } == .missingEntitlement)
         #expect(
             status {
-                try engine.updateIdentities(
-                    query(),
-                    IdentityChanges(
-                        certificate: ItemChanges(), key: ItemChanges(accessGroup: "G3")),
+                try engine.perform(
+                    UpdateIdentities(
+                        query(),
+                        IdentityChanges(
+                            certificate: ItemChanges(), key: ItemChanges(accessGroup: "G3"))),
                     as: caller)
             } == .missingEntitlement)
         #expect(try find(engine, query()) == ["certificate 1, key 7"])
@@ -237,22 +240,22 @@ import Testing
 
     @Test func `only a private key with the certificate's public key makes an identity`() throws {
         let engine = try engine()
-        _ = try engine.add(certificate(1, of: 7), as: caller)
-        _ = try engine.add(key(7, isPrivate: false), as: caller)
-        _ = try engine.add(key(8), as: caller)
+        _ = try engine.perform(AddItem(certificate(1, of: 7)), as: caller)
+        _ = try engine.perform(AddItem(key(7, isPrivate: false)), as: caller)
+        _ = try engine.perform(AddItem(key(8)), as: caller)
         #expect(status { _ = try find(engine, query()) } == .itemNotFound)
-        _ = try engine.add(key(7), as: caller)
+        _ = try engine.perform(AddItem(key(7)), as: caller)
         #expect(try find(engine, query()) == ["certificate 1, key 7"])
         var unhashed = certificate(2, of: 8)
         unhashed.attributes[.publicKeyHash] = nil
-        _ = try engine.add(unhashed, as: caller)
+        _ = try engine.perform(AddItem(unhashed), as: caller)
         #expect(try find(engine, query()) == ["certificate 1, key 7"])
     }
 
     @Test func `either half narrows, and a limit is of identities`() throws {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))
-        _ = try engine.add(certificate(2, of: 7), as: caller)
+        _ = try engine.perform(AddItem(certificate(2, of: 7)), as: caller)
         _ = try add(engine, certificate(3, of: 8), key(8))
         #expect(
             try find(engine, query())
@@ -282,8 +285,9 @@ import Testing
         #expect(try find(engine, proof) == ["certificate 1, key 7", "certificate 2, key 8"])
         // Its certificate alone doesn't ask.
         #expect(
-            try engine.find(
-                ItemQuery(itemClass: .certificate), Retrieval(limit: nil, includesData: true),
+            try engine.perform(
+                FindItems(
+                    ItemQuery(itemClass: .certificate), Retrieval(limit: nil, includesData: true)),
                 as: caller
             ).count == 2)
     }
@@ -293,7 +297,7 @@ import Testing
         var lone = certificate(1, of: 9)
         lone.constraints = .applicationPassword
         lone.authorization.applicationPassword = Data("p".utf8)
-        _ = try engine.add(lone, as: caller)
+        _ = try engine.perform(AddItem(lone), as: caller)
         _ = try add(engine, certificate(2, of: 8), key(8))
         #expect(try find(engine, query()) == ["certificate 2, key 8"])
     }
@@ -307,14 +311,15 @@ import Testing
         _ = try add(
             engine, certificate(2, of: 7),
             key(7, group: "G2"))
-        let before = try engine.findIdentities(query(), Retrieval(limit: nil), as: caller)
+        let before = try engine.perform(FindIdentities(query(), Retrieval(limit: nil)), as: caller)
         #expect(before.count == 4)
         let changes = IdentityChanges(
             certificate: ItemChanges(attributes: [.label: .string("new")]),
             key: ItemChanges(attributes: [.label: .string("new")]))
         #expect(
-            try engine.updateIdentities(
-                query(certificate: [.label: .string("L1")]), changes, as: caller) == 2)
+            try engine.perform(
+                UpdateIdentities(query(certificate: [.label: .string("L1")]), changes), as: caller)
+                == 2)
         #expect(
             try find(engine, query(certificate: [.label: .string("new")])).count == 2)
         #expect(
@@ -323,7 +328,7 @@ import Testing
         #expect(try find(engine, query(certificate: [.label: .string("L2")])).count == 2)
         #expect(try find(engine, query(key: [.label: .string("new")])).count == 4)
         // Nothing but what was asked for is another.
-        let after = try engine.findIdentities(query(), Retrieval(limit: nil), as: caller)
+        let after = try engine.perform(FindIdentities(query(), Retrieval(limit: nil)), as: caller)
         #expect(Set(after.map(\.key.reference)) == Set(before.map(\.key.reference)))
     }
 
@@ -337,14 +342,14 @@ import Testing
             certificate: ItemChanges(attributes: [.label: .string("new")]),
             key: ItemChanges(attributes: [.label: .string("new")]))
         #expect(
-            status { try engine.updateIdentities(query(), changes, as: caller) }
+            status { try engine.perform(UpdateIdentities(query(), changes), as: caller) }
                 == .authenticationNeeded)
         #expect(
             status {
                 _ = try find(engine, query(certificate: [.label: .string("new")]))
             } == .itemNotFound)
         let proof = query(authorization: Authorization(applicationPassword: password))
-        #expect(try engine.updateIdentities(proof, changes, as: caller) == 1)
+        #expect(try engine.perform(UpdateIdentities(proof, changes), as: caller) == 1)
     }
 
     // MARK: Deleting
@@ -352,28 +357,30 @@ import Testing
     @Test func `a key stays while another certificate has its public key`() throws {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))
-        _ = try engine.add(certificate(2, of: 7), as: caller)
+        _ = try engine.perform(AddItem(certificate(2, of: 7)), as: caller)
         #expect(
-            try engine.deleteIdentities(
-                query(certificate: [.label: .string("L1")]), tombstones: .automatic, as: caller)
+            try engine.perform(
+                DeleteIdentities(
+                    query(certificate: [.label: .string("L1")]), tombstones: .automatic), as: caller
+            )
                 == 1)
         #expect(try find(engine, query()) == ["certificate 2, key 7"])
         #expect(
-            try engine.deleteIdentities(query(), tombstones: .automatic, as: caller) == 1)
+            try engine.perform(DeleteIdentities(query(), tombstones: .automatic), as: caller) == 1)
         #expect(try itemCount(engine) == 0)
         #expect(
             status {
-                try engine.deleteIdentities(query(), tombstones: .automatic, as: caller)
+                try engine.perform(DeleteIdentities(query(), tombstones: .automatic), as: caller)
             } == .itemNotFound)
     }
 
     @Test func `deleting all identities of one key leaves nothing of it`() throws {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))
-        _ = try engine.add(certificate(2, of: 7), as: caller)
-        _ = try engine.add(certificate(3, of: 9), as: caller)
+        _ = try engine.perform(AddItem(certificate(2, of: 7)), as: caller)
+        _ = try engine.perform(AddItem(certificate(3, of: 9)), as: caller)
         #expect(
-            try engine.deleteIdentities(query(), tombstones: .automatic, as: caller) == 2)
+            try engine.perform(DeleteIdentities(query(), tombstones: .automatic), as: caller) == 2)
         // The certificate without a key is no identity.
         #expect(try itemCount(engine) == 1)
     }
@@ -383,7 +390,7 @@ import Testing
         _ = try add(
             engine, certificate(1, of: 7),
             key(7, constraints: .applicationPassword, password: Data()))
-        #expect(try engine.deleteIdentities(query(), tombstones: .never, as: caller) == 1)
+        #expect(try engine.perform(DeleteIdentities(query(), tombstones: .never), as: caller) == 1)
         #expect(try itemCount(engine) == 0)
     }
 }

@@ -5,6 +5,7 @@ import Foundation
 import KeychainEngine
 import KeychainModel
 import KeychainStore
+import TestPrograms
 import Testing
 
 @Suite struct IndexDamageTests {
@@ -35,7 +36,8 @@ import Testing
     private func keychain() throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in Self.accounts {
-            _ = try keychain.engine.add(item(account, "secret " + account), as: keychain.caller)
+            _ = try keychain.engine.perform(
+                AddItem(item(account, "secret " + account)), as: keychain.caller)
         }
         try keychain.engine.setPasscode(passcode("1234"))
         keychain.engine.close()
@@ -63,16 +65,7 @@ import Testing
         // Behind the columns stands the number of the row.
         try #require(bytes[found.upperBound] == 2)
         bytes[found.upperBound] = 3
-        if damage == .forged {
-            var content = [UInt8](bytes[page..<page + PageFormat.pageByteCount])
-            // SAFETY: the buffer is one page long, as the function asks for.
-            unsafe content.withUnsafeMutableBytes { buffer in
-                guard let base = buffer.baseAddress else { return }
-                unsafe PageChecksum.stamp(
-                    pageAt: base, number: UInt32(page / PageFormat.pageByteCount + 1))
-            }
-            bytes.replaceSubrange(page..<page + PageFormat.pageByteCount, with: content)
-        }
+        if damage == .forged { bytes = Data(PageSeal.sealed([UInt8](bytes))) }
         try bytes.write(to: file)
     }
 
@@ -89,16 +82,18 @@ import Testing
             let failure = status {
                 switch change {
                 case .delete:
-                    try engine.delete(query("b"), tombstones: .automatic, as: caller)
+                    try engine.perform(DeleteItems(query("b"), tombstones: .automatic), as: caller)
                 case .update:
-                    try engine.update(
-                        query("b"), ItemChanges(attributes: [.label: .string("x")]), as: caller)
-                case .put:
-                    try engine.put(
-                        item("b", "new"), orChange: query("b"), ItemChanges(data: Data("new".utf8)),
+                    try engine.perform(
+                        UpdateItems(query("b"), ItemChanges(attributes: [.label: .string("x")])),
                         as: caller)
+                case .put:
+                    try engine.perform(
+                        PutItem(
+                            item("b", "new"), orChange: query("b"),
+                            ItemChanges(data: Data("new".utf8))), as: caller)
                 case .add:
-                    _ = try engine.add(item("b", "new"), as: caller)
+                    _ = try engine.perform(AddItem(item("b", "new")), as: caller)
                 }
             }
             let locked: Set<Status> = [.interactionNotAllowed, .notAvailable]
@@ -113,8 +108,8 @@ import Testing
             try keychain.reopen()
             try keychain.engine.unlock(passcode: passcode("1234"))
             for account in Self.accounts {
-                let found = try keychain.engine.find(
-                    query(account), Retrieval(includesData: true), as: keychain.caller)
+                let found = try keychain.engine.perform(
+                    FindItems(query(account), Retrieval(includesData: true)), as: keychain.caller)
                 #expect(found.map(\.data) == [Data("secret \(account)".utf8)], "\(account)")
             }
             #expect(try keychain.engine.check().isSound)

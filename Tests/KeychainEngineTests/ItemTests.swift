@@ -9,12 +9,12 @@ import Testing
         _ keychain: TemporaryKeychain, _ account: String, data: String? = "x",
         protection: ProtectionClass = .whenUnlocked, more: Attributes = [:]
     ) throws -> Item {
-        try keychain.engine.add(
-            NewItem(
-                itemClass: .genericPassword,
-                attributes: genericPassword(account).merging(more) { $1 },
-                protection: protection, data: data.map { Data($0.utf8) }),
-            as: keychain.caller)
+        try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword,
+                    attributes: genericPassword(account).merging(more) { $1 },
+                    protection: protection, data: data.map { Data($0.utf8) })), as: keychain.caller)
     }
 
     private func query(_ account: String) -> ItemQuery {
@@ -24,14 +24,14 @@ import Testing
     @Test func `what was added is found with its data`() throws {
         let keychain = try TemporaryKeychain()
         let added = try add(keychain, "a", data: "secret", more: [.label: .string("L")])
-        let found = try keychain.engine.find(
-            query("a"), Retrieval(includesData: true), as: keychain.caller)
+        let found = try keychain.engine.perform(
+            FindItems(query("a"), Retrieval(includesData: true)), as: keychain.caller)
         #expect(found == [added])
         #expect(found.first?.data == Data("secret".utf8))
         #expect(found.first?.accessGroup == "G1")
         try keychain.reopen()
-        let again = try keychain.engine.find(
-            query("a"), Retrieval(includesData: true), as: keychain.caller)
+        let again = try keychain.engine.perform(
+            FindItems(query("a"), Retrieval(includesData: true)), as: keychain.caller)
         #expect(again == [added])
     }
 
@@ -39,26 +39,31 @@ import Testing
         let keychain = try TemporaryKeychain()
         _ = try add(keychain, "a")
         #expect(status { _ = try add(keychain, "a", data: "y") } == .duplicateItem)
-        let found = try keychain.engine.find(
-            query("a"), Retrieval(includesData: true), as: keychain.caller)
+        let found = try keychain.engine.perform(
+            FindItems(query("a"), Retrieval(includesData: true)), as: keychain.caller)
         #expect(found.first?.data == Data("x".utf8))
     }
 
     @Test func `an update keeps reference and creation date and moves the item`() throws {
         let keychain = try TemporaryKeychain()
         let added = try add(keychain, "a", more: [.label: .string("L")])
-        try keychain.engine.update(
-            query("a"),
-            ItemChanges(
-                attributes: [.account: .string("b"), .label: .string("M")], data: Data("y".utf8)),
-            as: keychain.caller)
+        try keychain.engine.perform(
+            UpdateItems(
+                query("a"),
+                ItemChanges(
+                    attributes: [.account: .string("b"), .label: .string("M")], data: Data("y".utf8)
+                )), as: keychain.caller)
         #expect(
-            status { _ = try keychain.engine.find(query("a"), Retrieval(), as: keychain.caller) }
+            status {
+                _ = try keychain.engine.perform(
+                    FindItems(query("a"), Retrieval()), as: keychain.caller)
+            }
                 == .itemNotFound)
         let found = try #require(
-            try keychain.engine.find(
-                ItemQuery(itemClass: .genericPassword, attributes: [.label: .string("M")]),
-                Retrieval(includesData: true), as: keychain.caller
+            try keychain.engine.perform(
+                FindItems(
+                    ItemQuery(itemClass: .genericPassword, attributes: [.label: .string("M")]),
+                    Retrieval(includesData: true)), as: keychain.caller
             ).first)
         #expect(found.reference == added.reference)
         #expect(found.attributes[.creationDate] == added.attributes[.creationDate])
@@ -71,14 +76,16 @@ import Testing
         let all = ItemQuery(
             itemClass: .genericPassword, attributes: [.service: .string("service")])
         #expect(
-            try keychain.engine.find(all, Retrieval(limit: nil), as: keychain.caller)
+            try keychain.engine.perform(FindItems(all, Retrieval(limit: nil)), as: keychain.caller)
                 .map { $0.attributes[.account] }
                 == [.string("a"), .string("b"), .string("c")])
         #expect(
-            try keychain.engine.delete(all, tombstones: .automatic, as: keychain.caller) == 3)
+            try keychain.engine.perform(
+                DeleteItems(all, tombstones: .automatic), as: keychain.caller) == 3)
         #expect(
             status {
-                try keychain.engine.delete(all, tombstones: .automatic, as: keychain.caller)
+                try keychain.engine.perform(
+                    DeleteItems(all, tombstones: .automatic), as: keychain.caller)
             } == .itemNotFound)
     }
 
@@ -94,8 +101,9 @@ import Testing
         _ = try add(keychain, "a")
         #expect(
             status {
-                try keychain.engine.update(
-                    query("a"), ItemChanges(attributes: attributes), as: keychain.caller)
+                try keychain.engine.perform(
+                    UpdateItems(query("a"), ItemChanges(attributes: attributes)),
+                    as: keychain.caller)
             } == .param)
         #expect(try keychain.engine.check().itemCount == 1)
     }
@@ -105,12 +113,14 @@ import Testing
         for account in 0..<50 { _ = try add(keychain, "\(account)") }
         let all = ItemQuery(itemClass: .genericPassword)
         #expect(
-            try keychain.engine.find(all, Retrieval(limit: nil), as: keychain.caller).count == 50)
-        try keychain.engine.update(
-            query("7"), ItemChanges(attributes: [.label: .string("L")]), as: keychain.caller)
+            try keychain.engine.perform(FindItems(all, Retrieval(limit: nil)), as: keychain.caller)
+                .count == 50)
+        try keychain.engine.perform(
+            UpdateItems(query("7"), ItemChanges(attributes: [.label: .string("L")])),
+            as: keychain.caller)
         #expect(keychain.engine.openedSecretCount == 0)
-        _ = try keychain.engine.find(
-            query("7"), Retrieval(includesData: true), as: keychain.caller)
+        _ = try keychain.engine.perform(
+            FindItems(query("7"), Retrieval(includesData: true)), as: keychain.caller)
         #expect(keychain.engine.openedSecretCount == 1)
     }
 
@@ -119,12 +129,14 @@ import Testing
         _ = try add(keychain, "a")
         let other = AccessGroups(["G2"])
         #expect(
-            status { _ = try keychain.engine.find(query("a"), Retrieval(), as: other) }
+            status {
+                _ = try keychain.engine.perform(FindItems(query("a"), Retrieval()), as: other)
+            }
                 == .itemNotFound)
         var named = query("a")
         named.accessGroup = "G1"
         #expect(
-            status { _ = try keychain.engine.find(named, Retrieval(), as: other) }
+            status { _ = try keychain.engine.perform(FindItems(named, Retrieval()), as: other) }
                 == .missingEntitlement)
     }
 
@@ -135,8 +147,8 @@ import Testing
         let added = try add(keychain, "a", protection: protection)
         func read() -> Status? {
             status {
-                let found = try keychain.engine.find(
-                    query("a"), Retrieval(includesData: true), as: keychain.caller)
+                let found = try keychain.engine.perform(
+                    FindItems(query("a"), Retrieval(includesData: true)), as: keychain.caller)
                 #expect(found == [added])
             }
         }
@@ -168,7 +180,7 @@ import Testing
         _ = try add(keychain, "a")
         try keychain.engine.lock()
         #expect(
-            try keychain.engine.delete(
-                query("a"), tombstones: .automatic, as: keychain.caller) == 1)
+            try keychain.engine.perform(
+                DeleteItems(query("a"), tombstones: .automatic), as: keychain.caller) == 1)
     }
 }

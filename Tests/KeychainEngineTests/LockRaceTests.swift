@@ -8,55 +8,26 @@ import Synchronization
 import Testing
 
 @Suite struct `Locking during an unlock` {
-    @Test func `a lock that comes while a passcode is derived stands`() throws {
-        // Long enough that locks are carried out meanwhile, on any machine.
-        let keychain = try TemporaryKeychain(
-            options: EngineOptions(
-                passcodeCost: PasscodeCost(logN: 14, blockSize: 8, parallelism: 1)))
-        let engine = keychain.engine
-        try engine.setPasscode(passcode("1234"))
-        try engine.lock()
+    /// Deriving takes long enough that locks are carried out meanwhile, on any machine.
+    private let options = EngineOptions(
+        passcodeCost: PasscodeCost(logN: 14, blockSize: 8, parallelism: 1))
 
+    /// Locks the keychain again and again while `change` runs.
+    /// - Returns: The status that `change` fails with, or nil.
+    private func locking(
+        _ engine: KeychainEngine, during change: @escaping @Sendable () throws -> Void
+    ) throws -> Status? {
         let outcome = Mutex<Status?>(nil)
         let hasEnded = Atomic(false)
         let group = DispatchGroup()
-        let isDeriving = DispatchSemaphore(value: 0)
+        let hasBegun = DispatchSemaphore(value: 0)
         DispatchQueue.global().async(group: group) {
-            isDeriving.signal()
-            let found = status { try engine.unlock(passcode: passcode("1234")) }
+            hasBegun.signal()
+            let found = status(change)
             outcome.withLock { $0 = found }
             hasEnded.store(true, ordering: .releasing)
         }
-        isDeriving.wait()
-        while !hasEnded.load(ordering: .acquiring) { try engine.lock() }
-        group.wait()
-        #expect(outcome.withLock { $0 } == .notAvailable)
-        #expect(engine.lockState != .unlocked)
-
-        try engine.unlock(passcode: passcode("1234"))
-        #expect(engine.lockState == .unlocked)
-    }
-
-    @Test func `a lock that comes while the passcode is changed stands`() throws {
-        let keychain = try TemporaryKeychain(
-            options: EngineOptions(
-                passcodeCost: PasscodeCost(logN: 14, blockSize: 8, parallelism: 1)))
-        let engine = keychain.engine
-        try engine.setPasscode(passcode("1234"))
-
-        let outcome = Mutex<Status?>(nil)
-        let hasEnded = Atomic(false)
-        let group = DispatchGroup()
-        let isDeriving = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async(group: group) {
-            isDeriving.signal()
-            let found = status {
-                try engine.changePasscode(from: passcode("1234"), to: passcode("5678"))
-            }
-            outcome.withLock { $0 = found }
-            hasEnded.store(true, ordering: .releasing)
-        }
-        isDeriving.wait()
+        hasBegun.wait()
         var lockCount = 0
         while !hasEnded.load(ordering: .acquiring) {
             try engine.lock()
@@ -64,7 +35,30 @@ import Testing
         }
         group.wait()
         #expect(lockCount > 0)
-        #expect(outcome.withLock { $0 } == nil)
+        return outcome.withLock { $0 }
+    }
+
+    @Test func `a lock that comes while a passcode is derived stands`() throws {
+        let keychain = try TemporaryKeychain(options: options)
+        let engine = keychain.engine
+        try engine.setPasscode(passcode("1234"))
+        try engine.lock()
+        let outcome = try locking(engine) { try engine.unlock(passcode: passcode("1234")) }
+        #expect(outcome == .notAvailable)
+        #expect(engine.lockState != .unlocked)
+
+        try engine.unlock(passcode: passcode("1234"))
+        #expect(engine.lockState == .unlocked)
+    }
+
+    @Test func `a lock that comes while the passcode is changed stands`() throws {
+        let keychain = try TemporaryKeychain(options: options)
+        let engine = keychain.engine
+        try engine.setPasscode(passcode("1234"))
+        let outcome = try locking(engine) {
+            try engine.changePasscode(from: passcode("1234"), to: passcode("5678"))
+        }
+        #expect(outcome == nil)
         #expect(engine.lockState == .locked)
         try engine.unlock(passcode: passcode("5678"))
     }
@@ -74,17 +68,18 @@ import Testing
         let engine = keychain.engine
         let classes: [ProtectionClass] = [.always, .afterFirstUnlock, .whenUnlocked]
         for protection in classes {
-            _ = try engine.add(
-                NewItem(
-                    itemClass: .genericPassword, attributes: genericPassword(protection.code),
-                    protection: protection, data: Data("x".utf8)), as: keychain.caller)
+            _ = try engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword, attributes: genericPassword(protection.code),
+                        protection: protection, data: Data("x".utf8))), as: keychain.caller)
         }
         let readable = {
             classes.filter { protection in
                 let query = ItemQuery(
                     itemClass: .genericPassword, attributes: genericPassword(protection.code))
-                let found = try? engine.find(
-                    query, Retrieval(includesData: true), as: keychain.caller)
+                let found = try? engine.perform(
+                    FindItems(query, Retrieval(includesData: true)), as: keychain.caller)
                 return found?.first?.data == Data("x".utf8)
             }
         }

@@ -12,10 +12,11 @@ import Testing
     }
 
     private func add(_ account: String, to keychain: TemporaryKeychain) throws {
-        _ = try keychain.engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword(account),
-                protection: .afterFirstUnlock, data: Data("secret \(account)".utf8)),
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: .afterFirstUnlock, data: Data("secret \(account)".utf8))),
             as: keychain.caller)
     }
 
@@ -61,11 +62,11 @@ import Testing
         // A page of every second commit is in the frames behind the damaged one.
         #expect(report.itemCount >= 90)
         for number in 0..<91 {
-            let found = try? engine.find(
-                query("\(number)"), Retrieval(includesData: true), as: keychain.caller)
+            let found = try? engine.perform(
+                FindItems(query("\(number)"), Retrieval(includesData: true)), as: keychain.caller)
             #expect(found == nil || found?.first?.data == Data("secret \(number)".utf8))
         }
-        try engine.delete(query("3"), tombstones: .automatic, as: keychain.caller)
+        try engine.perform(DeleteItems(query("3"), tombstones: .automatic), as: keychain.caller)
         #expect(try engine.check().problems.isEmpty)
     }
 

@@ -56,14 +56,15 @@ private final class MemoryLog: Sendable {
         query.accessGroup = "G1"
         let caller = keychain.caller
 
-        _ = try keychain.engine.add(item, as: caller)
-        #expect(status { _ = try keychain.engine.add(item, as: caller) } == .duplicateItem)
-        _ = try keychain.engine.find(query, Retrieval(includesData: true), as: caller)
-        try keychain.engine.update(
-            query, ItemChanges(data: Data("SECRET-7 changed".utf8)), as: caller)
-        _ = try keychain.engine.delete(query, tombstones: .automatic, as: caller)
+        _ = try keychain.engine.perform(AddItem(item), as: caller)
         #expect(
-            status { _ = try keychain.engine.find(query, Retrieval(), as: caller) }
+            status { _ = try keychain.engine.perform(AddItem(item), as: caller) } == .duplicateItem)
+        _ = try keychain.engine.perform(FindItems(query, Retrieval(includesData: true)), as: caller)
+        try keychain.engine.perform(
+            UpdateItems(query, ItemChanges(data: Data("SECRET-7 changed".utf8))), as: caller)
+        _ = try keychain.engine.perform(DeleteItems(query, tombstones: .automatic), as: caller)
+        #expect(
+            status { _ = try keychain.engine.perform(FindItems(query, Retrieval()), as: caller) }
                 == .itemNotFound)
 
         let shape = "acct gena labl svce"
@@ -100,13 +101,14 @@ private final class MemoryLog: Sendable {
                 itemClass: .certificate, attributes: [.issuer: .data(Data("ISSUER-7".utf8))]),
             key: ItemQuery(itemClass: .key))
         let changes = ItemChanges(attributes: [.label: .string("LABEL-7")])
-        _ = try engine.addAll([certificate, key], as: caller)
+        _ = try engine.perform(AddItems([certificate, key]), as: caller)
         #expect(
-            status { _ = try engine.addAll([certificate, key], as: caller) }
+            status { _ = try engine.perform(AddItems([certificate, key]), as: caller) }
                 == .duplicateItem)
-        try engine.updateIdentities(
-            query, IdentityChanges(certificate: changes, key: changes), as: caller)
-        try engine.deleteIdentities(query, tombstones: .automatic, as: caller)
+        try engine.perform(
+            UpdateIdentities(query, IdentityChanges(certificate: changes, key: changes)), as: caller
+        )
+        try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: caller)
         #expect(
             log.all == [
                 "add all|query=cert issr pkhh slnr|status=0",

@@ -14,7 +14,7 @@ import Testing
     ) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] {
-            _ = try keychain.engine.add(item(account), as: keychain.caller)
+            _ = try keychain.engine.perform(AddItem(item(account)), as: keychain.caller)
         }
         keychain.engine.close()
         try change(keychain, behind: magic, at: offset)
@@ -48,8 +48,9 @@ import Testing
     /// The status of a look-up; nil: found.
     private func find(_ attributes: Attributes, in keychain: TemporaryKeychain) -> Status? {
         status {
-            _ = try keychain.engine.find(
-                ItemQuery(itemClass: .genericPassword, attributes: attributes), Retrieval(),
+            _ = try keychain.engine.perform(
+                FindItems(
+                    ItemQuery(itemClass: .genericPassword, attributes: attributes), Retrieval()),
                 as: keychain.caller)
         }
     }
@@ -79,18 +80,21 @@ import Testing
         }
         // What is there is found, and writes go on.
         #expect(["a", "b"].filter { find(genericPassword($0), in: keychain) == nil }.count >= 1)
-        _ = try engine.add(item("c"), as: keychain.caller)
+        _ = try engine.perform(AddItem(item("c")), as: keychain.caller)
         #expect(find(genericPassword("c"), in: keychain) == nil)
         let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("d"))
         #expect(
             status {
-                _ = try engine.update(query, ItemChanges(data: Data()), as: keychain.caller)
+                _ = try engine.perform(
+                    UpdateItems(query, ItemChanges(data: Data())), as: keychain.caller)
             } == .itemNotFound)
         #expect(
-            status { try engine.delete(query, tombstones: .never, as: keychain.caller) }
+            status {
+                try engine.perform(DeleteItems(query, tombstones: .never), as: keychain.caller)
+            }
                 == .itemNotFound)
-        try engine.put(
-            item("d"), orChange: query, ItemChanges(data: Data()), as: keychain.caller)
+        try engine.perform(
+            PutItem(item("d"), orChange: query, ItemChanges(data: Data())), as: keychain.caller)
         #expect(find(genericPassword("d"), in: keychain) == nil)
         #expect(find(genericPassword("e"), in: keychain) == .decode)
 
@@ -112,7 +116,7 @@ import Testing
 
     @Test func `a recovery of a whole keychain remembers no loss`() throws {
         let keychain = try TemporaryKeychain()
-        _ = try keychain.engine.add(item("a"), as: keychain.caller)
+        _ = try keychain.engine.perform(AddItem(item("a")), as: keychain.caller)
         keychain.engine.close()
         let report = try recover(keychain)
         #expect(report.isComplete && !report.hasUnknownLoss)
@@ -133,10 +137,12 @@ import Testing
         let keychain = try checkedKeychain()
         let reference = try #require(try keychain.engine.setAsideRows().first).row.reference
         let lost = find(genericPassword("a"), in: keychain) == .decode ? "a" : "b"
-        try keychain.engine.delete(
-            ItemQuery(
-                itemClass: .genericPassword, attributes: genericPassword(lost == "a" ? "b" : "a")),
-            tombstones: .never, as: keychain.caller)
+        try keychain.engine.perform(
+            DeleteItems(
+                ItemQuery(
+                    itemClass: .genericPassword,
+                    attributes: genericPassword(lost == "a" ? "b" : "a")), tombstones: .never),
+            as: keychain.caller)
         let queries: [Attributes] = [
             [.service: .string("service")], [.account: .string(lost)],
             [.label: .string("label " + lost)], [.generic: .data(Data(lost.utf8))], [:],
@@ -145,8 +151,9 @@ import Testing
             #expect(find(attributes, in: keychain) == .decode, "\(attributes.keys)")
         }
         let failure = #expect(throws: KeychainFailure.self) {
-            try keychain.engine.find(
-                ItemQuery(itemClass: .genericPassword, reference: reference), Retrieval(),
+            try keychain.engine.perform(
+                FindItems(
+                    ItemQuery(itemClass: .genericPassword, reference: reference), Retrieval()),
                 as: keychain.caller)
         }
         #expect(failure?.item == reference)
@@ -159,19 +166,21 @@ import Testing
         }
         #expect(
             status {
-                _ = try keychain.engine.find(
-                    ItemQuery(itemClass: .internetPassword), Retrieval(), as: keychain.caller)
+                _ = try keychain.engine.perform(
+                    FindItems(ItemQuery(itemClass: .internetPassword), Retrieval()),
+                    as: keychain.caller)
             } == .itemNotFound)
         #expect(
             status {
-                _ = try keychain.engine.find(
-                    ItemQuery(itemClass: .genericPassword), Retrieval(), as: AccessGroups(["G9"]))
+                _ = try keychain.engine.perform(
+                    FindItems(ItemQuery(itemClass: .genericPassword), Retrieval()),
+                    as: AccessGroups(["G9"]))
             } == .itemNotFound)
         // A search of all groups that names nothing.
         #expect(
             status {
-                _ = try keychain.engine.find(
-                    ItemQuery(itemClass: .genericPassword), Retrieval(),
+                _ = try keychain.engine.perform(
+                    FindItems(ItemQuery(itemClass: .genericPassword), Retrieval()),
                     as: AccessGroups([AccessGroups.wildcard]))
             } == .itemNotFound)
     }
@@ -182,16 +191,16 @@ import Testing
         let lost = ["a", "b"].filter { find(genericPassword($0), in: keychain) == .decode }
         let account = try #require(lost.first)
         let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
-        _ = try keychain.engine.add(item(account), as: keychain.caller)
+        _ = try keychain.engine.perform(AddItem(item(account)), as: keychain.caller)
         #expect(
             try keychain.engine.setAsideRows().map(\.reason) == [SetAsideReason.replaced.rawValue])
-        try keychain.engine.delete(query, tombstones: .never, as: keychain.caller)
+        try keychain.engine.perform(DeleteItems(query, tombstones: .never), as: keychain.caller)
         #expect(find(genericPassword(account), in: keychain) == .itemNotFound)
         #expect(find([.label: .string("label " + account)], in: keychain) == .itemNotFound)
 
         let other = try damagedKeychain("KCM1", 40)
         try other.reopen()
-        try other.engine.delete(query, tombstones: .never, as: other.caller)
+        try other.engine.perform(DeleteItems(query, tombstones: .never), as: other.caller)
         #expect(
             try other.engine.setAsideRows().map(\.reason) == [SetAsideReason.deleted.rawValue])
         #expect(find(genericPassword(account), in: other) == .itemNotFound)

@@ -41,15 +41,15 @@ import Testing
         let place = try MemoryPlace()
         let first = try KeychainEngine.open(place, options: .testing)
         try first.setPasscode(passcode("1234"))
-        _ = try first.add(newItem("a"), as: caller)
+        _ = try first.perform(AddItem(newItem("a")), as: caller)
         let second = try KeychainEngine.open(place, options: .testing)
         #expect(second.lockState == .beforeFirstUnlock)
         #expect(
-            status { _ = try second.find(query("a"), Retrieval(), as: caller) }
+            status { _ = try second.perform(FindItems(query("a"), Retrieval()), as: caller) }
                 == .interactionNotAllowed)
         try second.unlock(passcode: passcode("1234"))
         first.close()
-        #expect(try second.find(query("a"), Retrieval(), as: caller).count == 1)
+        #expect(try second.perform(FindItems(query("a"), Retrieval()), as: caller).count == 1)
         try first.lock()
         #expect(second.lockState == .unlocked)
         #expect(try second.check().isSound)
@@ -58,15 +58,16 @@ import Testing
     @Test func `two places have nothing in common`() throws {
         let first = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         let second = try KeychainEngine.open(try MemoryPlace(), options: .testing)
-        _ = try first.add(newItem("a"), as: caller)
+        _ = try first.perform(AddItem(newItem("a")), as: caller)
         #expect(
-            status { _ = try second.find(query("a"), Retrieval(), as: caller) } == .itemNotFound)
+            status { _ = try second.perform(FindItems(query("a"), Retrieval()), as: caller) }
+                == .itemNotFound)
         #expect(first.store.keychainID != second.store.keychainID)
     }
 
     @Test func `a probe is asked at every step of a write`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
-        let addition = try moments { _ = try engine.add(newItem("a"), as: caller) }
+        let addition = try moments { _ = try engine.perform(AddItem(newItem("a")), as: caller) }
         // The row and the header; its terms, one for each attribute, between the two.
         #expect(addition.first == .began)
         #expect(addition.suffix(2) == [.changed, .committed])
@@ -74,16 +75,20 @@ import Testing
         #expect(addition.dropFirst().dropLast(2).allSatisfy { $0 == .tookStep })
         // What changes nothing has no commit.
         let duplicate = moments {
-            #expect(status { _ = try engine.add(newItem("a"), as: caller) } == .duplicateItem)
+            #expect(
+                status { _ = try engine.perform(AddItem(newItem("a")), as: caller) }
+                    == .duplicateItem)
         }
         #expect(duplicate == [.began])
-        let search = try moments { _ = try engine.find(query("a"), Retrieval(), as: caller) }
+        let search = try moments {
+            _ = try engine.perform(FindItems(query("a"), Retrieval()), as: caller)
+        }
         #expect(search.isEmpty)
     }
 
     @Test func `after each of its steps a write can end without effect`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
-        _ = try engine.add(newItem("kept"), as: caller)
+        _ = try engine.perform(AddItem(newItem("kept")), as: caller)
         let generation = try engine.store.header().generation
         let stop = KeychainFailure(.ioError, "Stopped.")
         var step = 0
@@ -98,7 +103,7 @@ import Testing
                 }
             }
             isDone = WriteProbe.$current.withValue(probe) {
-                status { _ = try engine.add(newItem("new"), as: caller) } == nil
+                status { _ = try engine.perform(AddItem(newItem("new")), as: caller) } == nil
             }
             if !isDone {
                 #expect(try engine.store.header().generation == generation)
@@ -115,9 +120,9 @@ import Testing
     @Test func `a write to a folder never asks a probe`() throws {
         let temporary = try TemporaryKeychain()
         let seen = try moments {
-            _ = try temporary.engine.add(newItem("a"), as: temporary.caller)
-            try temporary.engine.delete(
-                query("a"), tombstones: .automatic, as: temporary.caller)
+            _ = try temporary.engine.perform(AddItem(newItem("a")), as: temporary.caller)
+            try temporary.engine.perform(
+                DeleteItems(query("a"), tombstones: .automatic), as: temporary.caller)
         }
         #expect(seen.isEmpty)
     }

@@ -60,28 +60,31 @@ import Testing
     /// Loads a secret, then drops it.
     private func useSecret(_ keychain: TemporaryKeychain, adding: Bool = false) throws {
         if adding {
-            _ = try keychain.engine.add(
-                NewItem(
-                    itemClass: .genericPassword, attributes: genericPassword("a"),
-                    protection: .whenUnlocked, data: Data("secret".utf8)), as: keychain.caller)
+            _ = try keychain.engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword, attributes: genericPassword("a"),
+                        protection: .whenUnlocked, data: Data("secret".utf8))), as: keychain.caller)
         }
         let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
         for _ in 0..<3 {
-            let item = try keychain.engine.find(
-                query, Retrieval(includesData: true), as: keychain.caller)
+            let item = try keychain.engine.perform(
+                FindItems(query, Retrieval(includesData: true)), as: keychain.caller)
             #expect(item.first?.data == Data("secret".utf8))
         }
-        try keychain.engine.update(
-            query, ItemChanges(attributes: [.label: .string("L")]), as: keychain.caller)
+        try keychain.engine.perform(
+            UpdateItems(query, ItemChanges(attributes: [.label: .string("L")])), as: keychain.caller
+        )
     }
 
     @Test func `after a lock no class key and no row key is left in memory`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
-        _ = try keychain.engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword("a"),
-                protection: .whenUnlocked, data: Data("secret".utf8)), as: keychain.caller)
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("a"),
+                    protection: .whenUnlocked, data: Data("secret".utf8))), as: keychain.caller)
         try useSecret(keychain)
         let (kept, forgotten) = try needles(keychain, "1234")
         try keychain.engine.lock()
@@ -99,10 +102,11 @@ import Testing
         do {
             let keychain = try TemporaryKeychain()
             try keychain.engine.setPasscode(passcode("1234"))
-            _ = try keychain.engine.add(
-                NewItem(
-                    itemClass: .genericPassword, attributes: genericPassword("a"),
-                    protection: .whenUnlocked, data: Data("secret".utf8)), as: keychain.caller)
+            _ = try keychain.engine.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword, attributes: genericPassword("a"),
+                        protection: .whenUnlocked, data: Data("secret".utf8))), as: keychain.caller)
             try useSecret(keychain)
             let (kept, forgotten) = try needles(keychain, "1234")
             all = kept + forgotten

@@ -25,9 +25,10 @@ import Testing
     }
 
     private func accounts(_ engine: KeychainEngine) throws -> Set<AttributeValue> {
-        let found = try? engine.find(
-            ItemQuery(itemClass: .genericPassword, isSynchronizable: nil),
-            Retrieval(limit: nil), as: entitled)
+        let found = try? engine.perform(
+            FindItems(
+                ItemQuery(itemClass: .genericPassword, isSynchronizable: nil), Retrieval(limit: nil)
+            ), as: entitled)
         return Set((found ?? []).compactMap { $0.attributes[.account] })
     }
 
@@ -54,35 +55,36 @@ import Testing
     @Test func `group, protection and synchronizability name no item`() throws {
         for query in Self.wide {
             let engine = try engine()
-            _ = try engine.add(password("n"), as: notes)
-            _ = try engine.add(password("m"), as: mail)
-            #expect(try engine.delete(query, tombstones: .automatic, as: mail) == 1)
+            _ = try engine.perform(AddItem(password("n")), as: notes)
+            _ = try engine.perform(AddItem(password("m")), as: mail)
+            #expect(try engine.perform(DeleteItems(query, tombstones: .automatic), as: mail) == 1)
             #expect(try accounts(engine) == [.string("n")])
         }
     }
 
     @Test func `an attribute or a reference names what it names`() throws {
         let engine = try engine()
-        let item = try engine.add(password("n"), as: notes)
-        _ = try engine.add(password("o"), as: notes)
+        let item = try engine.perform(AddItem(password("n")), as: notes)
+        _ = try engine.perform(AddItem(password("o")), as: notes)
         let byReference = ItemQuery(itemClass: .genericPassword, reference: item.reference)
-        #expect(try engine.delete(byReference, tombstones: .automatic, as: mail) == 1)
+        #expect(try engine.perform(DeleteItems(byReference, tombstones: .automatic), as: mail) == 1)
         let byService = ItemQuery(
             itemClass: .genericPassword, attributes: [.service: .string("service")])
-        #expect(try engine.delete(byService, tombstones: .automatic, as: mail) == 1)
+        #expect(try engine.perform(DeleteItems(byService, tombstones: .automatic), as: mail) == 1)
     }
 
     @Test func `what a program adds by any way is its own`() throws {
         let engine = try engine()
-        _ = try engine.addAll([password("a"), password("b")], as: mail)
-        try engine.put(password("c"), orChange: passwords, ItemChanges(), as: mail)
-        _ = try engine.add(password("n"), as: notes)
+        _ = try engine.perform(AddItems([password("a"), password("b")]), as: mail)
+        try engine.perform(PutItem(password("c"), orChange: passwords, ItemChanges()), as: mail)
+        _ = try engine.perform(AddItem(password("n")), as: notes)
         // A put that changes the item leaves it the other program's.
-        try engine.put(
-            password("n"),
-            orChange: ItemQuery(itemClass: .genericPassword, attributes: genericPassword("n")),
-            ItemChanges(data: Data("y".utf8)), as: mail)
-        #expect(try engine.delete(passwords, tombstones: .automatic, as: mail) == 3)
+        try engine.perform(
+            PutItem(
+                password("n"),
+                orChange: ItemQuery(itemClass: .genericPassword, attributes: genericPassword("n")),
+                ItemChanges(data: Data("y".utf8))), as: mail)
+        #expect(try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: mail) == 3)
         #expect(try accounts(engine) == [.string("n")])
     }
 
@@ -90,38 +92,43 @@ import Testing
         let unknown = AccessGroups.withoutEntitlements(executable: nil)
         let engine = try engine()
         for caller in [unknown, notes, entitled] {
-            _ = try engine.add(password(caller.program ?? "entitled"), as: caller)
+            _ = try engine.perform(AddItem(password(caller.program ?? "entitled")), as: caller)
         }
         #expect(
-            status { try engine.delete(passwords, tombstones: .automatic, as: unknown) }
+            status {
+                try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: unknown)
+            }
                 == .itemNotFound)
         #expect(try accounts(engine).count == 3)
-        #expect(try engine.delete(passwords, tombstones: .automatic, as: entitled) == 3)
+        #expect(
+            try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: entitled) == 3)
     }
 
     @Test func `whose a locked item is can't be told, so nothing is emptied`() throws {
         let engine = try engine()
-        _ = try engine.add(password("n", protection: .whenUnlocked), as: notes)
-        _ = try engine.add(password("m"), as: mail)
+        _ = try engine.perform(AddItem(password("n", protection: .whenUnlocked)), as: notes)
+        _ = try engine.perform(AddItem(password("m")), as: mail)
         try engine.setPasscode(passcode("passcode"))
         try engine.lock()
         #expect(
-            status { try engine.delete(passwords, tombstones: .automatic, as: mail) }
+            status { try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: mail) }
                 == .interactionNotAllowed)
         #expect(
-            status { try engine.update(passwords, ItemChanges(), as: mail) }
+            status { try engine.perform(UpdateItems(passwords, ItemChanges()), as: mail) }
                 == .interactionNotAllowed)
         try engine.unlock(passcode: passcode("passcode"))
         #expect(try accounts(engine).count == 2)
         try engine.lock()
         // With entitlements a lock stops no deletion.
-        #expect(try engine.delete(passwords, tombstones: .automatic, as: entitled) == 2)
+        #expect(
+            try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: entitled) == 2)
     }
 
     @Test func `an item holds its program's name nowhere that is asked for or answered`() throws {
         let engine = try engine()
-        let item = try engine.add(password("n"), as: notes)
-        let found = try engine.find(passwords, Retrieval(includesData: true), as: mail)
+        let item = try engine.perform(AddItem(password("n")), as: notes)
+        let found = try engine.perform(
+            FindItems(passwords, Retrieval(includesData: true)), as: mail)
         #expect(found == [item])
         #expect(Attribute(name: "prog") == nil)
         #expect(!"\(item)".contains("notes"))
@@ -147,16 +154,19 @@ import Testing
             certificate: ItemQuery(itemClass: .certificate), key: ItemQuery(itemClass: .key))
         let changes = IdentityChanges(certificate: ItemChanges(), key: ItemChanges())
         let engine = try engine()
-        _ = try engine.addAll([certificate(1), key], as: notes)
-        _ = try engine.add(certificate(2), as: mail)
-        #expect(status { try engine.updateIdentities(query, changes, as: mail) } == .itemNotFound)
+        _ = try engine.perform(AddItems([certificate(1), key]), as: notes)
+        _ = try engine.perform(AddItem(certificate(2)), as: mail)
         #expect(
-            status { try engine.deleteIdentities(query, tombstones: .automatic, as: mail) }
+            status { try engine.perform(UpdateIdentities(query, changes), as: mail) }
                 == .itemNotFound)
-        #expect(try engine.updateIdentities(query, changes, as: notes) == 1)
-        #expect(try engine.deleteIdentities(query, tombstones: .automatic, as: notes) == 1)
+        #expect(
+            status { try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: mail) }
+                == .itemNotFound)
+        #expect(try engine.perform(UpdateIdentities(query, changes), as: notes) == 1)
+        #expect(try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: notes) == 1)
         // The key stays for the other program's certificate.
-        #expect(try engine.deleteIdentities(query, tombstones: .automatic, as: entitled) == 1)
+        #expect(
+            try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: entitled) == 1)
         #expect(try engine.check().itemCount == 0)
     }
 }

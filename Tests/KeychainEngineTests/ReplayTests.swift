@@ -5,36 +5,31 @@ import Foundation
 import KeychainEngine
 import KeychainModel
 import KeychainStore
+import TestPrograms
 import Testing
 
 @Suite struct ReplayTests {
-    /// The pages that tables and indexes begin with, in the order in which they are made. A small one
-    /// is on this page alone.
-    private enum Page: Int, CaseIterable {
-        case schema, header, keybag, items, itemsUUID, itemsKey, itemsK2, itemsGroup, terms,
-            setAside
-    }
-
     private func query(_ account: String) -> ItemQuery {
         ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
     }
 
     private func add(_ account: String, _ data: String, to keychain: TemporaryKeychain) throws {
-        _ = try keychain.engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword(account),
-                protection: .afterFirstUnlock, data: Data(data.utf8)), as: keychain.caller)
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: .afterFirstUnlock, data: Data(data.utf8))), as: keychain.caller)
     }
 
     private func find(_ account: String, in keychain: TemporaryKeychain) throws -> [Data?] {
-        try keychain.engine.find(
-            query(account), Retrieval(includesData: true), as: keychain.caller
+        try keychain.engine.perform(
+            FindItems(query(account), Retrieval(includesData: true)), as: keychain.caller
         ).map(\.data)
     }
 
     /// A closed keychain with `a`, which `change` has changed since, and some pages of before.
     private func keychain(
-        puttingBack pages: Set<Page>, _ change: (TemporaryKeychain) throws -> Void
+        puttingBack pages: Set<RootPage>, _ change: (TemporaryKeychain) throws -> Void
     ) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         try add("a", "old", to: keychain)
@@ -44,25 +39,21 @@ import Testing
         try keychain.reopen()
         try change(keychain)
         keychain.engine.close()
-        let size = PageFormat.pageByteCount
         try forge(keychain) { bytes in
             for page in pages {
-                let range = page.rawValue * size..<(page.rawValue + 1) * size
-                bytes.replaceSubrange(range, with: before[range])
+                bytes.replaceSubrange(page.bytes, with: before[page.bytes])
             }
         }
         try keychain.reopen()
         return keychain
     }
 
-    private let rows: Set<Page> = [
-        .items, .itemsUUID, .itemsKey, .itemsK2, .itemsGroup, .terms,
-    ]
+    private let rows = Set(RootPage.indexes + [.items])
 
     @Test func `a row that was put back to an earlier state shows in a check`() throws {
         let keychain = try keychain(puttingBack: [.items]) { keychain in
-            try keychain.engine.update(
-                query("a"), ItemChanges(data: Data("new".utf8)), as: keychain.caller)
+            try keychain.engine.perform(
+                UpdateItems(query("a"), ItemChanges(data: Data("new".utf8))), as: keychain.caller)
         }
         #expect(try find("a", in: keychain) == [Data("old".utf8)])
         #expect(
@@ -79,7 +70,8 @@ import Testing
 
     @Test func `a deleted row that was put back shows in a check`() throws {
         let keychain = try keychain(puttingBack: rows) { keychain in
-            try keychain.engine.delete(query("a"), tombstones: .never, as: keychain.caller)
+            try keychain.engine.perform(
+                DeleteItems(query("a"), tombstones: .never), as: keychain.caller)
         }
         #expect(try find("a", in: keychain) == [Data("old".utf8)])
         #expect(
@@ -103,7 +95,8 @@ import Testing
         let file = URL(filePath: keychain.path(.database))
         let before = try Data(contentsOf: file)
         try keychain.reopen()
-        try keychain.engine.delete(query("a"), tombstones: .never, as: keychain.caller)
+        try keychain.engine.perform(
+            DeleteItems(query("a"), tombstones: .never), as: keychain.caller)
         keychain.engine.close()
         try before.write(to: file)
         try FileManager.default.setAttributes(

@@ -15,17 +15,19 @@ import Testing
     }
 
     private func add(_ account: String, to keychain: TemporaryKeychain) throws {
-        _ = try keychain.engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword(account),
-                protection: .afterFirstUnlock, data: Data(("secret " + account).utf8)),
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: .afterFirstUnlock, data: Data(("secret " + account).utf8))),
             as: keychain.caller)
     }
 
     private func read(_ account: String, from keychain: TemporaryKeychain) throws -> Data? {
-        try keychain.engine.find(
-            ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
-            Retrieval(includesData: true), as: keychain.caller
+        try keychain.engine.perform(
+            FindItems(
+                ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
+                Retrieval(includesData: true)), as: keychain.caller
         ).first?.data
     }
 
@@ -77,9 +79,10 @@ import Testing
         try undoDamage(keychain, behind: "KCS1", at: 60)
         try add("a", to: keychain)
         #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.keyTaken])
-        try keychain.engine.delete(
-            ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
-            tombstones: .automatic, as: keychain.caller)
+        try keychain.engine.perform(
+            DeleteItems(
+                ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
+                tombstones: .automatic), as: keychain.caller)
         #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.restored])
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
@@ -88,9 +91,10 @@ import Testing
         let keychain = try keychain(["a"])
         try damage(keychain, behind: "KCM1", at: 40)
         try keychain.reopen()
-        try keychain.engine.delete(
-            ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
-            tombstones: .automatic, as: keychain.caller)
+        try keychain.engine.perform(
+            DeleteItems(
+                ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
+                tombstones: .automatic), as: keychain.caller)
         try undoDamage(keychain, behind: "KCM1", at: 40)
         let row = try #require(try keychain.engine.setAsideRows().first)
         #expect(try keychain.engine.restoreSetAside().isEmpty)

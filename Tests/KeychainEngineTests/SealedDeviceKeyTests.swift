@@ -5,52 +5,8 @@ import KeychainCrypto
 import KeychainEngine
 import KeychainModel
 import KeychainStore
-import Synchronization
+import TestPrograms
 import Testing
-
-/// Hardware that seals by adding bytes of its own, for as long as it is good. It does nothing else.
-private final class SealingHardware: KeyHardware {
-    let name = "hardware of a test"
-    private let pad = [UInt8]((0..<128).map { _ in .random(in: 0...255) })
-    /// Whether what comes back isn't what went in.
-    let isBroken: Bool
-    private let count = Mutex(0)
-
-    init(isBroken: Bool = false) { self.isBroken = isBroken }
-
-    var unsealedCount: Int { count.withLock { $0 } }
-
-    func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
-        let hidden = zip(secret.plainBytes, pad).map { $0 ^ $1 }
-        return Data(SecretBytes(copying: pad + hidden).sha256 + hidden)
-    }
-
-    func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
-        count.withLock { $0 += 1 }
-        let hidden = Array(sealed.dropFirst(32))
-        guard SecretBytes(copying: pad + hidden).sha256 == Array(sealed.prefix(32)) else {
-            throw KeychainFailure(.decode, "another's", cause: .damage)
-        }
-        let secret = zip(hidden, pad).map { $0 ^ $1 }
-        return SecretBytes(copying: isBroken ? secret.map { $0 ^ 1 } : secret)
-    }
-
-    func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
-        throw .secureEnclaveUnavailable
-    }
-
-    func sign(
-        digest: Data, with wrapped: Data, authorization: SecretBytes
-    ) throws(KeychainFailure) -> Data {
-        throw .secureEnclaveUnavailable
-    }
-
-    func sharedSecret(
-        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
-    ) throws(KeychainFailure) -> SecretBytes {
-        throw .secureEnclaveUnavailable
-    }
-}
 
 @Suite struct SealedDeviceKeyTests {
     private func options(_ hardware: (any KeyHardware)?) -> EngineOptions {
@@ -60,7 +16,7 @@ private final class SealingHardware: KeyHardware {
     }
 
     /// A keychain with one item, with its device key sealed.
-    private func sealedKeychain(_ hardware: SealingHardware) throws -> TemporaryKeychain {
+    private func sealedKeychain(_ hardware: SoftwareChip) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain(options: options(hardware))
         try addItem(keychain.engine, keychain.caller)
         try keychain.engine.sealDeviceKey()
@@ -68,10 +24,11 @@ private final class SealingHardware: KeyHardware {
     }
 
     private func addItem(_ engine: KeychainEngine, _ caller: AccessGroups) throws {
-        _ = try engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: genericPassword("account"),
-                protection: .afterFirstUnlock, data: Data("secret".utf8)), as: caller)
+        _ = try engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("account"),
+                    protection: .afterFirstUnlock, data: Data("secret".utf8))), as: caller)
     }
 
     private func contents(_ keychain: TemporaryKeychain) throws -> [UInt8] {
@@ -94,7 +51,7 @@ private final class SealingHardware: KeyHardware {
     }
 
     @Test func `a keychain opens with the hardware that sealed its device key`() throws {
-        let hardware = SealingHardware()
+        let hardware = SoftwareChip()
         let keychain = try sealedKeychain(hardware)
         #expect(try keychain.engine.deviceKeyProtection() == .hardware)
         let before = hardware.unsealedCount
@@ -105,7 +62,7 @@ private final class SealingHardware: KeyHardware {
     }
 
     @Test func `the key is not in the file any more, and comes back as it was`() throws {
-        let hardware = SealingHardware()
+        let hardware = SoftwareChip()
         let keychain = try TemporaryKeychain(options: options(hardware))
         let plain = try contents(keychain)
         #expect(try keychain.engine.deviceKeyProtection() == .file)
@@ -122,15 +79,15 @@ private final class SealingHardware: KeyHardware {
     }
 
     @Test func `without the hardware nothing opens, and nothing is changed`() throws {
-        let keychain = try sealedKeychain(SealingHardware())
+        let keychain = try sealedKeychain(SoftwareChip())
         let before = try contents(keychain)
         #expect(status { _ = try itemCount(keychain, nil) } == .notAvailable)
-        #expect(status { _ = try itemCount(keychain, SealingHardware()) } == .invalidKeychain)
+        #expect(status { _ = try itemCount(keychain, SoftwareChip()) } == .invalidKeychain)
         #expect(try contents(keychain) == before)
     }
 
     @Test func `a key that the hardware doesn't give back isn't sealed`() throws {
-        let keychain = try TemporaryKeychain(options: options(SealingHardware(isBroken: true)))
+        let keychain = try TemporaryKeychain(options: options(SoftwareChip(isBroken: true)))
         let plain = try contents(keychain)
         #expect(status { try keychain.engine.sealDeviceKey() } == .notAvailable)
         #expect(try contents(keychain) == plain)
@@ -145,7 +102,7 @@ private final class SealingHardware: KeyHardware {
 
     @Test func `a keychain in memory has no device key in a file`() throws {
         let engine = try KeychainEngine.open(
-            try MemoryPlace(), options: options(SealingHardware()))
+            try MemoryPlace(), options: options(SoftwareChip()))
         defer { engine.close() }
         #expect(try engine.deviceKeyProtection() == .memory)
         #expect(status { try engine.sealDeviceKey() } == .param)
@@ -153,7 +110,7 @@ private final class SealingHardware: KeyHardware {
     }
 
     @Test func `any byte of the file may be damaged, and is mended`() throws {
-        let hardware = SealingHardware()
+        let hardware = SoftwareChip()
         let keychain = try sealedKeychain(hardware)
         let whole = try contents(keychain)
         for index in whole.indices {
@@ -167,7 +124,7 @@ private final class SealingHardware: KeyHardware {
     }
 
     @Test func `with both copies damaged nothing opens, and nothing is made anew`() throws {
-        let hardware = SealingHardware()
+        let hardware = SoftwareChip()
         let keychain = try sealedKeychain(hardware)
         var damaged = try contents(keychain)
         damaged[20] ^= 1
@@ -178,7 +135,7 @@ private final class SealingHardware: KeyHardware {
     }
 
     @Test func `a sealed keychain is recovered with its hardware`() throws {
-        let hardware = SealingHardware()
+        let hardware = SoftwareChip()
         let keychain = try sealedKeychain(hardware)
         keychain.engine.close()
         let report = try KeychainEngine.recover(

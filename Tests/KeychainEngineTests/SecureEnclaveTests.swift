@@ -33,17 +33,18 @@ import Testing
         protection: ProtectionClass = .whenUnlocked,
         authorization: Authorization = Authorization()
     ) throws -> SecureEnclaveKey {
-        try keychain.engine.makeSecureEnclaveKey(
-            NewSecureEnclaveKey(
-                protection: protection, constraints: constraints, authorization: authorization),
+        try keychain.engine.perform(
+            MakeSecureEnclaveKey(
+                NewSecureEnclaveKey(
+                    protection: protection, constraints: constraints, authorization: authorization)),
             as: keychain.caller)
     }
 
     private func sign(
         _ keychain: TemporaryKeychain, _ key: Data, _ authorization: Authorization = Authorization()
     ) throws -> Data {
-        try keychain.engine.sign(
-            digest: Self.digest, with: key, authorization: authorization, as: keychain.caller)
+        try keychain.engine.perform(
+            SignDigest(Self.digest, with: key, authorization: authorization), as: keychain.caller)
     }
 
     private func isValid(_ signature: Data, _ key: SecureEnclaveKey) throws -> Bool {
@@ -60,7 +61,7 @@ import Testing
 
     @Test func `a key signs and agrees, also after the keychain was opened again`() throws {
         let keychain = try keychain(hasPasscode: false)
-        #expect(try keychain.engine.hasSecureEnclave())
+        #expect(try keychain.engine.perform(HasSecureEnclave()))
         let key = try make(keychain)
         #expect(key.publicKey.count == 65)
         #expect(SecureEnclaveBlob(decoding: key.blob)?.publicKey == key.publicKey)
@@ -69,9 +70,10 @@ import Testing
         #expect(try isValid(try sign(keychain, key.blob), key))
 
         let peer = try AsymmetricPrivateKey(random: .elliptic(.p256))
-        let secret = try keychain.engine.sharedSecret(
-            of: key.blob, with: peer.publicKey.externalRepresentation,
-            authorization: Authorization(), as: keychain.caller)
+        let secret = try keychain.engine.perform(
+            DeriveSharedSecret(
+                of: key.blob, with: peer.publicKey.externalRepresentation,
+                authorization: Authorization()), as: keychain.caller)
         let own = try AsymmetricPublicKey(externalRepresentation: key.publicKey, kind: .elliptic)
         #expect(try peer.exchange(with: own, using: .ecdh, KeyExchangeParameters()) == secret)
     }
@@ -79,7 +81,7 @@ import Testing
     @Test func `without hardware no key is made, and none is used`() throws {
         let made = try make(keychain(hasPasscode: false))
         let keychain = try TemporaryKeychain()
-        #expect(try !keychain.engine.hasSecureEnclave())
+        #expect(try !keychain.engine.perform(HasSecureEnclave()))
         let failure = #expect(throws: KeychainFailure.self) { try make(keychain) }
         #expect(failure == .secureEnclaveUnavailable)
         #expect(status { _ = try sign(keychain, made.blob) } == .unimplemented)
@@ -99,8 +101,8 @@ import Testing
         for count in [0, 31, 33] {
             #expect(
                 status {
-                    _ = try keychain.engine.sign(
-                        digest: Data(count: count), with: key, authorization: Authorization(),
+                    _ = try keychain.engine.perform(
+                        SignDigest(Data(count: count), with: key, authorization: Authorization()),
                         as: keychain.caller)
                 } == .param)
         }
@@ -108,8 +110,8 @@ import Testing
         for point in [Data(), Data(count: 65), off, Data([2]) + Data(count: 32)] {
             #expect(
                 status {
-                    _ = try keychain.engine.sharedSecret(
-                        of: key, with: point, authorization: Authorization(),
+                    _ = try keychain.engine.perform(
+                        DeriveSharedSecret(of: key, with: point, authorization: Authorization()),
                         as: keychain.caller)
                 } == .param)
         }
@@ -172,7 +174,8 @@ import Testing
         #expect(
             status { _ = try sign(keychain, try make(keychain, []).blob) } == .authFailed)
         let presence = try make(keychain, .userPresence)
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         #expect(
             status { _ = try sign(keychain, presence.blob, Authorization(grant: grant)) }
                 == .authFailed)
@@ -192,7 +195,8 @@ import Testing
         #expect(
             status { _ = try sign(keychain, key.blob, Authorization(grant: forged)) }
                 == .authenticationNeeded)
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         #expect(try isValid(try sign(keychain, key.blob, Authorization(grant: grant)), key))
         try keychain.engine.lock()
         try keychain.engine.unlock(passcode: passcode("1234"))
@@ -245,12 +249,13 @@ import Testing
         let noGroups = AccessGroups([])
         #expect(
             status {
-                _ = try keychain.engine.makeSecureEnclaveKey(NewSecureEnclaveKey(), as: noGroups)
+                _ = try keychain.engine.perform(
+                    MakeSecureEnclaveKey(NewSecureEnclaveKey()), as: noGroups)
             } == .missingEntitlement)
         #expect(
             status {
-                _ = try keychain.engine.sign(
-                    digest: Self.digest, with: key.blob, authorization: Authorization(),
+                _ = try keychain.engine.perform(
+                    SignDigest(Self.digest, with: key.blob, authorization: Authorization()),
                     as: noGroups)
             } == .missingEntitlement)
     }
@@ -294,8 +299,8 @@ import Testing
         try engine.unlock(passcode: passcode("1234"))
         #expect(
             status {
-                _ = try engine.sign(
-                    digest: Self.digest, with: key, authorization: Authorization(),
+                _ = try engine.perform(
+                    SignDigest(Self.digest, with: key, authorization: Authorization()),
                     as: keychain.caller)
             } == .decode)
     }
@@ -343,17 +348,19 @@ import Testing
             [.userPresence, .privateKeyUsage], [.applicationPassword, .privateKeyUsage],
         ] {
             let key = try make(keychain, constraints, authorization: password)
-            _ = try keychain.engine.add(row(key, constraints), as: keychain.caller)
+            _ = try keychain.engine.perform(AddItem(row(key, constraints)), as: keychain.caller)
             let query = ItemQuery(itemClass: .key)
-            let found = try keychain.engine.find(
-                query, Retrieval(includesData: true), as: keychain.caller)
+            let found = try keychain.engine.perform(
+                FindItems(query, Retrieval(includesData: true)), as: keychain.caller)
             #expect(found.map(\.data) == [key.blob])
             #expect(found.map(\.constraints) == [constraints])
             let label = ItemChanges(attributes: [.label: .string("L")])
-            #expect(try keychain.engine.update(query, label, as: keychain.caller) == 1)
+            #expect(
+                try keychain.engine.perform(UpdateItems(query, label), as: keychain.caller) == 1)
             #expect(try keychain.engine.check().isSound)
             #expect(status { _ = try sign(keychain, key.blob) } == .authenticationNeeded)
-            try keychain.engine.delete(query, tombstones: .automatic, as: keychain.caller)
+            try keychain.engine.perform(
+                DeleteItems(query, tombstones: .automatic), as: keychain.caller)
         }
     }
 
@@ -369,9 +376,10 @@ import Testing
             row(key, .privateKeyUsage, protection: .always), synchronizable,
         ] {
             #expect(
-                status { _ = try keychain.engine.add(item, as: keychain.caller) } == .param)
+                status { _ = try keychain.engine.perform(AddItem(item), as: keychain.caller) }
+                    == .param)
         }
-        _ = try keychain.engine.add(row(key, .privateKeyUsage), as: keychain.caller)
+        _ = try keychain.engine.perform(AddItem(row(key, .privateKeyUsage)), as: keychain.caller)
         let query = ItemQuery(itemClass: .key)
         for changes in [
             ItemChanges(data: Data("secret".utf8)), ItemChanges(data: key.blob),
@@ -380,7 +388,9 @@ import Testing
             ItemChanges(attributes: [.tokenID: .string("other")]),
         ] {
             #expect(
-                status { try keychain.engine.update(query, changes, as: keychain.caller) }
+                status {
+                    try keychain.engine.perform(UpdateItems(query, changes), as: keychain.caller)
+                }
                     == .param)
         }
     }
@@ -391,11 +401,13 @@ import Testing
         var item = row(key, [.userPresence])
         item.attributes[.tokenID] = nil
         item.data = Data("secret".utf8)
-        _ = try keychain.engine.add(item, as: keychain.caller)
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        _ = try keychain.engine.perform(AddItem(item), as: keychain.caller)
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         let query = ItemQuery(itemClass: .key, authorization: Authorization(grant: grant))
         let changes = ItemChanges(attributes: [.tokenID: .string("com.apple.setoken")])
         #expect(
-            status { try keychain.engine.update(query, changes, as: keychain.caller) } == .param)
+            status { try keychain.engine.perform(UpdateItems(query, changes), as: keychain.caller) }
+                == .param)
     }
 }

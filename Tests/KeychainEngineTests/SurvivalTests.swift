@@ -43,12 +43,13 @@ import Testing
         for itemClass in ItemClass.allCases {
             for (index, constraints) in Self.constraints.enumerated() {
                 items.append(
-                    try keychain.engine.add(
-                        NewItem(
-                            itemClass: itemClass, attributes: Self.attributes(itemClass, index),
-                            protection: .always, constraints: constraints,
-                            data: Data("\(itemClass.name) \(index)".utf8),
-                            authorization: Authorization(applicationPassword: Self.password)),
+                    try keychain.engine.perform(
+                        AddItem(
+                            NewItem(
+                                itemClass: itemClass, attributes: Self.attributes(itemClass, index),
+                                protection: .always, constraints: constraints,
+                                data: Data("\(itemClass.name) \(index)".utf8),
+                                authorization: Authorization(applicationPassword: Self.password))),
                         as: keychain.caller))
             }
         }
@@ -57,20 +58,21 @@ import Testing
 
     private func expectAll(_ items: [Item], in keychain: TemporaryKeychain) throws {
         try keychain.engine.unlock(passcode: passcode("1234"))
-        let grant = try keychain.engine.authenticate(passcode: Data("1234".utf8))
+        let grant = try keychain.engine.perform(
+            Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
         for item in items {
             let query = ItemQuery(
                 itemClass: item.itemClass, reference: item.reference,
                 authorization: Authorization(grant: grant, applicationPassword: Self.password))
             #expect(
-                try keychain.engine.find(
-                    query, Retrieval(includesData: true), as: keychain.caller) == [item])
+                try keychain.engine.perform(
+                    FindItems(query, Retrieval(includesData: true)), as: keychain.caller) == [item])
             var bare = query
             bare.authorization = Authorization()
             #expect(
                 status {
-                    _ = try keychain.engine.find(
-                        bare, Retrieval(includesData: true), as: keychain.caller)
+                    _ = try keychain.engine.perform(
+                        FindItems(bare, Retrieval(includesData: true)), as: keychain.caller)
                 } == (item.constraints.isEmpty ? nil : .authenticationNeeded))
         }
         #expect(try keychain.engine.check().isSound)

@@ -5,7 +5,7 @@ import FoundationEssentials
 import KeychainModel
 import Synchronization
 
-final class ModelKeychain: KeychainService {
+final class ModelKeychain: KeychainService, RequestExecutor {
     enum LockState {
         case beforeFirstUnlock
         case locked
@@ -129,6 +129,155 @@ final class ModelKeychain: KeychainService {
         }
     }
 
+    // MARK: - Requests
+
+    func execute(
+        _ request: AddItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Item {
+        try add(request.item, as: caller)
+    }
+
+    func execute(
+        _ request: AddItems, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        try addAll(request.items, as: caller)
+    }
+
+    func execute(
+        _ request: FindItems, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Item] {
+        try find(request.query, request.retrieval, as: caller)
+    }
+
+    func execute(
+        _ request: UpdateItems, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try update(request.query, request.changes, as: caller)
+    }
+
+    func execute(
+        _ request: PutItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        do {
+            _ = try add(request.item, as: caller)
+        } catch {
+            guard error.status == .duplicateItem else { throw error }
+            var query = request.query
+            query.accessGroup =
+                query.accessGroup ?? request.item.accessGroup ?? caller.defaultGroup
+            _ = try update(query, request.changes, as: caller)
+        }
+        return Done()
+    }
+
+    func execute(
+        _ request: DeleteItems, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try delete(request.query, tombstones: request.tombstones, as: caller)
+    }
+
+    func execute(
+        _ request: FindIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Identity] {
+        try search(request, as: caller)
+    }
+
+    func execute(
+        _ request: UpdateIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try updateIdentities(request.query, request.changes, as: caller)
+    }
+
+    func execute(
+        _ request: DeleteIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try deleteIdentities(request.query, tombstones: request.tombstones, as: caller)
+    }
+
+    func execute(
+        _ request: HasPasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        false
+    }
+
+    func execute(
+        _ request: HasSecureEnclave, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        false
+    }
+
+    func execute(
+        _ request: Authenticate, as caller: AccessGroups
+    ) throws(KeychainFailure) -> AuthenticationGrant {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: MakeSecureEnclaveKey, as caller: AccessGroups
+    ) throws(KeychainFailure) -> SecureEnclaveKey {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: SignDigest, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: DeriveSharedSecret, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: Unlock, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: Lock, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: LockAll, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: SetPasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: ChangePasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: RemovePasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: ReadStatus, as caller: AccessGroups
+    ) throws(KeychainFailure) -> KeychainStatus {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> CheckReport {
+        throw .notModelled
+    }
+
     // MARK: - Identities
 
     func addAll(
@@ -161,7 +310,8 @@ final class ModelKeychain: KeychainService {
         _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
         try orElseAsBefore { () throws(KeychainFailure) in
-            let found = try findIdentities(query, Retrieval(limit: nil), as: caller)
+            let found = try search(
+                FindIdentities(query, Retrieval(limit: nil)), as: caller)
             for identity in found {
                 _ = try update(
                     Self.query(for: identity.certificate), changes.certificate, as: caller)
@@ -174,7 +324,8 @@ final class ModelKeychain: KeychainService {
     func deleteIdentities(
         _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        let found = try findIdentities(query, Retrieval(limit: nil), as: caller)
+        let found = try search(
+            FindIdentities(query, Retrieval(limit: nil)), as: caller)
         for identity in found {
             _ = try delete(
                 Self.query(for: identity.certificate), tombstones: tombstones, as: caller)
@@ -314,4 +465,9 @@ private struct PrimaryKey: Hashable {
             (item.attributes[$0] ?? .empty(of: $0.kind)).comparisonBytes
         }
     }
+}
+
+extension KeychainFailure {
+    fileprivate static let notModelled = KeychainFailure(
+        .unimplemented, "The model has no such thing.")
 }

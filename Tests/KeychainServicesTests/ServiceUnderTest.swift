@@ -68,14 +68,14 @@ final class ServiceUnderTest: KeychainUnderTest {
         }
     }
 
-    func lock() throws { try client.lock() }
-    func unlock() throws { try client.unlock(passcode: passcode) }
+    func lock() throws { try client.perform(Lock()) }
+    func unlock() throws { try client.perform(Unlock(passcode: passcode)) }
 
     func restart() throws {
         server.stop()
         server = try Self.start(configuration)
     }
 
-    func setPasscode() throws { try client.setPasscode(passcode) }
-    func removePasscode() throws { _ = try client.removePasscode(passcode) }
+    func setPasscode() throws { try client.perform(SetPasscode(passcode)) }
+    func removePasscode() throws { _ = try client.perform(RemovePasscode(passcode)) }
 }

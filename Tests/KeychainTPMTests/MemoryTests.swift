@@ -5,6 +5,7 @@
 import Crypto
 import Foundation
 import KeychainCrypto
+import KeychainModel
 @testable import KeychainTPM
 import TestPrograms
 import Testing

@@ -26,10 +26,11 @@ import Testing
         let caller = AccessGroups(["G"])
 
         let engine = try open(directory, chip.module())
-        _ = try engine.add(
-            NewItem(
-                itemClass: .genericPassword, attributes: [.account: .string("account")],
-                protection: .afterFirstUnlock, data: Data("secret".utf8)), as: caller)
+        _ = try engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: [.account: .string("account")],
+                    protection: .afterFirstUnlock, data: Data("secret".utf8))), as: caller)
         try engine.sealDeviceKey()
         engine.close()
 

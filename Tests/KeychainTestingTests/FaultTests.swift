@@ -194,8 +194,8 @@ import Testing
         let query = ItemQuery(itemClass: .genericPassword, attributes: item.attributes)
         let failures = Mutex<[KeychainFailure]>([])
         @Sendable func put() throws(KeychainFailure) {
-            try connection.service.put(
-                item, orChange: query, ItemChanges(data: Data("y".utf8)), as: connection.caller)
+            try connection.perform(
+                PutItem(item, orChange: query, ItemChanges(data: Data("y".utf8))))
         }
         for _ in 0..<20 {
             try put()
@@ -206,8 +206,7 @@ import Testing
                     if index == 0 {
                         try put()
                     } else {
-                        try connection.service.delete(
-                            query, tombstones: .automatic, as: connection.caller)
+                        try connection.perform(DeleteItems(query, tombstones: .automatic))
                     }
                 } catch {
                     failures.withLock { $0.append(error) }

@@ -26,30 +26,15 @@ final class GatedService: KeychainService {
         }
     }
 
-    func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        guard R.code == .find else { throw R.code == .add ? .duplicateItem : .itemNotFound }
         searches.withLock { $0 += 1 }
         gate.withLock {
             // SAFETY: the condition is locked.
             while unsafe !isOpen { gate.wait() }
         }
-        throw .itemNotFound
-    }
-
-    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        throw .duplicateItem
-    }
-
-    func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        throw .itemNotFound
-    }
-
-    func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
         throw .itemNotFound
     }
 }

@@ -17,22 +17,9 @@ struct FailingService: KeychainService {
         failure = KeychainFailure(status, "A reason.", cause: cause)
     }
 
-    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        throw failure
-    }
-    func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        throw failure
-    }
-    func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        throw failure
-    }
-    func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
+    func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
         throw failure
     }
 }
@@ -98,23 +85,10 @@ extension KeychainKey where Value == DeviceState {
     @Test(arguments: Way.allCases)
     func `an item that can neither be added nor changed is an error in the end`(way: Way) throws {
         struct Contradiction: KeychainService {
-            func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-                throw .duplicateItem
-            }
-            func find(
-                _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-            ) throws(KeychainFailure) -> [Item] {
-                throw .itemNotFound
-            }
-            func update(
-                _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-            ) throws(KeychainFailure) -> Int {
-                throw .itemNotFound
-            }
-            func delete(
-                _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-            ) throws(KeychainFailure) -> Int {
-                throw .itemNotFound
+            func perform<R: Request>(
+                _ request: R, as caller: AccessGroups
+            ) throws(KeychainFailure) -> R.Answer {
+                throw R.code == .add ? .duplicateItem : .itemNotFound
             }
         }
         let keychain = Keychain(

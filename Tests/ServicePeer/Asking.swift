@@ -31,15 +31,15 @@ struct Asking {
                 ], accessGroup: group, protection: .afterFirstUnlock, data: Data("x".utf8))
             do throws(KeychainFailure) {
                 // As greedy as a claim can be.
-                _ = try client.add(item, as: AccessGroups([group, "*"]))
+                _ = try client.perform(AddItem(item), as: AccessGroups([group, "*"]))
                 acknowledge("add \(group) 0")
             } catch {
                 acknowledge("add \(group) \(error.status.rawValue)")
             }
         }
         do throws(KeychainFailure) {
-            let found = try client.find(
-                ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil),
+            let found = try client.perform(
+                FindItems(ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil)),
                 as: AccessGroups(["*"]))
             acknowledge("sees \(Set(found.map(\.accessGroup)).sorted().joined(separator: " "))")
         } catch {
@@ -88,7 +88,7 @@ struct WritingLoop {
                 attributes: [.service: .string("fault"), .account: .string(account)],
                 protection: .afterFirstUnlock, data: Data(account.utf8))
             do throws(KeychainFailure) {
-                _ = try client.add(item, as: AccessGroups(["default"]))
+                _ = try client.perform(AddItem(item), as: AccessGroups(["default"]))
             } catch {
                 acknowledge("ended \(error.status.rawValue)")
                 return

@@ -28,18 +28,19 @@ struct Using {
         }
         switch parts.first {
         case "add":
-            _ = try service.add(
-                NewItem(
-                    itemClass: .genericPassword, attributes: query.attributes,
-                    protection: .afterFirstUnlock, data: Data("x".utf8)), as: caller)
+            _ = try service.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: .genericPassword, attributes: query.attributes,
+                        protection: .afterFirstUnlock, data: Data("x".utf8))), as: caller)
             return "0"
         case "delete":
-            return "\(try service.delete(query, tombstones: .automatic, as: caller))"
+            return "\(try service.perform(DeleteItems(query, tombstones: .automatic), as: caller))"
         case "change":
             let changes = ItemChanges(attributes: [.label: .string("changed")])
-            return "\(try service.update(query, changes, as: caller))"
+            return "\(try service.perform(UpdateItems(query, changes), as: caller))"
         case "list":
-            let found = try service.find(query, Retrieval(limit: nil), as: caller)
+            let found = try service.perform(FindItems(query, Retrieval(limit: nil)), as: caller)
             return found.map { item in
                 let account = item.attributes[.account].flatMap(Self.text) ?? "?"
                 return item.attributes[.label] == nil ? account : account + "*"

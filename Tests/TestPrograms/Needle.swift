@@ -2,7 +2,8 @@
 
 import Foundation
 import Glibc
-package import KeychainCrypto
+import KeychainCrypto
+package import KeychainModel
 import Synchronization
 
 /// The search could not look everywhere, so that finding nothing would say nothing.

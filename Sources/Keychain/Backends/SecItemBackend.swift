@@ -159,7 +159,7 @@ struct SecItemBackend: Backend {
 
     private static func currentHasSecureEnclave() throws(BackendFailure) -> Bool {
         let answer = Swift.Result { () throws(KeychainFailure) in
-            try KeychainContext.current().service.hasSecureEnclave()
+            try KeychainContext.current().service.perform(HasSecureEnclave())
         }
         return try answer.mapError { BackendFailure($0) }.get()
     }

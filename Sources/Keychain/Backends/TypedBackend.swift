@@ -41,8 +41,7 @@ struct TypedBackend: Backend {
     func list(_ namespace: Namespace) throws(BackendFailure) -> [Keychain.Item] {
         do {
             let connection = try connection()
-            let found = try connection.service.find(
-                query(namespace), Retrieval(limit: nil), as: connection.caller)
+            let found = try connection.perform(FindItems(query(namespace), Retrieval(limit: nil)))
             return found.map(Self.attributes)
         } catch {
             if error.status == .itemNotFound { return [] }
@@ -53,14 +52,14 @@ struct TypedBackend: Backend {
     func add(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
         let new = try newItem(item, contents)
         return try carryOut(no: .duplicateItem) { connection throws(KeychainFailure) in
-            _ = try connection.service.add(new, as: connection.caller)
+            _ = try connection.perform(AddItem(new))
         }
     }
 
     func update(_ item: ItemSelector, _ contents: ItemContents) throws(BackendFailure) -> Bool {
         let changes = try changes(contents)
         return try carryOut(no: .itemNotFound) { connection throws(KeychainFailure) in
-            try connection.service.update(query(item), changes, as: connection.caller)
+            try connection.perform(UpdateItems(query(item), changes))
         }
     }
 
@@ -68,8 +67,7 @@ struct TypedBackend: Backend {
         let new = try newItem(item, contents)
         let changes = try changes(contents)
         return try carryOut(no: .itemNotFound) { connection throws(KeychainFailure) in
-            try connection.service.put(
-                new, orChange: query(item), changes, as: connection.caller)
+            try connection.perform(PutItem(new, orChange: query(item), changes))
         }
     }
 
@@ -127,7 +125,7 @@ struct TypedBackend: Backend {
 
     func hasSecureEnclave() throws(BackendFailure) -> Bool {
         do {
-            return try connection().service.hasSecureEnclave()
+            return try connection().service.perform(HasSecureEnclave())
         } catch {
             throw BackendFailure(error)
         }
@@ -179,9 +177,7 @@ struct TypedBackend: Backend {
     ) throws(BackendFailure) -> Item? {
         do {
             let connection = try connection()
-            return try connection.service.find(
-                query(item), Retrieval(includesData: includesData), as: connection.caller
-            ).first
+            return try connection.perform(FindItems(query(item), Retrieval(includesData: includesData))).first
         } catch {
             if error.status == .itemNotFound { return nil }
             throw BackendFailure(error)
@@ -191,8 +187,7 @@ struct TypedBackend: Backend {
     private func delete(_ query: ItemQuery) throws(BackendFailure) -> Int {
         do {
             let connection = try connection()
-            return try connection.service.delete(
-                query, tombstones: .automatic, as: connection.caller)
+            return try connection.perform(DeleteItems(query, tombstones: .automatic))
         } catch {
             if error.status == .itemNotFound { return 0 }
             throw BackendFailure(error)

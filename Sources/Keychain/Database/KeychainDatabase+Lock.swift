@@ -7,7 +7,7 @@
 #if !canImport(Darwin)
 
 import KeychainCrypto
-package import KeychainEngine
+import KeychainEngine
 package import KeychainModel
 
 extension KeychainDatabase {
@@ -21,7 +21,8 @@ extension KeychainDatabase {
     ///   ``KeychainError/Code/param`` if none is set.
     public func unlock(passcode: some Collection<UInt8>) throws {
         let passcode = SecretBytes(copying: passcode)
-        try administer { keychain throws(KeychainFailure) in try keychain.unlock(passcode: passcode)
+        try administer { keychain throws(KeychainFailure) in
+            try keychain.perform(Unlock(passcode: passcode))
         }
         AvailabilitySignal.shared.send()
     }
@@ -41,7 +42,7 @@ extension KeychainDatabase {
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set:
     ///   there is nothing to unlock it with.
     public func lock() throws {
-        try administer { keychain throws(KeychainFailure) in try keychain.lock() }
+        try administer { keychain throws(KeychainFailure) in try keychain.perform(Lock()) }
     }
 
     /// Sets the first passcode. The database stays unlocked.
@@ -55,7 +56,9 @@ extension KeychainDatabase {
     ///   or this one is empty.
     public func setPasscode(_ passcode: some Collection<UInt8>) throws {
         let passcode = SecretBytes(copying: passcode)
-        try administer { keychain throws(KeychainFailure) in try keychain.setPasscode(passcode) }
+        try administer { keychain throws(KeychainFailure) in
+            try keychain.perform(SetPasscode(passcode))
+        }
     }
 
     /// Sets the first passcode. The database stays unlocked.
@@ -79,7 +82,7 @@ extension KeychainDatabase {
         let old = SecretBytes(copying: old)
         let new = SecretBytes(copying: new)
         try administer { keychain throws(KeychainFailure) in
-            try keychain.changePasscode(from: old, to: new)
+            try keychain.perform(ChangePasscode(from: old, to: new))
         }
     }
 
@@ -104,7 +107,7 @@ extension KeychainDatabase {
     public func removePasscode(_ passcode: some Collection<UInt8>) throws -> Int {
         let passcode = SecretBytes(copying: passcode)
         let count = try administer { keychain throws(KeychainFailure) in
-            try keychain.removePasscode(passcode)
+            try keychain.perform(RemovePasscode(passcode))
         }
         AvailabilitySignal.shared.send()
         return count
@@ -121,8 +124,9 @@ extension KeychainDatabase {
         try removePasscode(passcode.utf8)
     }
 
+    @discardableResult
     package func administer<Result>(
-        _ body: (any KeychainAdministration) throws(KeychainFailure) -> Result
+        _ body: (any KeychainService) throws(KeychainFailure) -> Result
     ) throws -> Result {
         do throws(KeychainFailure) {
             guard let administration else {

@@ -76,7 +76,7 @@ extension KeychainDatabase {
     /// - Throws: ``KeychainError`` if it can't be opened, or the keychain service doesn't let this
     ///   program look at the database as a whole.
     public func status() throws -> Status {
-        let status = try administer { keychain throws(KeychainFailure) in try keychain.status() }
+        let status = try administer { keychain throws(KeychainFailure) in try keychain.perform(ReadStatus()) }
         return Status(
             directory: URL(filePath: status.directory, directoryHint: .isDirectory),
             lockState: LockState(rawValue: status.lockState.rawValue),
@@ -97,7 +97,10 @@ extension KeychainDatabase {
         progress: (_ checked: Int, _ all: Int) -> Void = { _, _ in }
     ) throws -> CheckReport {
         let report = try administer { keychain throws(KeychainFailure) in
-            try keychain.check(progress: progress)
+            try keychain.stream(CheckKeychain()) {
+                progress($0.done, $0.total)
+                return true
+            }
         }
         return CheckReport(
             itemCount: report.itemCount, lockedCount: report.lockedCount,

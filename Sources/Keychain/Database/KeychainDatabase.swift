@@ -15,7 +15,7 @@ public struct KeychainDatabase: Sendable {
 
 public import Foundation
 import KeychainClient
-package import KeychainEngine
+import KeychainEngine
 package import KeychainModel
 import Synchronization
 import KeychainServices
@@ -32,12 +32,12 @@ import KeychainServices
 public struct KeychainDatabase: Sendable {
     let backend: any Backend
     /// Opens the database if it is not open. nil: there is nothing to administer.
-    let administration: (@Sendable () throws(KeychainFailure) -> any KeychainAdministration)?
+    let administration: (@Sendable () throws(KeychainFailure) -> any KeychainService)?
     let identity: DatabaseIdentity
 
     init(
         backend: any Backend, identity: DatabaseIdentity = .unique(),
-        administration: (@Sendable () throws(KeychainFailure) -> any KeychainAdministration)? = nil
+        administration: (@Sendable () throws(KeychainFailure) -> any KeychainService)? = nil
     ) {
         self.backend = backend
         self.identity = identity
@@ -49,7 +49,7 @@ public struct KeychainDatabase: Sendable {
     package init(
         connection: @escaping @Sendable () -> KeychainConnection, isThroughSecItem: Bool,
         identity: DatabaseIdentity,
-        administration: @escaping @Sendable () throws(KeychainFailure) -> any KeychainAdministration
+        administration: @escaping @Sendable () throws(KeychainFailure) -> any KeychainService
     ) {
         let backend: any Backend =
             isThroughSecItem
@@ -97,7 +97,7 @@ public struct KeychainDatabase: Sendable {
     ///     nil: those of the program's entitlements.
     public init(directory: URL, accessGroups: [String]? = nil) {
         let path = directory.isFileURL ? directory.absoluteURL.standardizedFileURL.path : nil
-        let engine = { @Sendable () throws(KeychainFailure) -> any KeychainAdministration in
+        let engine = { @Sendable () throws(KeychainFailure) -> any KeychainService in
             guard let path else { throw .param("The folder must be a file URL.") }
             return try EmbeddedKeychain.keychain(in: path)
         }

@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 package import FoundationEssentials
-package import KeychainCrypto
+import KeychainCrypto
 package import KeychainModel
 
 /// Asks the person at the device.

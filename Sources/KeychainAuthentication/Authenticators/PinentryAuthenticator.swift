@@ -7,6 +7,7 @@
 #if !canImport(Darwin)
 
 import KeychainCrypto
+import KeychainModel
 
 package struct PinentryAuthenticator: Authenticator {
     private let program: String

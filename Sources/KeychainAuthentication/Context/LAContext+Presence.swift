@@ -18,7 +18,7 @@ extension LAContext {
         let biometry = AuthenticationEnvironment.inUse(for: keychain).authenticator.biometry
         do {
             return PresencePossibilities(
-                passcode: try keychain.knowsPasscode(), biometryObstacle: biometry.obstacle)
+                passcode: try keychain.perform(HasPasscode()), biometryObstacle: biometry.obstacle)
         } catch {
             throw .keychain(error)
         }
@@ -109,7 +109,7 @@ extension LAContext {
         for passcode: SecretBytes, _ keychain: any KeychainService
     ) throws(AuthenticationFailure) -> AuthenticationGrant? {
         do {
-            return try keychain.authenticate(passcode: passcode.dataCopy)
+            return try keychain.perform(Authenticate(passcode: passcode))
         } catch {
             guard error.status == .authFailed else { throw .keychain(error) }
             return nil

@@ -4,6 +4,7 @@
 
 import Foundation
 import KeychainCrypto
+import KeychainModel
 import Synchronization
 
 extension LAContext {

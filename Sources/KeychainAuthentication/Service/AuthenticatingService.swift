@@ -6,7 +6,6 @@
 
 #if !canImport(Darwin)
 
-package import FoundationEssentials
 package import KeychainModel
 
 package struct AuthenticatingService: KeychainService {
@@ -18,135 +17,24 @@ package struct AuthenticatingService: KeychainService {
         self.options = options
     }
 
-    // MARK: Requests
-
-    package func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        try authenticated(.creation) { authorization throws(KeychainFailure) in
-            var item = item
-            item.authorization = authorization
-            return try service.add(item, as: caller)
+    package func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        guard let purpose = request.purpose else {
+            return try service.perform(request, as: caller)
+        }
+        return try authenticated(purpose) { authorization throws(KeychainFailure) in
+            var request = request
+            // One that came with the request is replaced.
+            request.authorization = authorization
+            return try service.perform(request, as: caller)
         }
     }
 
-    package func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        let retrieval = skipping(retrieval)
-        return try authenticated(.use) { authorization throws(KeychainFailure) in
-            var query = query
-            query.authorization = authorization
-            return try service.find(query, retrieval, as: caller)
-        }
-    }
-
-    package func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try authenticated(purpose(changes)) { authorization throws(KeychainFailure) in
-            var query = query
-            query.authorization = authorization
-            return try service.update(query, changes, as: caller)
-        }
-    }
-
-    package func put(
-        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
-        as caller: AccessGroups
-    ) throws(KeychainFailure) {
-        let encrypts = item.constraints.contains(.applicationPassword)
-        try authenticated(encrypts ? .both : purpose(changes)) {
-            authorization throws(KeychainFailure) in
-            var item = item
-            var query = query
-            item.authorization = authorization
-            query.authorization = authorization
-            try service.put(item, orChange: query, changes, as: caller)
-        }
-    }
-
-    package func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try service.delete(query, tombstones: tombstones, as: caller)
-    }
-
-    package func addAll(
-        _ items: [NewItem], as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        try authenticated(.creation) { authorization throws(KeychainFailure) in
-            var items = items
-            for index in items.indices { items[index].authorization = authorization }
-            return try service.addAll(items, as: caller)
-        }
-    }
-
-    package func findIdentities(
-        _ query: IdentityQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Identity] {
-        let retrieval = skipping(retrieval)
-        return try authenticated(.use) { authorization throws(KeychainFailure) in
-            try service.findIdentities(query.showing(authorization), retrieval, as: caller)
-        }
-    }
-
-    package func updateIdentities(
-        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try authenticated(purpose(changes.key)) { authorization throws(KeychainFailure) in
-            try service.updateIdentities(query.showing(authorization), changes, as: caller)
-        }
-    }
-
-    package func deleteIdentities(
-        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try service.deleteIdentities(query, tombstones: tombstones, as: caller)
-    }
-
-    package func makeSecureEnclaveKey(
-        _ key: NewSecureEnclaveKey, as caller: AccessGroups
-    ) throws(KeychainFailure) -> SecureEnclaveKey {
-        try authenticated(.creation) { authorization throws(KeychainFailure) in
-            var key = key
-            key.authorization = authorization
-            return try service.makeSecureEnclaveKey(key, as: caller)
-        }
-    }
-
-    // An authorization that comes with such a request is replaced, as that of a query is.
-
-    package func sign(
-        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
-        try authenticated(.use) { authorization throws(KeychainFailure) in
-            try service.sign(digest: digest, with: key, authorization: authorization, as: caller)
-        }
-    }
-
-    package func sharedSecret(
-        of key: Data, with publicKey: Data, authorization: Authorization,
-        as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
-        try authenticated(.use) { authorization throws(KeychainFailure) in
-            try service.sharedSecret(
-                of: key, with: publicKey, authorization: authorization, as: caller)
-        }
-    }
-
-    // MARK: What needs no authentication
-
-    package func hasSecureEnclave() throws(KeychainFailure) -> Bool {
-        try service.hasSecureEnclave()
-    }
-
-    package func authenticate(
-        passcode: Data
-    ) throws(KeychainFailure) -> AuthenticationGrant {
-        try service.authenticate(passcode: passcode)
-    }
-
-    package func knowsPasscode() throws(KeychainFailure) -> Bool {
-        try service.knowsPasscode()
+    package func stream<R: StreamRequest>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        try service.stream(request, as: caller, progress: progress)
     }
 
     package func subscribe(
@@ -157,31 +45,12 @@ package struct AuthenticatingService: KeychainService {
 
     // MARK: Rounds
 
-    /// What the password of an item is wanted for.
-    private enum Purpose {
-        /// To open an item.
-        case use
-        /// To encrypt one that is about to be added or gets a password now.
-        case creation
-        case both
-    }
-
-    private func purpose(_ changes: ItemChanges) -> Purpose {
-        changes.constraints?.contains(.applicationPassword) == true ? .both : .use
-    }
-
-    private func skipping(_ retrieval: Retrieval) -> Retrieval {
-        var retrieval = retrieval
-        if options.skipsConstrained { retrieval.skipsConstrained = true }
-        return retrieval
-    }
-
     /// The most rounds that a request takes: items can ask for different things.
     private static let rounds = 20
 
     /// Carries out a request, with as much proof as it turns out to need.
     private func authenticated<Answer>(
-        _ purpose: Purpose, _ request: (Authorization) throws(KeychainFailure) -> Answer
+        _ purpose: AuthorizationPurpose, _ request: (Authorization) throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> Answer {
         // A context that is invalid matters once it is needed.
         let known = options.context.flatMap { context in
@@ -280,15 +149,6 @@ extension Authorization {
         if grant != nil { methods.insert(.passcode) }
         if recognition != nil { methods.insert(.biometry) }
         return methods
-    }
-}
-
-extension IdentityQuery {
-    fileprivate func showing(_ authorization: Authorization) -> IdentityQuery {
-        var query = self
-        query.certificate.authorization = authorization
-        query.key.authorization = authorization
-        return query
     }
 }
 

@@ -8,8 +8,6 @@ package struct AuthenticationOptions: Sendable {
     package var context: LAContext?
     /// Whether a person may be asked for what the context doesn't know.
     package var allowsQuestions = true
-    /// Whether a search leaves out what the context doesn't open. No question is asked then.
-    package var skipsConstrained = false
     /// Why, for the person. nil: as the context says.
     package var reason: String?
 

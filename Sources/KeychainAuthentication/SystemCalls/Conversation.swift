@@ -9,6 +9,7 @@
 
 import Glibc
 import KeychainCrypto
+import KeychainModel
 
 final class Conversation {
     /// What the prompter answers to a command.

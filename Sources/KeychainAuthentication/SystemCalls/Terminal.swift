@@ -8,7 +8,8 @@
 #if !canImport(Darwin)
 
 import Glibc
-package import KeychainCrypto
+import KeychainCrypto
+package import KeychainModel
 
 package struct Terminal: ~Copyable {
     /// The longest hidden input, in bytes.

@@ -1,7 +1,7 @@
 // ProcessKeychain: the keychain of this process, wherever it is.
 //   (1) There is one client for a process. A failure to reach the service is not remembered.
 
-package import KeychainEngine
+import KeychainEngine
 package import KeychainModel
 import KeychainWire
 import Synchronization
@@ -24,7 +24,7 @@ package enum ProcessKeychain {
     }
 
     /// What there is to administer. With a service, nothing is sent yet.
-    package static func administration() throws(KeychainFailure) -> any KeychainAdministration {
+    package static func administration() throws(KeychainFailure) -> any KeychainService {
         switch try KeychainChoice.current().mode {
         case .embedded:
             return try EmbeddedKeychain.keychain(in: EmbeddedKeychain.location().directory)

@@ -4,14 +4,12 @@
 //   (2) Each call looks for the keychain anew, since another process may make it. From then on all
 //       go to it, subscriptions included.
 
-package import FoundationEssentials
-package import KeychainCrypto
-package import KeychainEngine
+import KeychainEngine
 package import KeychainModel
 import KeychainTPM
 import Synchronization
 
-package final class DeferredKeychain: KeychainAdministration {
+package final class DeferredKeychain: KeychainService {
     private let directory: String
     /// What answers as long as there is no keychain. nil: no request has come yet.
     private let empty = Mutex<KeychainEngine?>(nil)
@@ -31,7 +29,9 @@ package final class DeferredKeychain: KeychainAdministration {
         return try empty.withLock { empty throws(KeychainFailure) in
             if let engine = empty { return engine }
             let engine = try KeychainEngine.open(
-                try MemoryPlace(), options: EngineOptions(hardware: PlatformHardware.current))
+                try MemoryPlace(),
+                options: EngineOptions(
+                    hardware: PlatformHardware.current, absentFolder: directory))
             empty = engine
             return engine
         }
@@ -53,133 +53,27 @@ package final class DeferredKeychain: KeychainAdministration {
         if let engine = try? EmbeddedKeychain.existingEngine(in: directory) { engine.close() }
     }
 
-    // MARK: Items
-
-    package func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        try changing().add(item, as: caller)
+    package func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        try engine(for: R.code).perform(request, as: caller)
     }
 
-    package func addAll(
-        _ items: [NewItem], as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        try changing().addAll(items, as: caller)
+    package func stream<R: StreamRequest>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        try engine(for: R.code).stream(request, as: caller, progress: progress)
     }
 
-    package func put(
-        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
-        as caller: AccessGroups
-    ) throws(KeychainFailure) {
-        try changing().put(item, orChange: query, changes, as: caller)
-    }
-
-    package func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
-        try looking().find(query, retrieval, as: caller)
-    }
-
-    package func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try looking().update(query, changes, as: caller)
-    }
-
-    package func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try looking().delete(query, tombstones: tombstones, as: caller)
-    }
-
-    package func findIdentities(
-        _ query: IdentityQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Identity] {
-        try looking().findIdentities(query, retrieval, as: caller)
-    }
-
-    package func updateIdentities(
-        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try looking().updateIdentities(query, changes, as: caller)
-    }
-
-    package func deleteIdentities(
-        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try looking().deleteIdentities(query, tombstones: tombstones, as: caller)
-    }
-
-    // MARK: The passcode
-
-    package func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
-        try looking().authenticate(passcode: passcode)
-    }
-
-    package func knowsPasscode() throws(KeychainFailure) -> Bool {
-        try looking().knowsPasscode()
-    }
-
-    package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
-        try looking().unlock(passcode: passcode)
-    }
-
-    package func lock() throws(KeychainFailure) { try looking().lock() }
-
-    package func lockAll() throws(KeychainFailure) { try looking().lockAll() }
-
-    package func setPasscode(_ passcode: SecretBytes) throws(KeychainFailure) {
-        try changing().setPasscode(passcode)
-    }
-
-    package func changePasscode(
-        from old: SecretBytes, to new: SecretBytes
-    ) throws(KeychainFailure) {
-        try looking().changePasscode(from: old, to: new)
-    }
-
-    package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
-        try looking().removePasscode(passcode)
-    }
-
-    // MARK: Keys in hardware
-
-    package func hasSecureEnclave() throws(KeychainFailure) -> Bool {
-        try looking().hasSecureEnclave()
-    }
-
-    /// The key is bound to its keychain, so there has to be one.
-    package func makeSecureEnclaveKey(
-        _ key: NewSecureEnclaveKey, as caller: AccessGroups
-    ) throws(KeychainFailure) -> SecureEnclaveKey {
-        try changing().makeSecureEnclaveKey(key, as: caller)
-    }
-
-    package func sign(
-        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
-        try looking().sign(digest: digest, with: key, authorization: authorization, as: caller)
-    }
-
-    package func sharedSecret(
-        of key: Data, with publicKey: Data, authorization: Authorization,
-        as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
-        try looking().sharedSecret(
-            of: key, with: publicKey, authorization: authorization, as: caller)
-    }
-
-    // MARK: The whole
-
-    package func status() throws(KeychainFailure) -> KeychainStatus {
-        guard let engine = try EmbeddedKeychain.existingEngine(in: directory) else {
-            return .absent(in: directory)
+    private func engine(for code: RequestCode) throws(KeychainFailure) -> KeychainEngine {
+        switch code {
+        // A key in hardware is bound to its keychain, so there has to be one.
+        case .add, .addAll, .put, .setPasscode, .makeSecureEnclaveKey: try changing()
+        case .find, .update, .delete, .findIdentities, .updateIdentities, .deleteIdentities,
+            .authenticate, .hasPasscode, .hasSecureEnclave, .sign, .sharedSecret, .unlock, .lock,
+            .lockAll, .changePasscode, .removePasscode, .status, .check:
+            try looking()
         }
-        return try engine.status()
-    }
-
-    package func check(
-        progress: (Int, Int) -> Void
-    ) throws(KeychainFailure) -> CheckReport {
-        try looking().check(progress: progress)
     }
 
     package func subscribe(

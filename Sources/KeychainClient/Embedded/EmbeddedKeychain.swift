@@ -37,7 +37,7 @@ package enum EmbeddedKeychain {
     /// The keychain of a folder, which may be made by the first change only.
     package static func keychain(
         in directory: String
-    ) throws(KeychainFailure) -> any KeychainAdministration {
+    ) throws(KeychainFailure) -> any KeychainService {
         if let engine = try existingEngine(in: directory) { return engine }
         return deferred.withLock { deferred in
             if let keychain = deferred[directory] { return keychain }

@@ -89,12 +89,11 @@ final class ChangeListener: Sendable {
     private func subscribed() throws(KeychainFailure) -> ServiceConnection {
         let connection = try ServiceConnection(to: path, options)
         let id: UInt64 = 2
-        let frame = try ServiceRequest(id: id, .subscribe).frame()
-        switch connection.exchange(frame, id: id, time: options.requestTime, progress: { _, _ in })
-        {
-        case .answered(.answer(.done)): return connection
-        case .answered(.failure(let failure)): throw failure
-        case .answered, .unreadable: throw .serviceUnreadable(path)
+        let frame = try ClientMessage.subscribe.frame(id: id)
+        switch connection.exchange(frame, id: id, time: options.requestTime, for: Done.self) {
+        case .answered: return connection
+        case .failed(let failure): throw failure
+        case .unreadable, .givenUp: throw .serviceUnreadable(path)
         case .notSent, .broken: throw .serviceRefuses(path)
         case .timedOut: throw .serviceSilent(path)
         }
@@ -118,14 +117,14 @@ final class ChangeListener: Sendable {
     /// - Returns: nil when no handler is left.
     private func next(
         _ connection: ServiceConnection, _ wake: WakeSignal
-    ) -> ServiceConnection.Notice? {
+    ) -> ServiceConnection.Event? {
         if !connection.isPending {
             switch wake.wait(orFor: connection.socket, milliseconds: -1) {
             case .raised: return nil
             case .readable, .timedOut: break
             }
         }
-        return connection.notice(within: options.requestTime)
+        return connection.event(within: options.requestTime)
     }
 
     /// Tries again and again, at first soon and then every few seconds.

@@ -38,49 +38,6 @@ package final class ServiceClient: Sendable {
     /// How many connections are open and not in use.
     package var idleConnectionCount: Int { pool.idleCount }
 
-    // MARK: Requests
-
-    /// Carries out a request.
-    func perform(
-        _ operation: ServiceOperation, as caller: AccessGroups = AccessGroups([]),
-        progress: (Int, Int) -> Void = { _, _ in }
-    ) throws(KeychainFailure) -> ServiceAnswer {
-        let id = nextID.wrappingAdd(1, ordering: .relaxed).newValue
-        let frame = try ServiceRequest(id: id, claim: caller, operation)
-            .frame(limit: options.messageByteCount)
-        // The first connection may be one that was used before and is broken now, and the second
-        // may break in the middle of a read. The third attempt is the last.
-        var isRepeated = false
-        for attempt in 1...3 {
-            let connection = try attempt == 1 ? take() : connect()
-            let outcome = connection.exchange(
-                frame, id: id, time: options.time(for: operation), progress: progress)
-            if case .answered(let content) = outcome {
-                pool.putBack(connection)
-                return try answer(content)
-            }
-            // The others were connected to the same process.
-            pool.discardAll()
-            switch outcome {
-            case .notSent: continue
-            case .broken where operation.isRead && !isRepeated: isRepeated = true
-            case .timedOut: throw .unanswered(operation, timedOut: true)
-            case .broken, .unreadable, .answered: throw .unanswered(operation, timedOut: false)
-            }
-        }
-        throw .serviceRefuses(socketPath)
-    }
-
-    private func answer(
-        _ content: ServiceReply.Content
-    ) throws(KeychainFailure) -> ServiceAnswer {
-        switch content {
-        case .answer(let answer): return answer
-        case .failure(let failure): throw failure
-        case .part, .changed, .progress: throw .serviceUnreadable(socketPath)
-        }
-    }
-
     private func take() throws(KeychainFailure) -> ServiceConnection {
         if let connection = pool.take() { return connection }
         return try connect()
@@ -91,20 +48,63 @@ package final class ServiceClient: Sendable {
         lastWelcome.withLock { $0 = connection.welcome }
         return connection
     }
+}
 
-    // MARK: Answers
-
-    func done(_ answer: ServiceAnswer) throws(KeychainFailure) {
-        guard case .done = answer else { throw .serviceUnreadable(socketPath) }
+extension ServiceClient: KeychainService {
+    @discardableResult
+    package func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        try exchange(request, as: caller) { _ in true }
     }
 
-    func count(_ answer: ServiceAnswer) throws(KeychainFailure) -> Int {
-        guard case .count(let count) = answer else { throw .serviceUnreadable(socketPath) }
-        return count
+    package func stream<R: StreamRequest>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        try exchange(request, as: caller, progress: progress)
     }
 
-    func flag(_ answer: ServiceAnswer) throws(KeychainFailure) -> Bool {
-        guard case .flag(let flag) = answer else { throw .serviceUnreadable(socketPath) }
-        return flag
+    package func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        try listener.subscribe(handler)
+    }
+
+    private func exchange<R: Request>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        let id = nextID.wrappingAdd(1, ordering: .relaxed).newValue
+        let frame = try ClientMessage.frame(
+            of: request, id: id, claim: caller, limit: options.messageByteCount)
+        // The first connection may be one that was used before and is broken now, and the second
+        // may break in the middle of a read. The third attempt is the last.
+        var isRepeated = false
+        for attempt in 1...3 {
+            let connection = try attempt == 1 ? take() : connect()
+            let outcome = connection.exchange(
+                frame, id: id, time: options.time(for: request.effort), for: R.Answer.self,
+                progress: progress)
+            switch outcome {
+            case .answered(let answer):
+                pool.putBack(connection)
+                return answer
+            case .failed(let failure):
+                pool.putBack(connection)
+                throw failure
+            case .givenUp:
+                throw KeychainFailure(.userCanceled, "The request was given up.")
+            case .notSent: pool.discardAll()
+            case .broken where R.code.isRead && !isRepeated:
+                pool.discardAll()
+                isRepeated = true
+            case .timedOut:
+                pool.discardAll()
+                throw .unanswered(R.code, timedOut: true)
+            case .broken, .unreadable:
+                pool.discardAll()
+                throw .unanswered(R.code, timedOut: false)
+            }
+        }
+        throw .serviceRefuses(socketPath)
     }
 }

@@ -18,15 +18,19 @@ final class ServiceConnection: @unchecked Sendable {
     let welcome: Welcome
 
     /// What came of a request.
-    enum Outcome {
-        /// The service answered, and be it with a failure. The connection can be used again.
-        case answered(ServiceReply.Content)
+    enum Outcome<Answer> {
+        /// The connection can be used again, as after `failed`.
+        case answered(Answer)
+        /// The service didn't carry the request out.
+        case failed(KeychainFailure)
         /// The connection was broken before anything of the request was sent.
         case notSent
         /// The connection broke after that.
         case broken
         case timedOut
         case unreadable
+        /// The caller doesn't want it any more.
+        case givenUp
     }
 
     // MARK: Beginning
@@ -100,20 +104,25 @@ final class ServiceConnection: @unchecked Sendable {
         _ socket: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> Welcome {
         let id: UInt64 = 1
-        let hello = try ServiceRequest(id: id, .hello(ClientHello())).frame()
+        let hello = try ClientMessage.hello(ClientHello()).frame(id: id)
         // A service that has refused the connection already said why before it closed it.
         _ = hello.send(to: socket, until: deadline)
-        switch buffer.reply(from: socket, until: deadline) {
-        case .message(let reply):
-            switch reply.content {
-            case .answer(.welcome(let welcome)) where reply.id == id:
-                guard welcome.version == WireLimits.version else {
-                    throw .serviceOfOtherVersion(path, welcome.version)
-                }
-                return welcome
-            case .failure(let failure): throw failure
-            default: throw .serviceUnreadable(path)
+        let received = buffer.message(from: socket, until: deadline) {
+            reader throws(KeychainFailure) -> Result<Welcome?, KeychainFailure> in
+            let head = try ServiceMessage.head(from: &reader)
+            switch head.kind {
+            case .answer where head.id == id: return .success(try Welcome(from: &reader))
+            case .failure: return .failure(try KeychainFailure(from: &reader))
+            case .answer, .part, .progress, .changed: return .success(nil)
             }
+        }
+        switch received {
+        case .message(let result):
+            guard let welcome = try result.get() else { throw .serviceUnreadable(path) }
+            guard WireLimits.versions.contains(welcome.version) else {
+                throw .serviceOfOtherVersion(path, welcome.version)
+            }
+            return welcome
         case .closed: throw .serviceRefuses(path)
         case .timedOut: throw .serviceSilent(path)
         case .unreadable: throw .serviceUnreadable(path)
@@ -124,32 +133,28 @@ final class ServiceConnection: @unchecked Sendable {
     // MARK: Asking
 
     /// Sends a request and waits for its answer. `time` is the longest silence; `progress` is
-    /// told of each sign of life.
-    func exchange(
-        _ frame: FrameBuffer, id: UInt64, time: Duration, progress: (Int, Int) -> Void
-    ) -> Outcome {
+    /// told of each sign of life, and gives the request up where it returns false.
+    func exchange<Answer: MessageCodable>(
+        _ frame: FrameBuffer, id: UInt64, time: Duration, for type: Answer.Type,
+        progress: (RequestProgress) -> Bool = { _ in true }
+    ) -> Outcome<Answer> {
         var deadline = Deadline(time)
-        if let end = send(frame, until: deadline) { return end }
+        if let end: Outcome<Answer> = send(frame, until: deadline) { return end }
         var parts = PartialAnswer()
         while true {
-            switch buffer.reply(from: socket, until: deadline) {
-            case .message(let reply):
-                // The failure of the connection as a whole has no request's id.
-                if reply.id == 0, case .failure = reply.content { return .broken }
-                guard reply.id == id else { return .unreadable }
-                switch reply.content {
-                case .progress(let done, let total):
-                    progress(done, total)
-                    deadline = Deadline(time)
-                case .part(let part):
-                    guard parts.append(part) else { return .unreadable }
-                    deadline = Deadline(time)
-                case .answer(let answer):
-                    guard let whole = parts.completed(by: answer) else { return .unreadable }
-                    return .answered(.answer(whole))
-                case .failure(let failure): return .answered(.failure(failure))
-                case .changed: return .unreadable
-                }
+            let received = buffer.message(from: socket, until: deadline) {
+                reader throws(KeychainFailure) in
+                try Notice<Answer>(from: &reader, id: id, &parts)
+            }
+            switch received {
+            case .message(.answer(let answer)): return .answered(answer)
+            case .message(.failure(let failure)): return .failed(failure)
+            case .message(.endOfConnection): return .broken
+            case .message(.part): deadline = Deadline(time)
+            case .message(.progress(let made)):
+                guard progress(made) else { return .givenUp }
+                deadline = Deadline(time)
+            case .message(.other): return .unreadable
             case .closed, .failed: return .broken
             case .timedOut: return .timedOut
             case .unreadable: return .unreadable
@@ -158,7 +163,9 @@ final class ServiceConnection: @unchecked Sendable {
     }
 
     /// - Returns: nil when all was sent.
-    private func send(_ frame: FrameBuffer, until deadline: Deadline) -> Outcome? {
+    private func send<Answer>(
+        _ frame: FrameBuffer, until deadline: Deadline
+    ) -> Outcome<Answer>? {
         let (count, end) = frame.send(to: socket, until: deadline)
         switch end {
         case nil: return nil
@@ -170,7 +177,7 @@ final class ServiceConnection: @unchecked Sendable {
     // MARK: Listening
 
     /// What came unasked, or the end.
-    enum Notice {
+    enum Event {
         case changed
         case other
         case ended
@@ -180,44 +187,77 @@ final class ServiceConnection: @unchecked Sendable {
     var isPending: Bool { buffer.isPending }
 
     /// Receives what the service sends unasked; it is to be there, or to come within the time.
-    func notice(within time: Duration) -> Notice {
-        switch buffer.reply(from: socket, until: Deadline(time)) {
-        case .message(let reply):
-            switch reply.content {
-            case .changed: return .changed
-            case .failure: return .ended
-            default: return .other
-            }
+    func event(within time: Duration) -> Event {
+        let received = buffer.message(from: socket, until: Deadline(time)) {
+            reader throws(KeychainFailure) in try ServiceMessage.head(from: &reader).kind
+        }
+        switch received {
+        case .message(.changed): return .changed
+        case .message(.failure): return .ended
+        case .message: return .other
         case .closed, .timedOut, .unreadable, .failed: return .ended
         }
     }
 }
 
-/// An answer that comes in several replies.
+/// A message of the service while an answer is waited for.
+private enum Notice<Answer: MessageCodable> {
+    case answer(Answer)
+    case failure(KeychainFailure)
+    /// The failure of the connection as a whole, which has no request's id.
+    case endOfConnection
+    case part
+    case progress(RequestProgress)
+    case other
+
+    init(
+        from reader: inout MessageReader, id: UInt64, _ parts: inout PartialAnswer
+    ) throws(KeychainFailure) {
+        let head = try ServiceMessage.head(from: &reader)
+        switch head.kind {
+        case .failure where head.id == 0: self = .endOfConnection
+        case .failure where head.id == id: self = .failure(try KeychainFailure(from: &reader))
+        case .answer where head.id == id:
+            self = .answer(try parts.completed(from: &reader))
+        case .part where head.id == id:
+            parts.append(from: &reader)
+            self = .part
+        case .progress where head.id == id:
+            self = .progress(try RequestProgress(from: &reader))
+        case .answer, .part, .failure, .progress, .changed: self = .other
+        }
+    }
+}
+
+/// An answer that comes in several messages.
 private struct PartialAnswer {
-    private var items: [Item]?
-    private var identities: [Identity]?
+    private var parts: [FrameBuffer] = []
 
     init() {}
 
-    /// - Returns: Whether it is a part of the same answer.
-    mutating func append(_ part: ServiceAnswer) -> Bool {
-        switch part {
-        case .items(let more) where identities == nil:
-            items = items ?? []
-            items?.append(contentsOf: more)
-        case .identities(let more) where items == nil:
-            identities = identities ?? []
-            identities?.append(contentsOf: more)
-        default: return false
-        }
-        return true
+    mutating func append(from reader: inout MessageReader) {
+        parts.append(reader.rest())
     }
 
-    /// The whole answer; nil where this is no end of what came before.
-    mutating func completed(by last: ServiceAnswer) -> ServiceAnswer? {
-        if items == nil, identities == nil { return last }
-        guard append(last) else { return nil }
-        return items.map { .items($0) } ?? identities.map { .identities($0) }
+    /// The answer, whose last part the reader has.
+    mutating func completed<Answer: MessageCodable>(
+        from reader: inout MessageReader
+    ) throws(KeychainFailure) -> Answer {
+        guard !parts.isEmpty else { return try Self.whole(&reader) }
+        append(from: &reader)
+        let bytes = FrameBuffer(joining: parts)
+        // SAFETY: the reader is used within the call only.
+        return unsafe try bytes.withUnsafeBytes { bytes throws(KeychainFailure) in
+            var reader = unsafe MessageReader(bytes)
+            return try Self.whole(&reader)
+        }
+    }
+
+    private static func whole<Answer: MessageCodable>(
+        _ reader: inout MessageReader
+    ) throws(KeychainFailure) -> Answer {
+        let answer = try Answer(from: &reader)
+        try reader.requireEnd()
+        return answer
     }
 }

@@ -66,12 +66,13 @@ extension KeychainFailure {
         KeychainFailure(
             .wrongVersion,
             "The keychain service at \(path) speaks version \(version) of the protocol, and this "
-                + "program version \(WireLimits.version). Bring both to the same release, and "
+                + "program versions \(WireLimits.versions.lowerBound) to "
+                + "\(WireLimits.versions.upperBound). Bring both to the same release, and "
                 + "start the service anew.")
     }
 
     /// A request was sent, and no answer came.
-    static func unanswered(_ operation: ServiceOperation, timedOut: Bool) -> KeychainFailure {
+    static func unanswered(_ operation: RequestCode, timedOut: Bool) -> KeychainFailure {
         let what =
             timedOut
             ? "The keychain service didn't answer in time."

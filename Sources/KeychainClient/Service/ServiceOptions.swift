@@ -38,18 +38,12 @@ package struct ServiceOptions: Sendable {
         self.trusts = trusts
     }
 
-    /// The longest that an operation waits for a sign of life.
-    func time(for operation: ServiceOperation) -> Duration {
-        switch operation {
-        case .check, .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode:
-            surveyTime
-        case .find(_, let retrieval), .findIdentities(_, let retrieval):
-            if retrieval.limit == nil {
-                surveyTime
-            } else {
-                operation.derivesKeys ? derivationTime : requestTime
-            }
-        default: operation.derivesKeys ? derivationTime : requestTime
+    /// The longest that a request waits for a sign of life.
+    func time(for effort: RequestEffort) -> Duration {
+        switch effort {
+        case .few: requestTime
+        case .derivation: derivationTime
+        case .survey: surveyTime
         }
     }
 }

@@ -1,6 +1,6 @@
 // FrameBuffer+Sending: whole frames to a socket.
 
-import KeychainWire
+import KeychainModel
 
 extension FrameBuffer {
     /// Sends all bytes.

@@ -58,11 +58,18 @@ final class MessageBuffer {
         return .message(bytes)
     }
 
-    /// Receives the next reply.
-    func reply(from socket: UnixSocket, until deadline: Deadline) -> Received<ServiceReply> {
-        if let end: Received<ServiceReply> = fill(
-            FrameHeader.byteCount, from: socket, until: deadline)
-        {
+    /// Receives the next message, and reads it.
+    ///
+    /// - Parameters:
+    ///   - socket: Where from.
+    ///   - deadline: Until when.
+    ///   - read: Reads the message, which it was before it is erased.
+    /// - Returns: What `read` gave.
+    func message<Value>(
+        from socket: UnixSocket, until deadline: Deadline,
+        _ read: (inout MessageReader) throws(KeychainFailure) -> Value
+    ) -> Received<Value> {
+        if let end: Received<Value> = fill(FrameHeader.byteCount, from: socket, until: deadline) {
             return end
         }
         let size: Int
@@ -78,9 +85,9 @@ final class MessageBuffer {
         }
         if FrameHeader.byteCount + size > Self.byteCount {
             consume(FrameHeader.byteCount)
-            return largeReply(size, from: socket, until: deadline)
+            return largeMessage(size, from: socket, until: deadline, read)
         }
-        if let end: Received<ServiceReply> = fill(
+        if let end: Received<Value> = fill(
             FrameHeader.byteCount + size, from: socket, until: deadline)
         {
             return end
@@ -88,17 +95,17 @@ final class MessageBuffer {
         consume(FrameHeader.byteCount)
         defer { consume(size) }
         // SAFETY: fill put so many bytes into the block.
-        return unsafe Self.decoded(
-            UnsafeRawBufferPointer(
-                rebasing: block[pending.lowerBound..<pending.lowerBound + size]
-            ).bytes)
+        return unsafe Self.value(
+            of: UnsafeRawBufferPointer(
+                rebasing: block[pending.lowerBound..<pending.lowerBound + size]), read)
     }
 
     /// A message that doesn't fit into the block goes into a buffer of its own.
-    private func largeReply(
-        _ size: Int, from socket: UnixSocket, until deadline: Deadline
-    ) -> Received<ServiceReply> {
-        var end: Received<ServiceReply>?
+    private func largeMessage<Value>(
+        _ size: Int, from socket: UnixSocket, until deadline: Deadline,
+        _ read: (inout MessageReader) throws(KeychainFailure) -> Value
+    ) -> Received<Value> {
+        var end: Received<Value>?
         // SAFETY: each piece is shorter than what is left of the target.
         let message = unsafe FrameBuffer(byteCount: size) { target in
             let head = min(pending.count, size)
@@ -118,12 +125,18 @@ final class MessageBuffer {
             }
         }
         if let end { return end }
-        return message.withBytes { Self.decoded($0) }
+        // SAFETY: the bytes are used within the call only.
+        return unsafe message.withUnsafeBytes { unsafe Self.value(of: $0, read) }
     }
 
-    private static func decoded(_ message: RawSpan) -> Received<ServiceReply> {
+    private static func value<Value>(
+        of message: UnsafeRawBufferPointer,
+        _ read: (inout MessageReader) throws(KeychainFailure) -> Value
+    ) -> Received<Value> {
         do {
-            return .message(try ServiceReply(message: message))
+            // SAFETY: the reader is used within this call only.
+            var reader = unsafe MessageReader(message)
+            return .message(try read(&reader))
         } catch {
             return .unreadable(error)
         }

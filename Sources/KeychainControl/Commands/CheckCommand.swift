@@ -34,13 +34,13 @@ struct CheckCommand: ParsableCommand {
     private func checkKeychain() throws -> (CheckReport, Int) {
         guard let session = try Session(existing: passcode.source) else { throw try absent() }
         defer { session.close() }
-        if try session.hasPasscode, try session.keychain.status().lockState != .unlocked {
+        if try session.hasPasscode, try session.keychain.perform(ReadStatus()).lockState != .unlocked {
             _ = try session.unlock()
         }
         let report = try progress { progress throws(KeychainFailure) in
-            try session.keychain.check(progress: progress)
+            try session.keychain.stream(CheckKeychain(), progress: progress)
         }
-        return (report, Int(clamping: try session.keychain.status().setAsideCount))
+        return (report, Int(clamping: try session.keychain.perform(ReadStatus()).setAsideCount))
     }
 
     private func checkFiles() throws -> (CheckReport, Int) {
@@ -59,12 +59,13 @@ struct CheckCommand: ParsableCommand {
     }
 
     private func progress(
-        _ check: ((Int, Int) -> Void) throws(KeychainFailure) -> CheckReport
+        _ check: ((RequestProgress) -> Bool) throws(KeychainFailure) -> CheckReport
     ) throws -> CheckReport {
         let line = ProgressLine()
         defer { line.end() }
-        return try check { done, total in
-            line.show("checked \(done) of \(counted(total, "item"))")
+        return try check { progress in
+            line.show("checked \(progress.done) of \(counted(progress.total, "item"))")
+            return true
         }
     }
 

@@ -20,8 +20,8 @@ struct LockCommand: ParsableCommand {
 
     func run() throws {
         let keychain = try Session(ofService: PasscodeSource()).keychain
-        if all { try keychain.lockAll() } else { try keychain.lock() }
-        try Output.print(Self.text(of: try keychain.status().lockState))
+        if all { try keychain.perform(LockAll()) } else { try keychain.perform(Lock()) }
+        try Output.print(Self.text(of: try keychain.perform(ReadStatus()).lockState))
     }
 
     /// What is locked now, and what isn't.

@@ -72,7 +72,7 @@ struct PasscodeCommand: ParsableCommand {
                     .exists,
                     "A passcode is set already. `keychainctl passcode change` replaces it.")
             }
-            try session.keychain.setPasscode(new.read())
+            try session.keychain.perform(SetPasscode(new.read()))
         }
     }
 
@@ -94,8 +94,8 @@ struct PasscodeCommand: ParsableCommand {
             defer { session.close() }
             let present = try old.read()
             // A wrong one is told before the new one is asked for.
-            if new.descriptor == nil { try session.keychain.unlock(passcode: present) }
-            try session.keychain.changePasscode(from: present, to: new.read())
+            if new.descriptor == nil { try session.keychain.perform(Unlock(passcode: present)) }
+            try session.keychain.perform(ChangePasscode(from: present, to: new.read()))
         }
     }
 
@@ -116,7 +116,7 @@ struct PasscodeCommand: ParsableCommand {
             let session = try PasscodeCommand.sessionWithPasscode()
             defer { session.close() }
             let present = try old.read()
-            try session.keychain.unlock(passcode: present)
+            try session.keychain.perform(Unlock(passcode: present))
             let count = try session.find(
                 ItemClass.allCases.map {
                     ItemQuery(
@@ -130,7 +130,7 @@ struct PasscodeCommand: ParsableCommand {
                         + "be deleted for good.",
                     phrase: "remove", noPrompt: false)
             }
-            let gone = try session.keychain.removePasscode(present)
+            let gone = try session.keychain.perform(RemovePasscode(present))
             try Output.print("The passcode is removed. Deleted \(counted(gone, "item")).")
         }
     }

@@ -175,7 +175,7 @@ struct SetCommand: ParsableCommand {
                 ?? (synchronizable ? .afterFirstUnlock : .afterFirstUnlockThisDeviceOnly),
             isSynchronizable: synchronizable, data: secret)
         _ = try session.unlocking { () throws(KeychainFailure) in
-            try session.keychain.add(item, as: session.caller)
+            try session.keychain.perform(AddItem(item), as: session.caller)
         }
     }
 
@@ -193,7 +193,7 @@ struct SetCommand: ParsableCommand {
             let query = ItemQuery(
                 itemClass: itemClass, isSynchronizable: nil, reference: item.reference,
                 authorization: authorization)
-            return try session.keychain.update(query, changes, as: session.caller)
+            return try session.keychain.perform(UpdateItems(query, changes), as: session.caller)
         }
     }
 }

@@ -59,9 +59,9 @@ struct StatusCommand: ParsableCommand {
             ]
         }
         let keychain = try ProcessKeychain.administration()
-        let status = try keychain.status()
+        let status = try keychain.perform(ReadStatus())
         let enclave = flag(
-            "secure enclave", "secureEnclave", try keychain.hasSecureEnclave(),
+            "secure enclave", "secureEnclave", try keychain.perform(HasSecureEnclave()),
             try hardware(keychain, mode))
         switch mode {
         case .embedded:
@@ -107,9 +107,9 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func hardware(
-        _ keychain: any KeychainAdministration, _ mode: KeychainChoice.Mode
+        _ keychain: any KeychainService, _ mode: KeychainChoice.Mode
     ) throws(KeychainFailure) -> String {
-        let word = try keychain.hasSecureEnclave() ? "yes" : "none"
+        let word = try keychain.perform(HasSecureEnclave()) ? "yes" : "none"
         // Of the service's hardware only the service could tell more.
         return mode == .embedded ? "\(word). \(PlatformHardware.reason)" : word
     }

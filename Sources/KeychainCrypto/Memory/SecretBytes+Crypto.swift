@@ -1,11 +1,29 @@
 // SecretBytes+Crypto: secret bytes as input of the crypto library, without a copy outside
 // locked memory that this project makes.
 
-import Crypto
+package import Crypto
 import CryptoExtras
 import FoundationEssentials
+package import KeychainModel
 
 extension SecretBytes {
+    /// The bytes of a key of the crypto library.
+    package convenience init(_ key: SymmetricKey) {
+        unsafe self.init(byteCount: key.bitCount / 8) { target in
+            // SAFETY: both ranges have the same size and do not overlap.
+            unsafe key.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        }
+    }
+
+    /// Calls `body` with the bytes as a key of the crypto library, which zeroes its copy.
+    package func withSymmetricKey<Result>(
+        _ body: (SymmetricKey) throws -> Result
+    ) rethrows -> Result {
+        // SAFETY: the initializer copies the bytes and keeps no pointer.
+        let key = unsafe withUnsafeBytes { unsafe SymmetricKey(data: $0) }
+        return try body(key)
+    }
+
     /// SHA-256 of the bytes: 32 bytes.
     package var sha256: [UInt8] {
         // SAFETY: the buffer is used within the call only.

@@ -29,7 +29,7 @@ struct EnclaveKey: Sendable {
         for _ in 0..<128 {
             let made = try Self.result { [new] () throws(KeychainFailure) in
                 let keychain = try Self.keychain(context)
-                let key = try keychain.service.makeSecureEnclaveKey(new, as: keychain.caller)
+                let key = try keychain.perform(MakeSecureEnclaveKey(new))
                 return try EnclaveKey(key.blob, keychain)
             }
             if made.isCompactRepresentable || !compactRepresentable {
@@ -65,18 +65,14 @@ struct EnclaveKey: Sendable {
     /// - Returns: r ‖ s.
     func sign(digest: Data) throws(SecureEnclaveFailure) -> Data {
         try Self.result { () throws(KeychainFailure) in
-            try keychain.service.sign(
-                digest: digest, with: blob.encoded, authorization: Authorization(),
-                as: keychain.caller)
+            try keychain.perform(SignDigest(digest, with: blob.encoded, authorization: Authorization()))
         }
     }
 
     /// The x coordinate of the product.
     func agree(with publicKey: Data) throws(SecureEnclaveFailure) -> Data {
         try Self.result { () throws(KeychainFailure) in
-            try keychain.service.sharedSecret(
-                of: blob.encoded, with: publicKey, authorization: Authorization(),
-                as: keychain.caller)
+            try keychain.perform(DeriveSharedSecret(of: blob.encoded, with: publicKey, authorization: Authorization()))
         }
     }
 

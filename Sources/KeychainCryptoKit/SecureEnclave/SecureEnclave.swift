@@ -17,7 +17,7 @@ import KeychainModel
 public enum SecureEnclave {
     /// Whether there is such hardware. Also false where the keychain can't be used at all.
     public static var isAvailable: Bool {
-        (try? KeychainContext.current().service.hasSecureEnclave()) ?? false
+        (try? KeychainContext.current().service.perform(HasSecureEnclave())) ?? false
     }
 
     /// Keys on P-256, the only ones that the hardware has.

@@ -149,8 +149,8 @@ final class Connection: ChannelInboundHandler {
         isEnding = true
         waiting = []
         log.broken(session.peer, failure.reason)
-        let frames = ServiceReply(id: 0, .failure(failure)).frames()
-        let buffer = ByteBuffer(frames, allocator: context.channel.allocator)
+        let buffer = ByteBuffer(
+            [ServiceMessage.frame(id: 0, failure)], allocator: context.channel.allocator)
         let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(buffer)).whenComplete { _ in
             contextBound.value.close(promise: nil)

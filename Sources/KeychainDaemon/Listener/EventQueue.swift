@@ -3,15 +3,15 @@
 //   (2) One batch is on its way at a time. While it is, an event that is waiting already is not
 //       added again, so what waits is bounded by the number of subscriptions and requests.
 
-import KeychainWire
+import KeychainModel
 import NIOCore
 import Synchronization
 
 final class EventQueue: Sendable {
     private struct State {
         var channel: (any Channel)?
-        /// The last event of each request.
-        var waiting: [UInt64: ServiceReply] = [:]
+        /// The frame of the last event of each request.
+        var waiting: [UInt64: FrameBuffer] = [:]
         var isSending = false
     }
 
@@ -32,13 +32,13 @@ final class EventQueue: Sendable {
     }
 
     /// Tells of something. Safe to call from any thread.
-    func add(_ event: ServiceReply) {
-        state.withLock { $0.waiting[event.id] = event }
+    func add(_ id: UInt64, _ frame: FrameBuffer) {
+        state.withLock { $0.waiting[id] = frame }
         send()
     }
 
     private func send() {
-        let batch = state.withLock { state -> (any Channel, [ServiceReply])? in
+        let batch = state.withLock { state -> (any Channel, [FrameBuffer])? in
             guard let channel = state.channel, !state.isSending, !state.waiting.isEmpty else {
                 return nil
             }
@@ -46,9 +46,8 @@ final class EventQueue: Sendable {
             defer { state.waiting = [:] }
             return (channel, Array(state.waiting.values))
         }
-        guard let (channel, events) = batch else { return }
-        let buffer = ByteBuffer(
-            events.flatMap { $0.frames() }, allocator: channel.allocator)
+        guard let (channel, frames) = batch else { return }
+        let buffer = ByteBuffer(frames, allocator: channel.allocator)
         channel.writeAndFlush(buffer).whenComplete { [self] result in
             state.withLock { state in
                 state.isSending = false

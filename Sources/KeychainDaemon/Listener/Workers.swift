@@ -36,26 +36,23 @@ final class Workers: Sendable {
     ) {
         pool.submit(for: session.party) { [derivations] isActive in
             guard isActive else { return then(Self.stopped) }
-            let received: ReceivedRequest
+            let message: ReceivedMessage
             do throws(KeychainFailure) {
-                received = try frame.withBytes { span throws(KeychainFailure) in
-                    try ReceivedRequest(message: span)
-                }
+                message = try ReceivedMessage(frame)
             } catch {
                 return then(.end(error))
             }
-            guard case .success(let request) = received.request, request.operation.derivesKeys
-            else { return then(Self.outcome(of: received, in: session)) }
+            guard message.derivesKeys else { return then(Self.outcome(of: message, in: session)) }
             derivations.submit(for: session.party) { isActive in
                 guard isActive else { return then(Self.stopped) }
-                then(Self.outcome(of: received, in: session))
+                then(Self.outcome(of: message, in: session))
             }
         }
     }
 
-    private static func outcome(of received: ReceivedRequest, in session: Session) -> Outcome {
+    private static func outcome(of message: ReceivedMessage, in session: Session) -> Outcome {
         do throws(KeychainFailure) {
-            return .answer(try session.answer(received).frames())
+            return .answer(try message.answer(in: session))
         } catch {
             return .end(error)
         }

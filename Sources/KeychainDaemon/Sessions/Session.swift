@@ -34,7 +34,7 @@ final class Session: Sendable {
     private let log: AuditLog
     private let state = Mutex(State())
     /// Sends what comes before an answer, or unasked.
-    private let onEvent: @Sendable (ServiceReply) -> Void
+    private let onEvent: @Sendable (_ id: UInt64, FrameBuffer) -> Void
 
     private struct State {
         var isGreeted = false
@@ -46,7 +46,7 @@ final class Session: Sendable {
     init(
         peer: PeerName, entitlements: Result<Entitlements, KeychainFailure>,
         keychain: ServedKeychain, configuration: DaemonConfiguration, log: AuditLog,
-        onEvent: @escaping @Sendable (ServiceReply) -> Void
+        onEvent: @escaping @Sendable (_ id: UInt64, FrameBuffer) -> Void
     ) {
         self.peer = peer
         self.entitlements = entitlements
@@ -70,63 +70,75 @@ final class Session: Sendable {
 
     var isGreeted: Bool { state.withLock { $0.isGreeted } }
 
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
     // MARK: Requests
 
-    /// Carries out a request.
-    /// - Throws: `param` for one that ends the connection.
-    func answer(_ request: ReceivedRequest) throws(KeychainFailure) -> ServiceReply {
-        switch request.request {
-        case .failure(let failure):
-            log.request("unknown", nil, of: peer, status: failure.status, duration: .zero)
-            return ServiceReply(id: request.id, .failure(failure))
-        case .success(let request):
-            return try answer(request)
-        }
-    }
-
-    private func answer(_ request: ServiceRequest) throws(KeychainFailure) -> ServiceReply {
-        let operation = request.operation
-        if case .hello(let hello) = operation {
-            guard !isGreeted else { throw .param("A second hello.") }
-            return logged(request) { () throws(KeychainFailure) in try welcome(hello) }
-        }
+    /// Carries out anything but the first request.
+    ///
+    /// - Parameters:
+    ///   - id: Of the client's message.
+    ///   - operation: Its name, for logs.
+    ///   - shape: What it is about, for logs.
+    ///   - body: What it is.
+    /// - Returns: The frames of the answer, or of the failure.
+    /// - Throws: `param` for one that comes before `hello` was answered.
+    func logged<Answer: MessageCodable>(
+        _ id: UInt64, _ operation: String, _ shape: String? = nil,
+        _ body: () throws(KeychainFailure) -> Answer
+    ) throws(KeychainFailure) -> [FrameBuffer] {
         guard isGreeted else { throw .param("A request before hello was answered.") }
-        return logged(request) { () throws(KeychainFailure) in try perform(request) }
+        return answered(id, operation, shape, body)
     }
 
-    private func logged(
-        _ request: ServiceRequest, _ body: () throws(KeychainFailure) -> ServiceAnswer
-    ) -> ServiceReply {
+    /// A message that can't be carried out.
+    func answerUnreadable(
+        _ id: UInt64, _ failure: KeychainFailure
+    ) throws(KeychainFailure) -> [FrameBuffer] {
+        try logged(id, "unknown") { () throws(KeychainFailure) -> Done in throw failure }
+    }
+
+    private func answered<Answer: MessageCodable>(
+        _ id: UInt64, _ operation: String, _ shape: String?,
+        _ body: () throws(KeychainFailure) -> Answer
+    ) -> [FrameBuffer] {
         let start = ContinuousClock.now
-        let content: ServiceReply.Content
+        let frames: [FrameBuffer]
         var status = Status(rawValue: 0)
         do throws(KeychainFailure) {
-            content = .answer(try body())
+            frames = ServiceMessage.frames(id: id, try body())
         } catch {
             status = error.status
-            content = .failure(error)
+            frames = [ServiceMessage.frame(id: id, error)]
         }
         log.request(
-            request.operation.name, request.operation.shape, of: peer, status: status,
-            duration: start.duration(to: .now))
-        return ServiceReply(id: request.id, content)
+            operation, shape, of: peer, status: status, duration: start.duration(to: .now))
+        return frames
     }
 
     // MARK: Rights
 
-    private func welcome(_ hello: ClientHello) throws(KeychainFailure) -> ServiceAnswer {
-        guard hello.version == WireLimits.version else {
-            throw KeychainFailure(
-                .wrongVersion,
-                "The keychain service speaks version \(WireLimits.version) of its protocol, and "
-                    + "the program version \(hello.version). Update the older one.")
-        }
-        let entitlements = try entitlements.get()
-        state.withLock { $0.isGreeted = true }
-        return .welcome(
-            Welcome(
+    /// Answers the first request.
+    /// - Throws: `param` where it isn't the first.
+    func greet(_ hello: ClientHello, id: UInt64) throws(KeychainFailure) -> [FrameBuffer] {
+        guard !isGreeted else { throw .param("A second hello.") }
+        return answered(id, "hello", nil) { () throws(KeychainFailure) in
+            let versions = WireLimits.versions
+            guard hello.versions.overlaps(versions) else {
+                throw KeychainFailure(
+                    .wrongVersion,
+                    "The keychain service speaks versions \(versions.lowerBound) to "
+                        + "\(versions.upperBound) of its protocol, and the program versions "
+                        + "\(hello.versions.lowerBound) to \(hello.versions.upperBound). Update the "
+                        + "older one.")
+            }
+            let entitlements = try entitlements.get()
+            state.withLock { $0.isGreeted = true }
+            return Welcome(
+                version: min(hello.versions.upperBound, versions.upperBound),
                 entitlements: entitlements, kind: kind == .user ? .user : .system,
-                allowsAdministration: mayAdminister(entitlements)))
+                allowsAdministration: mayAdminister(entitlements))
+        }
     }
 
     /// In a user's own service every program of the user may: it could stop the service as well.
@@ -136,8 +148,8 @@ final class Session: Sendable {
     }
 
     /// The groups that a request may use.
-    func caller(_ request: ServiceRequest) throws(KeychainFailure) -> AccessGroups {
-        try entitlements.get().accessGroups.granted(to: request.claim)
+    func caller(_ claim: AccessGroups) throws(KeychainFailure) -> AccessGroups {
+        try entitlements.get().accessGroups.granted(to: claim)
     }
 
     /// - Throws: `missingEntitlement` for a peer that may not administer.
@@ -151,14 +163,17 @@ final class Session: Sendable {
 
     // MARK: Changes
 
-    func subscribe(_ id: UInt64, _ engine: KeychainEngine) throws(KeychainFailure) {
+    /// Tells of every change from now on, under the id of the message.
+    func subscribe(_ id: UInt64) throws(KeychainFailure) {
         let isTooMany = state.withLock { $0.subscriptions.count >= subscriptionLimit }
         guard !isTooMany else {
             throw KeychainFailure(
                 .notAvailable, "The connection has \(subscriptionLimit) subscriptions already.")
         }
         let onEvent = onEvent
-        let subscription = try engine.subscribe { onEvent(ServiceReply(id: id, .changed)) }
+        let subscription = try keychain.engine().subscribe {
+            onEvent(id, ServiceMessage.frameOfChange(id: id))
+        }
         let old = state.withLock { state -> (any ChangeSubscription)? in
             if state.isEnded { return subscription }
             return state.subscriptions.updateValue(subscription, forKey: id)
@@ -170,8 +185,6 @@ final class Session: Sendable {
         state.withLock { $0.subscriptions.removeValue(forKey: id) }?.end()
     }
 
-    /// Tells how far a check is.
-    func report(_ id: UInt64, _ done: Int, _ total: Int) {
-        onEvent(ServiceReply(id: id, .progress(done: done, total: total)))
-    }
+    /// Sends a frame that comes before the answer to a message.
+    func tell(_ frame: FrameBuffer, of id: UInt64) { onEvent(id, frame) }
 }

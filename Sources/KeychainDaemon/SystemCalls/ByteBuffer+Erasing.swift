@@ -1,7 +1,7 @@
 // ByteBuffer+Erasing: buffers of the network library, which doesn't erase them itself.
 
 import Glibc
-import KeychainWire
+import KeychainModel
 import NIOCore
 
 extension ByteBuffer {

@@ -52,17 +52,7 @@ struct FrameAssembler {
     }
 
     private func message() -> FrameBuffer {
-        if pieces.count == 1 { return pieces[0] }
-        // SAFETY: the pieces have as many bytes as the block, together.
-        return unsafe FrameBuffer(byteCount: pieceByteCount) { target in
-            var rest = unsafe target[...]
-            for piece in pieces {
-                unsafe piece.withUnsafeBytes { source in
-                    unsafe UnsafeMutableRawBufferPointer(rebasing: rest).copyMemory(from: source)
-                    unsafe rest = rest.dropFirst(source.count)
-                }
-            }
-        }
+        pieces.count == 1 ? pieces[0] : FrameBuffer(joining: pieces)
     }
 
     private static func copy(_ bytes: RawSpan, _ range: Range<Int>) -> FrameBuffer {

@@ -6,12 +6,11 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    package func add(
-        _ item: NewItem, as caller: AccessGroups
+    package func execute(
+        _ request: AddItem, as caller: AccessGroups
     ) throws(KeychainFailure) -> Item {
-        let shape = ItemQuery(
-            itemClass: item.itemClass, attributes: item.attributes, accessGroup: item.accessGroup)
-        return try logged("add", shape) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
+            let item = request.item
             let group = try group(of: item, for: caller)
             return try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
@@ -22,14 +21,12 @@ extension KeychainEngine {
         }
     }
 
-    package func addAll(
-        _ items: [NewItem], as caller: AccessGroups
+    package func execute(
+        _ request: AddItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Item] {
-        guard let first = items.first else { throw .param("There is no item to add.") }
-        let shape = ItemQuery(
-            itemClass: first.itemClass, attributes: first.attributes,
-            accessGroup: first.accessGroup)
-        return try logged("add all", shape) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
+            let items = request.items
+            guard !items.isEmpty else { throw .param("There is no item to add.") }
             var groups: [String] = []
             for item in items { groups.append(try group(of: item, for: caller)) }
             return try write { transaction throws(KeychainFailure) in

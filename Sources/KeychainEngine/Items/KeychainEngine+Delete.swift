@@ -11,18 +11,18 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    @discardableResult
-    package func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    package func execute(
+        _ request: DeleteItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        try logged("delete", query) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
+            let query = request.query
             try authorizeWrite(caller, group: query.accessGroup)
             let search = RowSearch(query, visibleTo: caller, index: store.index)
             return try write { transaction throws(KeychainFailure) in
                 var count = 0
                 for candidate in try transaction.rows(search, includesSecret: false) {
                     if try delete(
-                        candidate, query, search, caller, tombstones, in: &transaction)
+                        candidate, query, search, caller, request.tombstones, in: &transaction)
                     {
                         count += 1
                     }

@@ -13,13 +13,13 @@ import Logging
 import Synchronization
 
 extension KeychainEngine {
-    package func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    package func execute(
+        _ request: FindItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Item] {
-        try logged("find", query) { () throws(KeychainFailure) in
-            try authorize(caller, group: query.accessGroup)
-            if let limit = retrieval.limit, limit <= 0 { throw .itemNotFound }
-            return try searchUnderPresentKeybag(query, retrieval, caller)
+        try logged(request) { () throws(KeychainFailure) in
+            try authorize(caller, group: request.query.accessGroup)
+            if let limit = request.retrieval.limit, limit <= 0 { throw .itemNotFound }
+            return try searchUnderPresentKeybag(request.query, request.retrieval, caller)
         }
     }
 
@@ -148,32 +148,24 @@ extension KeychainEngine {
 
     // MARK: Logging
 
-    /// Notes operation, shape of the query and outcome.
-    func logged<Result>(
-        _ operation: StaticString, _ query: ItemQuery,
-        _ body: () throws(KeychainFailure) -> Result
+    /// Notes operation, shape of the request and outcome.
+    func logged<R: Request, Result>(
+        _ request: R, _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
         do {
             let result = try body()
-            log.debug("\(operation)", metadata: ["query": "\(query.shape)", "status": "0"])
+            note(request, Status(rawValue: 0))
             return result
         } catch {
-            log.debug(
-                "\(operation)",
-                metadata: ["query": "\(query.shape)", "status": "\(error.status.rawValue)"])
+            note(request, error.status)
             throw error
         }
     }
-}
 
-extension ItemQuery {
-    /// Class and names of the attributes, in order; no value.
-    package var shape: String {
-        var names = attributes.keys.map(\.name)
-        if accessGroup != nil { names.append("agrp") }
-        if protection != nil { names.append("pdmn") }
-        if reference != nil { names.append("persistref") }
-        return ([itemClass.name] + names.sorted()).joined(separator: " ")
+    private func note<R: Request>(_ request: R, _ status: Status) {
+        log.debug(
+            "\(R.code.name)",
+            metadata: ["query": "\(request.shape ?? "")", "status": "\(status.rawValue)"])
     }
 }
 

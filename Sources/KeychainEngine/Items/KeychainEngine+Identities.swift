@@ -11,11 +11,18 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    @discardableResult
-    package func updateIdentities(
-        _ query: IdentityQuery, _ changes: IdentityChanges, as caller: AccessGroups
+    package func execute(
+        _ request: FindIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Identity] {
+        try search(request, as: caller)
+    }
+
+    package func execute(
+        _ request: UpdateIdentities, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        try logged("update identities", query.certificate) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
+            let query = request.query
+            let changes = request.changes
             let groups = [
                 query.certificate.accessGroup, query.key.accessGroup,
                 changes.certificate.accessGroup, changes.key.accessGroup,
@@ -27,16 +34,16 @@ extension KeychainEngine {
         }
     }
 
-    @discardableResult
-    package func deleteIdentities(
-        _ query: IdentityQuery, tombstones: TombstonePolicy, as caller: AccessGroups
+    package func execute(
+        _ request: DeleteIdentities, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        try logged("delete identities", query.certificate) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
+            let query = request.query
             for group in [query.certificate.accessGroup, query.key.accessGroup] {
                 try authorizeWrite(caller, group: group)
             }
             return try write { transaction throws(KeychainFailure) in
-                try deletePairs(query, tombstones, caller, in: &transaction)
+                try deletePairs(query, request.tombstones, caller, in: &transaction)
             }
         }
     }

@@ -8,24 +8,25 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    package func put(
-        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
-        as caller: AccessGroups
-    ) throws(KeychainFailure) {
-        try logged("put", query) { () throws(KeychainFailure) in
+    package func execute(
+        _ request: PutItem, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        try logged(request) { () throws(KeychainFailure) in
+            let item = request.item
             let group = try group(of: item, for: caller)
-            var query = query
+            var query = request.query
             query.accessGroup = query.accessGroup ?? group
             let search = RowSearch(query, visibleTo: caller, index: store.index)
-            try write { transaction throws(KeychainFailure) in
+            return try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
                 let keys = try keys(for: item.protection)
                 guard
                     try !add(
                         item, group: group, by: caller.program, keys: keys, into: &transaction)
-                else { return }
+                else { return Done() }
                 try transaction.noteExistingItem()
-                _ = try change(query, changes, search, caller, in: &transaction)
+                _ = try change(query, request.changes, search, caller, in: &transaction)
+                return Done()
             }
         }
     }

@@ -10,11 +10,12 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    @discardableResult
-    package func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
+    package func execute(
+        _ request: UpdateItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        try logged("update", query) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
+            let query = request.query
+            let changes = request.changes
             try authorizeWrite(caller, group: query.accessGroup)
             if let group = changes.accessGroup { try authorizeWrite(caller, group: group) }
             let search = RowSearch(query, visibleTo: caller, index: store.index)

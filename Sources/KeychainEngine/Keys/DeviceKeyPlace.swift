@@ -7,16 +7,6 @@ import KeychainCrypto
 import KeychainModel
 import KeychainStore
 
-/// What keeps the device key from an attacker with a copy of the folder.
-package enum DeviceKeyProtection: Hashable, Sendable {
-    /// Nothing: only who may read its file.
-    case file
-    /// The file is of no use without this machine's hardware.
-    case hardware
-    /// There is no file: the keychain is in memory.
-    case memory
-}
-
 struct DeviceKeyPlace {
     let folder: StoreFolder
     let hardware: (any KeyHardware)?

@@ -7,12 +7,6 @@
 import KeychainCrypto
 import KeychainModel
 
-package enum LockState: String, Hashable, Sendable {
-    case beforeFirstUnlock = "before first unlock"
-    case locked
-    case unlocked
-}
-
 struct KeyRing: Sendable {
     private(set) var hierarchy: KeyHierarchy
     private var classes: [ProtectionClass: ClassKeys]

@@ -5,13 +5,15 @@
 //   (3) Who proves to know the passcode unlocks the keychain: there is no other screen on which a
 //       program's user could.
 
-package import FoundationEssentials
+import FoundationEssentials
 import KeychainCrypto
 package import KeychainModel
 import Synchronization
 
 extension KeychainEngine {
-    package func authenticate(passcode: Data) throws(KeychainFailure) -> AuthenticationGrant {
+    package func execute(
+        _ request: Authenticate, as caller: AccessGroups
+    ) throws(KeychainFailure) -> AuthenticationGrant {
         try reloadKeybag()
         // Taken before the derivation: where the keychain is locked meanwhile, it is no longer good.
         let grant = presence.withLock { $0 }
@@ -19,11 +21,10 @@ extension KeychainEngine {
         guard hierarchy.keybag.hasPasscode else {
             throw KeychainFailure(.notAvailable, "No passcode is set.")
         }
-        let passcode = SecretBytes(copying: passcode)
         if lockState == .unlocked {
-            _ = try hierarchy.openPasscodeKeys(passcode)
+            _ = try hierarchy.openPasscodeKeys(request.passcode)
         } else {
-            try unlock(passcode: passcode)
+            try unlock(passcode: request.passcode)
         }
         return grant
     }

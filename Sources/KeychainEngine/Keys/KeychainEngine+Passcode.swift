@@ -10,7 +10,7 @@
 //   (5) A lock during a change stays a lock.
 //   (6) Followers of changes are told once the keys in memory are others.
 
-package import KeychainCrypto
+import KeychainCrypto
 package import KeychainModel
 import KeychainStore
 import Synchronization

@@ -9,37 +9,6 @@ package import KeychainModel
 import KeychainStore
 import Synchronization
 
-/// What a check found.
-package struct CheckReport: Hashable, Sendable {
-    package struct DamagedItem: Hashable, Sendable {
-        /// nil: the row is too damaged to tell.
-        package let reference: ItemReference?
-        package let what: String
-
-        package init(reference: ItemReference?, what: String) {
-            self.reference = reference
-            self.what = what
-        }
-    }
-
-    package var itemCount = 0
-    /// Items whose class was locked; of these only the labels' consistency was checked.
-    package var lockedCount = 0
-    package var damagedItems: [DamagedItem] = []
-    /// What is wrong with the structure, in words.
-    package var problems: [String] = []
-    /// Pages of the database whose checksum was wrong.
-    package var damagedPages: [UInt32] = []
-    /// Rows that this check has set aside.
-    package var setAsideCount = 0
-    /// What is worth knowing and no damage.
-    package var notices: [String] = []
-
-    package init() {}
-
-    package var isSound: Bool { damagedItems.isEmpty && problems.isEmpty }
-}
-
 extension KeychainEngine {
     /// Checks structure, header, labels and both halves of every row whose class is unlocked.
     ///
@@ -50,7 +19,7 @@ extension KeychainEngine {
     /// - Returns: What is wrong, if anything.
     /// - Throws: What reading the database fails with, where it is not damage.
     package func check(
-        settingAside: Bool, progress: (Int, Int) -> Void = { _, _ in }
+        settingAside: Bool = false, progress: (RequestProgress) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> CheckReport {
         var report = CheckReport()
         let differs = try Bootstrap.keybagCopyDiffers(store.file)
@@ -61,11 +30,16 @@ extension KeychainEngine {
         try reloadKeybag()
         if differs { Bootstrap.updateKeybagCopy(store, ring.withLock { $0.hierarchy }, log) }
         var damagedRows: [SealedRow] = []
+        var isWanted = true
         let survey = try store.survey { found, position, total in
-            if position % 1000 == 0 { progress(position, total) }
-            check(found, &report, &damagedRows)
+            if position % 1000 == 0 {
+                isWanted = progress(RequestProgress(done: position, total: total))
+            }
+            if isWanted { check(found, &report, &damagedRows) }
+            return isWanted
         }
-        progress(report.itemCount, report.itemCount)
+        guard isWanted else { throw KeychainFailure(.userCanceled, "The check was given up.") }
+        _ = progress(RequestProgress(done: report.itemCount, total: report.itemCount))
         report.problems = survey.problems
         report.damagedPages = survey.damagedPages
         // A damaged page is never written, so what is on one is for a recovery to set aside.

@@ -5,43 +5,7 @@ package import KeychainModel
 package import KeychainStore
 import Synchronization
 
-package struct KeychainStatus: Hashable, Sendable {
-    /// ":memory:" for a keychain in memory.
-    package let directory: String
-    package let formatVersion: Int
-    /// How many commits there were.
-    package let generation: UInt64
-    package let itemCount: UInt64
-    package let setAsideCount: UInt64
-    package let hasPasscode: Bool
-    package let lockState: LockState
-    /// Whether all key material of this process is locked in memory.
-    package let isMemoryLocked: Bool
-    /// Size of the database with its log, in bytes; 0 for a keychain in memory.
-    package let byteCount: Int
-    /// Empty for a keychain in memory.
-    package let deviceKeyPath: String
-    /// What keeps the device key, as its file says now.
-    package let deviceKeyProtection: DeviceKeyProtection
-
-    package init(
-        directory: String, formatVersion: Int, generation: UInt64, itemCount: UInt64,
-        setAsideCount: UInt64, hasPasscode: Bool, lockState: LockState, isMemoryLocked: Bool,
-        byteCount: Int, deviceKeyPath: String, deviceKeyProtection: DeviceKeyProtection = .file
-    ) {
-        self.directory = directory
-        self.formatVersion = formatVersion
-        self.generation = generation
-        self.itemCount = itemCount
-        self.setAsideCount = setAsideCount
-        self.hasPasscode = hasPasscode
-        self.lockState = lockState
-        self.isMemoryLocked = isMemoryLocked
-        self.byteCount = byteCount
-        self.deviceKeyPath = deviceKeyPath
-        self.deviceKeyProtection = deviceKeyProtection
-    }
-
+extension KeychainStatus {
     /// Of a folder that holds no keychain yet, as if it had an empty one.
     package static func absent(in directory: String) -> KeychainStatus {
         let folder = StoreFolder(path: directory)
@@ -55,6 +19,7 @@ package struct KeychainStatus: Hashable, Sendable {
 
 extension KeychainEngine {
     package func status() throws(KeychainFailure) -> KeychainStatus {
+        if let folder = options.absentFolder { return .absent(in: folder) }
         try reloadKeybag()
         let header = try store.header()
         return KeychainStatus(

@@ -13,7 +13,7 @@
 //   (6) The new database goes on above every generation that was seen.
 
 import Foundation
-package import KeychainCrypto
+import KeychainCrypto
 package import KeychainModel
 import KeychainStore
 

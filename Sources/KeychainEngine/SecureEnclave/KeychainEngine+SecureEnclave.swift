@@ -10,14 +10,23 @@ package import KeychainModel
 import KeychainStore
 
 extension KeychainEngine {
-    package func hasSecureEnclave() throws(KeychainFailure) -> Bool { options.hardware != nil }
+    private var hardware: (any KeyHardware)? {
+        options.hardware.flatMap { $0.isPresent ? $0 : nil }
+    }
 
-    package func makeSecureEnclaveKey(
-        _ key: NewSecureEnclaveKey, as caller: AccessGroups
+    package func execute(
+        _ request: HasSecureEnclave, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        hardware != nil
+    }
+
+    package func execute(
+        _ request: MakeSecureEnclaveKey, as caller: AccessGroups
     ) throws(KeychainFailure) -> SecureEnclaveKey {
-        try logged("make key", Self.keyShape) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
+            let key = request.key
             try authorizeWrite(caller, group: nil)
-            guard let hardware = options.hardware else { throw .secureEnclaveUnavailable }
+            guard let hardware else { throw .secureEnclaveUnavailable }
             guard key.constraints.isSubset(of: .known) else {
                 throw .param("The access control asks for what isn't known.")
             }
@@ -58,22 +67,22 @@ extension KeychainEngine {
         return SecureEnclaveKey(blob: sealed.encoded, publicKey: made.publicKey)
     }
 
-    package func sign(
-        digest: Data, with key: Data, authorization: Authorization, as caller: AccessGroups
+    package func execute(
+        _ request: SignDigest, as caller: AccessGroups
     ) throws(KeychainFailure) -> Data {
-        try use(key, "sign", authorization, caller) {
+        try use(request.key, request, caller) {
             hardware, wrapped, value throws(KeychainFailure) in
-            guard digest.count == 32 else { throw .param("A digest to sign has 32 bytes.") }
-            return try hardware.sign(digest: digest, with: wrapped, authorization: value)
+            guard request.digest.count == 32 else { throw .param("A digest to sign has 32 bytes.") }
+            return try hardware.sign(digest: request.digest, with: wrapped, authorization: value)
         }
     }
 
-    package func sharedSecret(
-        of key: Data, with publicKey: Data, authorization: Authorization,
-        as caller: AccessGroups
+    package func execute(
+        _ request: DeriveSharedSecret, as caller: AccessGroups
     ) throws(KeychainFailure) -> Data {
-        try use(key, "agree", authorization, caller) {
+        try use(request.key, request, caller) {
             hardware, wrapped, value throws(KeychainFailure) in
+            let publicKey = request.publicKey
             guard publicKey.count == SecureEnclaveBlob.publicKeyByteCount, publicKey.first == 4
             else { throw .param("The other side's key is no point of P-256.") }
             let secret = try hardware.sharedSecret(
@@ -86,17 +95,16 @@ extension KeychainEngine {
 
     /// Opens a key's authorization value, and uses the key with it.
     private func use(
-        _ key: Data, _ operation: StaticString, _ authorization: Authorization,
-        _ caller: AccessGroups,
+        _ key: Data, _ request: some Request, _ caller: AccessGroups,
         _ body: (any KeyHardware, Data, SecretBytes) throws(KeychainFailure) -> Data
     ) throws(KeychainFailure) -> Data {
-        try logged(operation, Self.keyShape) { () throws(KeychainFailure) in
+        try logged(request) { () throws(KeychainFailure) in
             try authorize(caller, group: nil)
-            guard let hardware = options.hardware else { throw .secureEnclaveUnavailable }
+            guard let hardware else { throw .secureEnclaveUnavailable }
             guard let blob = SecureEnclaveBlob(decoding: key) else {
                 throw .foreignSecureEnclaveKey
             }
-            let value = try authorizationValue(of: blob, showing: authorization)
+            let value = try authorizationValue(of: blob, showing: request.authorization)
             return try body(hardware, blob.wrappedKey, value)
         }
     }
@@ -148,5 +156,4 @@ extension KeychainEngine {
     }
 
     /// What the log says that such a request is about.
-    private static let keyShape = ItemQuery(itemClass: .key)
 }

@@ -12,7 +12,7 @@ struct AuthenticationKeys {
     private(set) var context: LAContext?
     private(set) var hasCredentialReference = false
     /// The item is left out, or the call fails, where a person would be asked.
-    private var skips = false
+    private(set) var skips = false
     private var fails = false
     private var prompt: String?
 
@@ -54,7 +54,6 @@ struct AuthenticationKeys {
         var options = AuthenticationOptions()
         options.context = context
         options.allowsQuestions = !fails && !skips
-        options.skipsConstrained = skips
         options.reason = prompt
         return options
     }

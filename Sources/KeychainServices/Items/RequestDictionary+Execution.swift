@@ -17,7 +17,7 @@ extension RequestDictionary {
             let keychain = try keychain()
             let complete = makesKey(of: itemClass) ? try makeKey(item, in: keychain) : item
             return [
-                .item(try keychain.service.add(complete, as: keychain.caller), in: keychain)
+                .item(try keychain.perform(AddItem(complete)), in: keychain)
             ]
         case .identity:
             return try Self.addAll([newIdentity()], in: keychain())
@@ -33,7 +33,7 @@ extension RequestDictionary {
     private static func addAll(
         _ objects: [[NewItem]], in keychain: KeychainConnection
     ) throws(KeychainFailure) -> [FoundItem] {
-        var added = try keychain.service.addAll(Array(objects.joined()), as: keychain.caller)[...]
+        var added = try keychain.perform(AddItems(Array(objects.joined())))[...]
         var found: [FoundItem] = []
         for object in objects {
             let own = added.prefix(object.count)
@@ -49,6 +49,7 @@ extension RequestDictionary {
 
     func find() throws(KeychainFailure) -> [FoundItem] {
         var retrieval = retrieval
+        retrieval.skipsConstrained = authentication.skips
         let filters = filtersCertificates
         // A filter looks into what was found, so the limit counts what it leaves.
         if filters { retrieval.limit = retrieval.limit == 0 ? 0 : nil }
@@ -57,15 +58,14 @@ extension RequestDictionary {
             var query = try itemQuery(of: itemClass, for: .copyMatching)
             let keychain = try keychain()
             try keychain.resolve(self, in: &query)
-            let found = try keychain.service.find(query, retrieval, as: keychain.caller)
+            let found = try keychain.perform(FindItems(query, retrieval))
                 .map { FoundItem.item($0, in: keychain) }
             return filters ? try keychain.filtered(found, self) : found
         case .identity:
             var query = try identityQuery(for: .copyMatching)
             let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
-            let found = try keychain.service
-                .findIdentities(query, retrieval, as: keychain.caller)
+            let found = try keychain.perform(FindIdentities(query, retrieval))
                 .map { FoundItem.identity($0, in: keychain) }
             return filters ? try keychain.filtered(found, self) : found
         }
@@ -79,13 +79,13 @@ extension RequestDictionary {
             let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
             let keychain = try keychain()
             try keychain.resolve(self, in: &query)
-            try keychain.service.update(query, changes, as: keychain.caller)
+            try keychain.perform(UpdateItems(query, changes))
         case .identity:
             var query = try identityQuery(for: .update)
             let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
             let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
-            try keychain.service.updateIdentities(query, changes, as: keychain.caller)
+            try keychain.perform(UpdateIdentities(query, changes))
         }
     }
 
@@ -95,13 +95,12 @@ extension RequestDictionary {
             var query = try itemQuery(of: itemClass, for: .delete)
             let keychain = try keychain()
             try keychain.resolve(self, in: &query)
-            try keychain.service.delete(query, tombstones: tombstones, as: keychain.caller)
+            try keychain.perform(DeleteItems(query, tombstones: tombstones))
         case .identity:
             var query = try identityQuery(for: .delete)
             let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
-            try keychain.service.deleteIdentities(
-                query, tombstones: tombstones, as: keychain.caller)
+            try keychain.perform(DeleteIdentities(query, tombstones: tombstones))
         }
     }
 
@@ -122,7 +121,7 @@ extension [RequestDictionary] {
         for request in self { items += try request.newItemsOfValue() }
         for index in items.indices { items[index].keepsExisting = true }
         guard let keychain = try first?.keychain() else { return }
-        _ = try keychain.service.addAll(items, as: keychain.caller)
+        _ = try keychain.perform(AddItems(items))
     }
 }
 
@@ -138,11 +137,11 @@ extension KeychainConnection {
     ) throws(KeychainFailure) {
         if request.matchesNothing {
             // Asks all the same, because access is checked first.
-            _ = try service.find(query, Retrieval(limit: 0), as: caller)
+            _ = try service.perform(FindItems(query, Retrieval(limit: 0)), as: caller)
             throw .itemNotFound
         }
         guard let digest = request.digest else { return }
-        let candidates = try service.find(query, Retrieval(limit: nil), as: caller)
+        let candidates = try service.perform(FindItems(query, Retrieval(limit: nil)), as: caller)
         guard let match = candidates.first(where: { ItemDigest.sha1(of: $0) == digest }) else {
             throw .itemNotFound
         }
@@ -171,8 +170,7 @@ extension KeychainConnection {
         guard let issuer = certificate.itemAttributes[.issuer] else { return [] }
         let query = ItemQuery(
             itemClass: .certificate, attributes: [.subject: issuer], isSynchronizable: nil)
-        let found = try? service.find(
-            query, Retrieval(limit: nil, includesData: true), as: caller)
+        let found = try? service.perform(FindItems(query, Retrieval(limit: nil, includesData: true)), as: caller)
         return (found ?? []).compactMap { $0.data.flatMap { SecCertificate(der: $0) } }
     }
 }

@@ -36,9 +36,7 @@ package struct SecureEnclavePrivateKey: Sendable {
         protection: ProtectionClass, constraints: AccessConstraints,
         in keychain: KeychainConnection
     ) throws(KeychainFailure) {
-        let key = try keychain.service.makeSecureEnclaveKey(
-            NewSecureEnclaveKey(protection: protection, constraints: constraints),
-            as: keychain.caller)
+        let key = try keychain.perform(MakeSecureEnclaveKey(NewSecureEnclaveKey(protection: protection, constraints: constraints)))
         try self.init(blob: key.blob, in: keychain)
     }
 
@@ -48,9 +46,7 @@ package struct SecureEnclavePrivateKey: Sendable {
         let (digest, form) = try withKeychainFailure { () throws(KeyOperationFailure) in
             try algorithm.forHardware(input)
         }
-        let signature = try keychain.service.sign(
-            digest: digest, with: blob.encoded, authorization: Authorization(),
-            as: keychain.caller)
+        let signature = try keychain.perform(SignDigest(digest, with: blob.encoded, authorization: Authorization()))
         return try withKeychainFailure { () throws(KeyOperationFailure) in
             try form.encoded(signature)
         }
@@ -81,8 +77,7 @@ package struct SecureEnclavePrivateKey: Sendable {
 
     /// - Throws: `param` for what is no point of the curve.
     private func agree(with point: Data) throws(KeychainFailure) -> Data {
-        try keychain.service.sharedSecret(
-            of: blob.encoded, with: point, authorization: Authorization(), as: keychain.caller)
+        try keychain.perform(DeriveSharedSecret(of: blob.encoded, with: point, authorization: Authorization()))
     }
 }
 

@@ -19,7 +19,7 @@ extension Store {
     /// Examines the structure, then visits all rows with their secrets, in the order of addition.
     /// `visit` is given each row, how many came before it, and how many there should be.
     package func survey(
-        _ visit: (Found, Int, Int) -> Void
+        _ visit: (Found, Int, Int) -> Bool
     ) throws(KeychainFailure) -> Survey {
         // A page that is in a connection's cache would not be read, and so not be verified.
         connections.close()
@@ -35,7 +35,9 @@ extension Store {
                     database, "SELECT id, \(StoreSchema.rowColumns), secret FROM items ORDER BY id",
                     [], includesSecret: true
                 ) { found in
-                    visit(found, count, Int(clamping: header.itemCount))
+                    guard visit(found, count, Int(clamping: header.itemCount)) else {
+                        return false
+                    }
                     count += 1
                     if case .row(let row) = found {
                         digest = digest + row.contribution(authenticator)

@@ -5,7 +5,7 @@
 
 import FoundationEssentials
 import Glibc
-package import KeychainCrypto
+import KeychainCrypto
 package import KeychainModel
 
 extension StoreFolder {

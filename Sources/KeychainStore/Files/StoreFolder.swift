@@ -4,7 +4,7 @@
 //   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized. Who
 //       does it has the folder's lock, so what stands beside without one is left over, and goes.
 
-package import KeychainCrypto
+import KeychainCrypto
 package import KeychainModel
 import Glibc
 

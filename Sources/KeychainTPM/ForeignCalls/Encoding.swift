@@ -10,6 +10,7 @@
 import CTSS2
 import Glibc
 import KeychainCrypto
+import KeychainModel
 
 typealias Encoder<Structure> = (
     UnsafePointer<Structure>?, UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>?

@@ -3,6 +3,7 @@
 import Foundation
 import KeychainAuthentication
 import KeychainCrypto
+import KeychainModel
 import KeychainServices
 import Synchronization
 import Testing

@@ -98,8 +98,9 @@ import Testing
 
     /// The items of class keys in a keychain, as attributes.
     private func stored(_ keychain: TestKeychain) -> [Attributes] {
-        let items = try? keychain.connection.service.find(
-            ItemQuery(itemClass: .key), Retrieval(limit: nil), as: keychain.connection.caller)
+        let items = try? keychain.connection.service.perform(
+            FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
+            as: keychain.connection.caller)
         return items?.map(\.attributes) ?? []
     }
 
@@ -168,11 +169,12 @@ import Testing
                     SecKeyCalls.create([
                         "type": type, "perm": true, "atag": Data(type.utf8), "sign": false,
                     ]).value)
-                let items = try keychain.connection.service.find(
-                    ItemQuery(
-                        itemClass: .key,
-                        attributes: [.applicationTag: .data(Data(type.utf8))]),
-                    Retrieval(includesData: true), as: keychain.connection.caller)
+                let items = try keychain.connection.service.perform(
+                    FindItems(
+                        ItemQuery(
+                            itemClass: .key,
+                            attributes: [.applicationTag: .data(Data(type.utf8))]),
+                        Retrieval(includesData: true)), as: keychain.connection.caller)
                 let found = try SecKey(
                     try #require(items.first), in: keychain.connection)
                 #expect(found == key)

@@ -94,8 +94,9 @@ import Testing
                 parameters as CFDictionary, wanted: [.publicKey, .privateKey])
             #expect(pair.status == errSecSuccess)
             #expect(try SecKeyCopyPublicKey(#require(pair.privateKey)) == pair.publicKey)
-            let items = try keychain.connection.service.find(
-                ItemQuery(itemClass: .key), Retrieval(limit: nil), as: keychain.connection.caller)
+            let items = try keychain.connection.service.perform(
+                FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
+                as: keychain.connection.caller)
             #expect(
                 items.map { $0.attributes[.label] } == [
                     .string("public half"), .string("private half"),

@@ -19,6 +19,18 @@ struct PageDamageTests {
         return (failed, !database.damage.isEmpty)
     }
 
+    /// Damages the last page of items in the last byte of its content area. This byte is of the first
+    /// row of the page; the others still read.
+    /// - Returns: The number of the page.
+    private func damageLastPageOfItems(_ database: PageDatabase) throws -> Int {
+        let connection = try database.open()
+        let page = try #require(
+            Int(try connection.texts("SELECT max(pageno) FROM dbstat WHERE name = 'item'")[0]))
+        connection.close()
+        try database.flipByte(at: page * PageFormat.pageByteCount - 9)
+        return page
+    }
+
     @Test func `every flipped byte of the main file is recorded when its page is read`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 300)
@@ -87,12 +99,7 @@ struct PageDamageTests {
     @Test func `a hit next to the damage is still read`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
-        let connection = try database.open()
-        let page = try #require(
-            Int(try connection.texts("SELECT max(pageno) FROM dbstat WHERE name = 'item'")[0]))
-        connection.close()
-        // The last byte of the content area is the first row of the page.
-        try database.flipByte(at: page * PageFormat.pageByteCount - 9)
+        let page = try damageLastPageOfItems(database)
         let again = try database.open()
         #expect(try again.texts("SELECT label FROM item WHERE id = 500") == ["label 500"])
         #expect(database.damage.damagedPages == [UInt32(page)])
@@ -133,12 +140,7 @@ struct PageDamageTests {
     @Test func `a damaged page is never written`() throws {
         let database = try PageDatabase()
         try database.fill(rowCount: 500)
-        let connection = try database.open()
-        let page = try #require(
-            Int(try connection.texts("SELECT max(pageno) FROM dbstat WHERE name = 'item'")[0]))
-        connection.close()
-        // The last byte of the content area is of the first row of the page, which still reads.
-        try database.flipByte(at: page * PageFormat.pageByteCount - 9)
+        let page = try damageLastPageOfItems(database)
         let before = try database.bytes()
         let again = try database.open()
         for _ in 0..<2 {

@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainStore
+import TestPrograms
 import Testing
 
 /// When the files of a database are read.
@@ -147,7 +148,7 @@ struct RowSalvageTests {
         let cell = (place - 20)..<(place + row.body.count)
         bytes.replaceSubrange((page + 1000)..<(page + 1000 + cell.count), with: bytes[cell])
         for (isSound, inCells) in [(true, [true]), (false, [true, false])] {
-            let found = RowSalvage(isSound ? sealed(bytes) : bytes).rows()
+            let found = RowSalvage(isSound ? PageSeal.sealed(bytes) : bytes).rows()
             #expect(found.map(FixtureRow.init) == inCells.map { _ in row })
             #expect(found.map(\.isInCell) == inCells)
             #expect(found.map(\.row.id) == inCells.map { _ in 7 })

@@ -8,6 +8,7 @@ import Foundation
 import GRDBSQLite
 import KeychainModel
 import KeychainStore
+import TestPrograms
 import Testing
 
 /// SplitMix64: a generator with a seed.
@@ -234,23 +235,8 @@ struct FixtureRow: Hashable {
     func files() throws -> (database: [UInt8], wal: [UInt8]) {
         let database = try Data(contentsOf: URL(fileURLWithPath: path))
         let wal = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
-        return (sealed(Array(database)), Array(wal))
+        return (PageSeal.sealed(Array(database)), Array(wal))
     }
-}
-
-/// A database with the checksum at the end of each page.
-func sealed(_ database: [UInt8]) -> [UInt8] {
-    var database = database
-    for start in stride(from: 0, to: database.count, by: PageFormat.pageByteCount) {
-        // SAFETY: SQLite's files are of whole pages; the slice is one of them.
-        unsafe database.withUnsafeMutableBytes { bytes in
-            if let base = bytes.baseAddress {
-                unsafe PageChecksum.stamp(
-                    pageAt: base + start, number: UInt32(start / PageFormat.pageByteCount + 1))
-            }
-        }
-    }
-    return database
 }
 
 extension RowSalvage {

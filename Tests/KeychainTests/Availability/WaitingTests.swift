@@ -83,30 +83,15 @@ final class BusyService: KeychainService {
 
     init(searches: Int) { left = Mutex(searches) }
 
-    func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        guard R.code == .find else { throw .busy("Busy.") }
         let isBusy = left.withLock { left in
             left -= 1
             return left >= 0
         }
         throw isBusy ? .busy("Busy.") : .itemNotFound
-    }
-
-    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        throw .busy("Busy.")
-    }
-
-    func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        throw .busy("Busy.")
-    }
-
-    func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        throw .busy("Busy.")
     }
 }
 
@@ -156,8 +141,8 @@ final class BusyService: KeychainService {
             count += 1
             if count == 3 {
                 let administration = try #require(test.database.administration)
-                try administration().unlock(
-                    passcode: SecretBytes(copying: Array("passcode".utf8)))
+                try administration().perform(
+                    Unlock(passcode: SecretBytes(copying: Array("passcode".utf8))))
             }
             clock.advance(by: length)
             if count == 3 { break }

@@ -266,14 +266,13 @@ private final class Rendezvous: KeychainService {
         self.count = count
     }
 
-    func find(
-        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
         do {
-            return try engine.find(query, retrieval, as: caller)
+            return try engine.perform(request, as: caller)
         } catch {
-            guard error.status == .itemNotFound else { throw error }
-            meet()
+            if R.code == .find, error.status == .itemNotFound { meet() }
             throw error
         }
     }
@@ -285,21 +284,5 @@ private final class Rendezvous: KeychainService {
         unsafe arrived += 1
         gate.broadcast()
         while unsafe arrived < count { gate.wait() }
-    }
-
-    func add(_ item: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
-        try engine.add(item, as: caller)
-    }
-
-    func update(
-        _ query: ItemQuery, _ changes: ItemChanges, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try engine.update(query, changes, as: caller)
-    }
-
-    func delete(
-        _ query: ItemQuery, tombstones: TombstonePolicy, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        try engine.delete(query, tombstones: tombstones, as: caller)
     }
 }

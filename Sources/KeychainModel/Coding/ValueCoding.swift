@@ -1,0 +1,269 @@
+// ValueCoding: in messages, the values that requests and answers are made of.
+
+import FoundationEssentials
+
+// MARK: Single fields
+
+extension TombstonePolicy: CodedByPosition {}
+extension LockState: CodedByPosition {}
+extension DeviceKeyProtection: CodedByPosition {}
+
+extension ItemClass: MessageCodable {
+    package func encode(to writer: inout MessageWriter) { writer.number(rawValue) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        guard let itemClass = ItemClass(rawValue: try reader.number()) else {
+            throw .unreadable("a class that isn't known")
+        }
+        self = itemClass
+    }
+}
+
+extension ProtectionClass: MessageCodable {
+    package func encode(to writer: inout MessageWriter) { writer.number(rawValue) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        guard let protection = ProtectionClass(rawValue: try reader.number()) else {
+            throw .unreadable("a protection class that isn't known")
+        }
+        self = protection
+    }
+}
+
+/// Each bit has a meaning.
+extension AccessConstraints: MessageCodable {
+    package func encode(to writer: inout MessageWriter) { writer.number(rawValue) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(rawValue: try reader.number())
+        guard isSubset(of: .known) else { throw .unreadable("access control without meaning") }
+    }
+}
+
+extension ItemReference: MessageCodable {
+    package func encode(to writer: inout MessageWriter) { value.encode(to: &writer) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(try Bytes16(from: &reader))
+    }
+}
+
+extension AuthenticationGrant: MessageCodable {
+    package func encode(to writer: inout MessageWriter) { token.encode(to: &writer) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(token: try Bytes16(from: &reader))
+    }
+}
+
+extension Authorization: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        grant.encode(to: &writer)
+        recognition.encode(to: &writer)
+        applicationPassword.encode(to: &writer)
+        enrollment.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            grant: try .init(from: &reader), recognition: try .init(from: &reader),
+            applicationPassword: try .init(from: &reader), enrollment: try .init(from: &reader))
+    }
+}
+
+/// Without the name of the program, which the service finds out by itself.
+extension AccessGroups: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        names.encode(to: &writer)
+        includesAll.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        let names = try [String](from: &reader)
+        self.init(try Bool(from: &reader) ? names + [Self.wildcard] : names)
+    }
+}
+
+// MARK: Attributes
+
+extension AttributeValue: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        switch self {
+        case .string(let text):
+            writer.number(0 as UInt8)
+            text.encode(to: &writer)
+        case .data(let data):
+            writer.number(1 as UInt8)
+            data.encode(to: &writer)
+        case .number(let number):
+            writer.number(2 as UInt8)
+            writer.number(number)
+        case .date(let seconds):
+            writer.number(3 as UInt8)
+            seconds.encode(to: &writer)
+        }
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        switch try reader.number() as UInt8 {
+        case 0: self = .string(try String(from: &reader))
+        case 1: self = .data(try Data(from: &reader))
+        case 2: self = .number(try reader.number())
+        case 3: self = .date(try Double(from: &reader))
+        default: throw .unreadable("a value of no kind")
+        }
+    }
+}
+
+/// In the order of the attributes' codes, each one once.
+extension Attributes: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        writer.number(UInt32(clamping: count))
+        for (attribute, value) in sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            writer.number(attribute.rawValue)
+            value.encode(to: &writer)
+        }
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init()
+        for _ in 0..<(try reader.number() as UInt32) {
+            try reader.countElement()
+            guard let attribute = Attribute(rawValue: try reader.number()) else {
+                throw .unreadable("an attribute that isn't known")
+            }
+            let value = try AttributeValue(from: &reader)
+            guard updateValue(value, forKey: attribute) == nil else {
+                throw .unreadable("the attribute \(attribute.name) is there twice")
+            }
+        }
+    }
+
+    /// Attributes of a request, whose values are of the attributes' kinds.
+    fileprivate init(requestedIn reader: inout MessageReader) throws(KeychainFailure) {
+        try self.init(from: &reader)
+        for (attribute, value) in self where value.converted(to: attribute.kind) != value {
+            throw .unreadable("the value of the attribute \(attribute.name) is of another kind")
+        }
+    }
+}
+
+// MARK: Values of requests
+
+extension NewItem: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        itemClass.encode(to: &writer)
+        attributes.encode(to: &writer)
+        accessGroup.encode(to: &writer)
+        protection.encode(to: &writer)
+        constraints.encode(to: &writer)
+        isSynchronizable.encode(to: &writer)
+        isTombstone.encode(to: &writer)
+        data.encode(to: &writer)
+        authorization.encode(to: &writer)
+        keepsExisting.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            itemClass: try .init(from: &reader), attributes: try .init(requestedIn: &reader),
+            accessGroup: try .init(from: &reader), protection: try .init(from: &reader),
+            constraints: try .init(from: &reader), isSynchronizable: try .init(from: &reader),
+            isTombstone: try .init(from: &reader), data: try .init(from: &reader),
+            authorization: try .init(from: &reader))
+        keepsExisting = try Bool(from: &reader)
+    }
+}
+
+extension ItemQuery: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        itemClass.encode(to: &writer)
+        attributes.encode(to: &writer)
+        accessGroup.encode(to: &writer)
+        protection.encode(to: &writer)
+        isSynchronizable.encode(to: &writer)
+        isTombstone.encode(to: &writer)
+        reference.encode(to: &writer)
+        hostOrSubdomain.encode(to: &writer)
+        authorization.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            itemClass: try .init(from: &reader), attributes: try .init(requestedIn: &reader),
+            accessGroup: try .init(from: &reader), protection: try .init(from: &reader),
+            isSynchronizable: try .init(from: &reader), isTombstone: try .init(from: &reader),
+            reference: try .init(from: &reader), hostOrSubdomain: try .init(from: &reader),
+            authorization: try .init(from: &reader))
+    }
+}
+
+extension Retrieval: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        limit.encode(to: &writer)
+        includesData.encode(to: &writer)
+        skipsConstrained.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            limit: try .init(from: &reader), includesData: try .init(from: &reader),
+            skipsConstrained: try .init(from: &reader))
+    }
+}
+
+extension ItemChanges: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        attributes.encode(to: &writer)
+        accessGroup.encode(to: &writer)
+        protection.encode(to: &writer)
+        constraints.encode(to: &writer)
+        isSynchronizable.encode(to: &writer)
+        isTombstone.encode(to: &writer)
+        data.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            attributes: try .init(requestedIn: &reader), accessGroup: try .init(from: &reader),
+            protection: try .init(from: &reader), constraints: try .init(from: &reader),
+            isSynchronizable: try .init(from: &reader), isTombstone: try .init(from: &reader),
+            data: try .init(from: &reader))
+    }
+}
+
+extension IdentityQuery: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        certificate.encode(to: &writer)
+        key.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(certificate: try .init(from: &reader), key: try .init(from: &reader))
+    }
+}
+
+extension IdentityChanges: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        certificate.encode(to: &writer)
+        key.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(certificate: try .init(from: &reader), key: try .init(from: &reader))
+    }
+}
+
+extension NewSecureEnclaveKey: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        protection.encode(to: &writer)
+        constraints.encode(to: &writer)
+        authorization.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            protection: try .init(from: &reader), constraints: try .init(from: &reader),
+            authorization: try .init(from: &reader))
+    }
+}

@@ -1,0 +1,130 @@
+// SecretBytes: the only owner of key material in this process.
+//   (1) The bytes live in one block of locked memory that this type never copies.
+//   (2) The block is zeroed before it is given back, on every path.
+//   (3) No description, dump or error holds the bytes.
+//   (4) The bytes do not change after the initializer returns, so reads need no lock.
+
+package import FoundationEssentials
+import Glibc
+
+/// Secret bytes that are locked in memory and zeroed on release.
+@safe
+package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
+    CustomDebugStringConvertible, CustomReflectable
+{
+    // `@unchecked`: no lock is needed, see (4).
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    /// Secret bytes that `fill` writes. They are zero before.
+    package init<Failure: Error>(
+        byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        precondition(byteCount >= 0)
+        // SAFETY: the block is ours until deinit; when `fill` throws, it is zeroed and released
+        // here, because deinit does not run for an object that was never whole.
+        unsafe bytes = SecretArena.shared.allocate(byteCount: byteCount)
+        do {
+            unsafe try fill(bytes)
+        } catch {
+            unsafe SecretArena.shared.release(bytes)
+            throw error
+        }
+    }
+
+    deinit {
+        // SAFETY: no reference to this object is left, so none to its block.
+        unsafe SecretArena.shared.release(bytes)
+    }
+
+    /// A copy. The original is the caller's to erase.
+    package convenience init(copying source: some Sequence<UInt8>, byteCount: Int) {
+        unsafe self.init(byteCount: byteCount) { target in
+            var index = 0
+            for byte in source where index < byteCount {
+                // SAFETY: index < byteCount, the size of the block.
+                unsafe target[index] = byte
+                index += 1
+            }
+        }
+    }
+
+    package convenience init(copying source: some Collection<UInt8>) {
+        self.init(copying: source, byteCount: source.count)
+    }
+
+    /// The bytes of a plaintext. The original is the caller's to erase.
+    package convenience init(copying source: Data) {
+        // SAFETY: both ranges have the same size and do not overlap.
+        unsafe self.init(byteCount: source.count) { target in
+            unsafe source.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        }
+    }
+
+    /// Fresh bytes of the system's generator, 256 at the most.
+    package static func random(byteCount: Int) -> SecretBytes {
+        // SAFETY: the whole block is written. It fails only for a wrong size or address.
+        unsafe SecretBytes(byteCount: byteCount) { target in
+            guard let base = target.baseAddress else { return }
+            let code = unsafe getentropy(base, byteCount)
+            precondition(code == 0, "the system's random generator failed")
+        }
+    }
+
+    // SAFETY: the size is that of the block, whatever its bytes are.
+    package var count: Int { unsafe bytes.count }
+
+    package func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // SAFETY: `body` runs while this object is alive.
+        unsafe try body(UnsafeRawBufferPointer(bytes))
+    }
+
+    /// These bytes followed by others.
+    package func appending(_ other: SecretBytes) -> SecretBytes {
+        unsafe SecretBytes(byteCount: count + other.count) { target in
+            var index = 0
+            for part in [self, other] {
+                // SAFETY: the two parts fill the block exactly.
+                unsafe part.withUnsafeBytes { bytes in
+                    for position in bytes.indices {
+                        unsafe target[index] = bytes[position]
+                        index += 1
+                    }
+                }
+            }
+        }
+    }
+
+    /// A part of the bytes. `range` lies within them.
+    package func slice(_ range: Range<Int>) -> SecretBytes {
+        unsafe SecretBytes(byteCount: range.count) { target in
+            // SAFETY: both subscripts are checked against their buffers.
+            unsafe withUnsafeBytes { bytes in
+                for (index, position) in range.enumerated() {
+                    unsafe target[index] = bytes[position]
+                }
+            }
+        }
+    }
+
+    /// Whether the bytes are the same, in a time that depends on their number only.
+    package func isEqual(to other: SecretBytes) -> Bool {
+        // SAFETY: equal counts are checked first.
+        unsafe withUnsafeBytes { a in
+            unsafe other.withUnsafeBytes { b in
+                guard a.count == b.count else { return false }
+                var difference: UInt8 = 0
+                for index in a.indices { unsafe difference |= a[index] ^ b[index] }
+                return difference == 0
+            }
+        }
+    }
+
+    /// Whether all secret memory of this process is locked. False where `RLIMIT_MEMLOCK` is used up.
+    package static var isMemoryLocked: Bool { SecretArena.shared.isLocked }
+
+    package var description: String { "SecretBytes(\(count) bytes)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

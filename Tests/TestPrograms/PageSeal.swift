@@ -1,0 +1,34 @@
+// PageSeal: gives the pages of a database checksums that fit, after a test has changed them: as if
+// their bytes were wrong before they were written, or an attacker had forged them.
+
+import Foundation
+import KeychainStore
+
+package enum PageSeal {
+    /// A database with the checksum at the end of each page.
+    package static func sealed(_ database: [UInt8]) -> [UInt8] {
+        var database = database
+        let size = PageFormat.pageByteCount
+        // SAFETY: each page lies within the buffer.
+        unsafe database.withUnsafeMutableBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            for number in 0..<bytes.count / size {
+                unsafe PageChecksum.stamp(
+                    pageAt: base + number * size, number: UInt32(number + 1))
+            }
+        }
+        return database
+    }
+
+    /// Changes a database file in its place, so that its rights stay, and seals it.
+    package static func change(
+        _ path: String, _ change: (inout [UInt8]) throws -> Void = { _ in }
+    ) throws {
+        let file = URL(filePath: path)
+        var bytes = [UInt8](try Data(contentsOf: file))
+        try change(&bytes)
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.write(contentsOf: Data(sealed(bytes)))
+        try handle.close()
+    }
+}

@@ -1,0 +1,61 @@
+// SoftwareChip: a chip that keeps no secret, for tests of a sealed device key.
+
+package import Foundation
+package import KeychainCrypto
+package import KeychainModel
+import Synchronization
+
+/// Hardware that seals by adding bytes of its own, for as long as it is good. It does nothing else.
+package final class SoftwareChip: KeyHardware {
+    package let name = "a chip of the tests"
+    private let pad: [UInt8]
+    /// Whether what comes back isn't what went in.
+    private let isBroken: Bool
+    private let count = Mutex(0)
+
+    /// One for every process: each opens what another has sealed.
+    package static let ofAllProcesses = SoftwareChip(pad: Array(repeating: 0xFF, count: 128))
+
+    /// One that opens only what it has sealed itself.
+    package convenience init(isBroken: Bool = false) {
+        self.init(pad: (0..<128).map { _ in .random(in: 0...255) }, isBroken: isBroken)
+    }
+
+    private init(pad: [UInt8], isBroken: Bool = false) {
+        self.pad = pad
+        self.isBroken = isBroken
+    }
+
+    package var unsealedCount: Int { count.withLock { $0 } }
+
+    package func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
+        let hidden = zip(secret.plainBytes, pad).map { $0 ^ $1 }
+        return Data(SecretBytes(copying: pad + hidden).sha256 + hidden)
+    }
+
+    package func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
+        count.withLock { $0 += 1 }
+        let hidden = Array(sealed.dropFirst(32))
+        guard SecretBytes(copying: pad + hidden).sha256 == Array(sealed.prefix(32)) else {
+            throw KeychainFailure(.decode, "another's", cause: .damage)
+        }
+        let secret = zip(hidden, pad).map { $0 ^ $1 }
+        return SecretBytes(copying: isBroken ? secret.map { $0 ^ 1 } : secret)
+    }
+
+    package func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
+        throw .secureEnclaveUnavailable
+    }
+
+    package func sign(
+        digest: Data, with wrapped: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> Data {
+        throw .secureEnclaveUnavailable
+    }
+
+    package func sharedSecret(
+        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes {
+        throw .secureEnclaveUnavailable
+    }
+}
