@@ -12,8 +12,6 @@ let settings: [SwiftSetting] = [
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
@@ -67,7 +65,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
-        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         .package(
             url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
@@ -83,9 +80,12 @@ let package = Package(
             name: "KeychainCrypto", dependencies: ["KeychainModel", crypto, cryptoExtras, asn1],
             swiftSettings: settings),
         // Tables, transactions, page checksums, salvage.
+        .systemLibrary(
+            name: "CKeychainSQLite", path: "Sources/CKeychainSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(
             name: "KeychainStore",
-            dependencies: ["KeychainModel", "KeychainCrypto", grdb, grdbSQLite],
+            dependencies: ["KeychainModel", "KeychainCrypto", "CKeychainSQLite"],
             swiftSettings: settings),
         // One request end to end.
         .target(
@@ -231,7 +231,7 @@ let package = Package(
             name: "KeychainStoreTests",
             dependencies: [
                 "FormatVectors", "TestPrograms", "KeychainModel", "KeychainCrypto",
-                "KeychainStore", grdbSQLite,
+                "KeychainStore", "CKeychainSQLite",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -334,7 +334,8 @@ let package = Package(
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
                 "KeychainEngine",
-                "KeychainServices", "TestPrograms", "FaultSweeps", "fault-writer", grdb,
+                "KeychainServices", "TestPrograms", "FaultSweeps", "fault-writer",
+                "CKeychainSQLite",
             ], swiftSettings: settings),
     ]
 )

@@ -16,7 +16,6 @@ let package = Package(
     dependencies: [
         .package(name: "swift-keychain", path: "..", traits: []),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     ],
     targets: [
         .executableTarget(
@@ -26,8 +25,10 @@ let package = Package(
                 .product(name: "KeychainServices", package: "swift-keychain"),
                 // For the floors: what the same work costs without a keychain.
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "CBenchmarkSQLite",
             ],
-            swiftSettings: settings)
+            swiftSettings: settings),
+        .systemLibrary(
+            name: "CBenchmarkSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     ]
 )

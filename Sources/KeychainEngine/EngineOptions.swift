@@ -1,6 +1,6 @@
 // EngineOptions: what of the outside world an engine is given.
 
-import Foundation
+import FoundationEssentials
 package import KeychainCrypto
 package import Logging
 

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import KeychainEngine
 import KeychainModel
 import TestPrograms
@@ -21,9 +20,7 @@ import Testing
         #expect(try second.check().problems.isEmpty)
         second.close()
 
-        let database = try DatabaseQueue(path: folder.path + "/keychain.db")
-        try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM set_aside") }
-        try database.close()
+        try execute("DELETE FROM set_aside", onDatabaseAt: folder.path + "/keychain.db")
         let third = try KeychainEngine.open(directory: folder.path, options: .testing)
         defer { third.close() }
         let problems = try third.check().problems

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import KeychainEngine
 import KeychainModel
 import TestPrograms
@@ -59,9 +58,7 @@ import Testing
         /// A sound SQLite database with a table of its own.
         private static func otherDatabase() throws -> Data {
             let folder = try TemporaryFolder()
-            let connection = try DatabaseQueue(path: folder.path + "/other.db")
-            try connection.write { try $0.execute(sql: "CREATE TABLE diary(entry TEXT)") }
-            try connection.close()
+            try execute("CREATE TABLE diary(entry TEXT)", onDatabaseAt: folder.path + "/other.db")
             return try #require(try folder.contents()["other.db"])
         }
 

@@ -1,5 +1,6 @@
 // What the fault tests share: the processes they start, folders, and short ways to ask an engine.
 
+import CKeychainSQLite
 import Foundation
 import KeychainEngine
 import KeychainModel
@@ -23,6 +24,15 @@ func mountingScript(_ script: String, _ environment: [String: String]) throws ->
     return try TestProgram(
         path: "/usr/bin/env", ["unshare", "--mount"] + user + ["sh", "-ec", script],
         environment: environment.merging(["writer": writer]) { $1 })
+}
+
+/// Runs SQL as another program does that knows nothing of the keychain's page checksums.
+func execute(_ sql: String, onDatabaseAt path: String) throws {
+    var connection: OpaquePointer?
+    // SAFETY: the handle is used here alone and closed before it goes.
+    defer { unsafe sqlite3_close(connection) }
+    try #require(unsafe sqlite3_open(path, &connection) == SQLITE_OK)
+    try #require(unsafe sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK)
 }
 
 /// A folder that goes with the test.

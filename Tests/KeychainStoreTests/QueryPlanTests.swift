@@ -1,5 +1,5 @@
+import CKeychainSQLite
 import Foundation
-import GRDBSQLite
 import KeychainCrypto
 import KeychainModel
 import KeychainStore

@@ -1,6 +1,6 @@
 // StoreFailureTests: what a failure of SQLite, with what the system said, is to a person.
 
-import GRDBSQLite
+import CKeychainSQLite
 import Glibc
 import KeychainModel
 import Testing
@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: causes)
     func `a text names the cause and no number`(_ row: Row) {
         let failure = StoreFailure.failure(
-            from: KeychainStore.SQLiteFailure(code: row.code), systemError: row.systemError)
+            of: SQLiteFailure(code: row.code, systemError: row.systemError))
         #expect(failure.status == row.status)
         #expect(failure.reason.contains(row.words))
         #expect(!failure.reason.contains("SQLite"))
@@ -59,7 +59,7 @@ import Testing
 
     @Test func `a cause that isn't known keeps what the system said and SQLite's number`() {
         let failure = StoreFailure.failure(
-            from: KeychainStore.SQLiteFailure(code: Self.shmSize), systemError: EXDEV)
+            of: SQLiteFailure(code: Self.shmSize, systemError: EXDEV))
         #expect(failure.status == .ioError)
         #expect(failure.reason.contains("SQLite \(Self.shmSize)"))
         #expect(failure.reason.contains("link"))
@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: [read, SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB])
     func `what the system said of something else is not taken for the cause`(_ code: Int32) {
         let failure = StoreFailure.failure(
-            from: KeychainStore.SQLiteFailure(code: code), systemError: ENOSPC)
+            of: SQLiteFailure(code: code, systemError: ENOSPC))
         #expect(failure.status != .diskFull)
         #expect(!failure.reason.contains("disk is full"))
     }

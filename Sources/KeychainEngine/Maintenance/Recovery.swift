@@ -12,7 +12,7 @@
 //       until the loss is dismissed.
 //   (6) The new database goes on above every generation that was seen.
 
-import Foundation
+import FoundationEssentials
 import KeychainCrypto
 package import KeychainModel
 import KeychainStore

@@ -1,6 +1,6 @@
 // RecoveryRun: the rebuilding of a database, see Recovery.swift for what it guarantees.
 
-import Foundation
+import FoundationEssentials
 import KeychainCrypto
 import KeychainModel
 import KeychainStore

@@ -1,7 +1,6 @@
 // Store+Survey: every row of one commit, held against the header.
 
 import FoundationEssentials
-import GRDB
 import KeychainCrypto
 package import KeychainModel
 
@@ -29,7 +28,8 @@ extension Store {
         var count = 0
         var surveyed: UInt64 = 0
         do {
-            surveyed = try connections.readConsistently { database in
+            surveyed = try connections.readConsistently {
+                database throws(KeychainFailure) in
                 let generation = try generation(in: database)
                 try Self.visit(
                     database, "SELECT id, \(StoreSchema.rowColumns), secret FROM items ORDER BY id",
@@ -55,7 +55,9 @@ extension Store {
         return Survey(problems: problems, damagedPages: damage.damagedPages)
     }
 
-    private func generation(in database: Database) throws -> UInt64 {
+    private func generation(
+        in database: DatabaseConnection
+    ) throws(KeychainFailure) -> UInt64 {
         guard let bytes = try StoreFile.body("header", in: database),
             let header = StoreHeader(bytes, authenticator: authenticator)
         else { throw KeychainFailure.damagedStore("the header was altered or is missing") }
@@ -63,11 +65,10 @@ extension Store {
     }
 
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
-        try connections.read { database in
-            let cursor = try RowCursor(
-                database.cachedStatement(
-                    sql: "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
-                        + "ORDER BY id"), arguments: [])
+        try connections.read { database throws(KeychainFailure) in
+            let cursor = try database.rows(
+                "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
+                    + "ORDER BY id")
             var rows: [SetAsideRow] = []
             while try cursor.next() {
                 if let row = SetAsideRow(cursor) { rows.append(row) }

@@ -8,7 +8,6 @@
 //   (5) A commit fails if damage was met since it began, or if it would write a damaged page.
 
 import Dispatch
-import GRDB
 import KeychainCrypto
 package import KeychainModel
 
@@ -55,7 +54,8 @@ extension Store {
         var committed: UInt64?
         do {
             var changed = DispatchTime.now()
-            committed = try connections.write(until: first.deadline) { database in
+            committed = try connections.write(until: first.deadline) {
+                database throws(KeychainFailure) in
                 defer { changed = .now() }
                 let met = damage.recordingCount
                 let generation = try carryOut(first, &others, in: database, probe)
@@ -86,9 +86,9 @@ extension Store {
 
     /// - Returns: The generation to be committed; nil where nothing has changed.
     private func carryOut(
-        _ first: QueuedWrite, _ others: inout [QueuedWrite], in database: Database,
+        _ first: QueuedWrite, _ others: inout [QueuedWrite], in database: DatabaseConnection,
         _ probe: WriteProbe?
-    ) throws -> UInt64? {
+    ) throws(KeychainFailure) -> UInt64? {
         guard let bytes = try StoreFile.body("header", in: database),
             let header = StoreHeader(bytes, authenticator: authenticator)
         else { throw KeychainFailure.damagedStore("the header was altered or is missing") }

@@ -6,7 +6,6 @@
 //       structure was found whole in spite of it; and never while the log is damaged.
 
 import FoundationEssentials
-import GRDB
 package import KeychainCrypto
 package import KeychainModel
 import Synchronization
@@ -96,17 +95,17 @@ package final class Store: Sendable {
         _ visit: (Found) throws(KeychainFailure) -> Bool
     ) throws(KeychainFailure) {
         let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: limit)
-        try connections.read { database in
+        try connections.read { database throws(KeychainFailure) in
             try Self.visit(
                 database, sql, arguments, includesSecret: includesSecret, visit)
         }
     }
 
     static func visit(
-        _ database: Database, _ sql: String, _ arguments: [Bytes16], includesSecret: Bool,
-        _ visit: (Found) throws(KeychainFailure) -> Bool
-    ) throws {
-        let cursor = try RowCursor(database.cachedStatement(sql: sql), arguments: arguments)
+        _ database: DatabaseConnection, _ sql: String, _ arguments: [Bytes16],
+        includesSecret: Bool, _ visit: (Found) throws(KeychainFailure) -> Bool
+    ) throws(KeychainFailure) {
+        let cursor = try database.rows(sql, arguments)
         while try cursor.next() {
             let found: Found
             do {
@@ -129,10 +128,9 @@ package final class Store: Sendable {
     /// What was lost that a search may have meant. It costs the reading of all set-aside rows, of
     /// which there are none most of the time.
     package func loss(for search: RowSearch) throws(KeychainFailure) -> Loss? {
-        try connections.read { database in
-            let statement = try database.cachedStatement(
-                sql: "SELECT id, \(StoreSchema.rowColumns), reason FROM set_aside ORDER BY id")
-            let cursor = try RowCursor(statement, arguments: [])
+        try connections.read { database throws(KeychainFailure) in
+            let cursor = try database.rows(
+                "SELECT id, \(StoreSchema.rowColumns), reason FROM set_aside ORDER BY id")
             var isUnknown = false
             while try cursor.next() {
                 guard let reason = cursor.text(9), SetAsideReason.meansLoss(reason) else {

@@ -1,31 +1,17 @@
 // StoreFailure: the one place where errors of the database become failures of the keychain.
 //   (1) A text says what happened and what to do next, in words; SQLite's number stands beside them
-//       where they don't say it all. No value of a statement is in it, since statement arguments are
-//       not public in this configuration.
+//       where they don't say it all. No value of a statement is in it: SQLite's own texts are not
+//       read.
 
-import GRDB
-import GRDBSQLite
+import CKeychainSQLite
 import Glibc
 import KeychainCrypto
 import KeychainModel
 
 enum StoreFailure {
-    /// What an error of the database is to a caller.
-    ///
-    /// - Parameters:
-    ///   - error: What a call to the database threw.
-    ///   - systemError: The `errno` that belongs to it; 0 where it isn't known.
-    /// - Returns: The error itself where it is a failure of the keychain.
-    static func failure(from error: any Error, systemError: Int32 = 0) -> KeychainFailure {
-        if let failure = error as? KeychainFailure { return failure }
-        let code: Int32
-        if let error = error as? DatabaseError {
-            code = error.extendedResultCode.rawValue
-        } else if let error = error as? SQLiteFailure {
-            code = error.code
-        } else {
-            return KeychainFailure(.internalError, "Unexpected error: \(type(of: error)).")
-        }
+    /// What a failure of the database is to a caller.
+    static func failure(of cause: SQLiteFailure) -> KeychainFailure {
+        let (code, systemError) = (cause.code, cause.systemError)
         if code == ResultCode.syncError || code == ResultCode.folderSyncError {
             return uncertainCommit(systemError)
         }

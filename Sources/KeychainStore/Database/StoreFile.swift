@@ -3,7 +3,6 @@
 //   (2) A file that is no database of ours, or of a newer format, is refused and left as it is.
 
 import FoundationEssentials
-import GRDB
 package import KeychainCrypto
 package import KeychainModel
 
@@ -38,8 +37,8 @@ package struct StoreFile: Sendable {
     }
 
     private func checkIdentity(in folder: StoreFolder) throws(KeychainFailure) {
-        let version = try connections.read { database in
-            try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        let version = try connections.read { database throws(KeychainFailure) in
+            try database.integer("PRAGMA user_version") ?? 0
         }
         // A page whose checksum is wrong may hold any version.
         guard PageDamage.registry(forPath: folder.path(of: .database)).isEmpty else {
@@ -90,20 +89,19 @@ package struct StoreFile: Sendable {
         let header = StoreHeader(
             keychainID: hierarchy.keybag.keychainID,
             keybagGeneration: hierarchy.keybag.generation, generation: generation)
-        try connections.write { database in
-            try database.execute(sql: StoreSchema.statements)
-            try database.execute(
-                sql: "INSERT INTO keybag(id, body) VALUES (1, ?)",
-                arguments: [Data(hierarchy.encoded)])
-            try database.execute(
-                sql: "INSERT INTO header(id, body) VALUES (1, ?)",
-                arguments: [Data(header.encoded(with: authenticator))])
+        try connections.write { database throws(KeychainFailure) in
+            try database.execute(StoreSchema.statements)
+            try database.run(
+                "INSERT INTO keybag(id, body) VALUES (1, ?)", [.blob(Data(hierarchy.encoded))])
+            try database.run(
+                "INSERT INTO header(id, body) VALUES (1, ?)",
+                [.blob(Data(header.encoded(with: authenticator)))])
         }
     }
 
     /// The keybag row's bytes as they stand; nil where there are none.
     package func keybagBytes() throws(KeychainFailure) -> [UInt8]? {
-        try connections.read { database in
+        try connections.read { database throws(KeychainFailure) in
             try Self.body("keybag", in: database)
         }
     }
@@ -111,13 +109,15 @@ package struct StoreFile: Sendable {
     /// The header row, if it is authentic.
     package func header(_ authenticator: StoreAuthenticator) throws(KeychainFailure) -> StoreHeader?
     {
-        try connections.read { try Self.body("header", in: $0) }
-            .flatMap { StoreHeader($0, authenticator: authenticator) }
+        try connections.read { database throws(KeychainFailure) in
+            try Self.body("header", in: database)
+        }.flatMap { StoreHeader($0, authenticator: authenticator) }
     }
 
-    static func body(_ table: String, in database: Database) throws -> [UInt8]? {
-        let statement = try database.cachedStatement(sql: "SELECT body FROM \(table) WHERE id = 1")
-        let cursor = try RowCursor(statement, arguments: [])
+    static func body(
+        _ table: String, in database: DatabaseConnection
+    ) throws(KeychainFailure) -> [UInt8]? {
+        let cursor = try database.rows("SELECT body FROM \(table) WHERE id = 1")
         return try cursor.next() ? cursor.data(0).map { Array($0) } : nil
     }
 

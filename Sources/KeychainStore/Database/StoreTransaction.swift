@@ -5,19 +5,18 @@
 //       that leads to another row is damage.
 
 import FoundationEssentials
-import GRDB
 import KeychainCrypto
 package import KeychainModel
 
 package struct StoreTransaction {
-    private let database: Database
+    private let database: DatabaseConnection
     private let authenticator: StoreAuthenticator
     private let probe: WriteProbe?
     package private(set) var header: StoreHeader
     private var isChanged = false
 
     init(
-        _ database: Database, header: StoreHeader, _ authenticator: StoreAuthenticator,
+        _ database: DatabaseConnection, header: StoreHeader, _ authenticator: StoreAuthenticator,
         _ probe: WriteProbe?
     ) {
         self.database = database
@@ -35,13 +34,9 @@ package struct StoreTransaction {
         let (sql, arguments) = search.statement(
             includesSecret: includesSecret, limit: nil, isOrdered: true)
         var found: [Store.Found] = []
-        try run {
-            try Store.visit(
-                database, sql, arguments, includesSecret: includesSecret
-            ) { row in
-                found.append(row)
-                return true
-            }
+        try Store.visit(database, sql, arguments, includesSecret: includesSecret) { row in
+            found.append(row)
+            return true
         }
         return found
     }
@@ -67,19 +62,17 @@ package struct StoreTransaction {
         _ own: (SealedRow) -> [Bytes16]
     ) throws(KeychainFailure) -> SealedRow? {
         var found: SealedRow?
-        try run {
-            try Store.visit(
-                database,
-                RowSearch.select(includesSecret: false, index: index) + " WHERE " + condition,
-                wanted, includesSecret: false
-            ) { candidate throws(KeychainFailure) in
-                guard case .row(let row) = candidate else {
-                    throw .damagedStore("a row has columns of the wrong kind")
-                }
-                guard own(row) == wanted else { throw .misleadingIndex }
-                found = row
-                return false
+        try Store.visit(
+            database,
+            RowSearch.select(includesSecret: false, index: index) + " WHERE " + condition,
+            wanted, includesSecret: false
+        ) { candidate throws(KeychainFailure) in
+            guard case .row(let row) = candidate else {
+                throw .damagedStore("a row has columns of the wrong kind")
             }
+            guard own(row) == wanted else { throw .misleadingIndex }
+            found = row
+            return false
         }
         return found
     }
@@ -87,16 +80,13 @@ package struct StoreTransaction {
     /// All rows of a protection class. Each row of the database is looked at.
     package func rows(of protection: ProtectionClass) throws(KeychainFailure) -> [SealedRow] {
         var rows: [SealedRow] = []
-        try run {
-            try Store.visit(
-                database,
-                RowSearch.select(includesSecret: false, index: nil)
-                    + " WHERE +items.protection = \(protection.rawValue)", [],
-                includesSecret: false
-            ) { found in
-                if case .row(let row) = found { rows.append(row) }
-                return true
-            }
+        try Store.visit(
+            database,
+            RowSearch.select(includesSecret: false, index: nil)
+                + " WHERE +items.protection = \(protection.rawValue)", [], includesSecret: false
+        ) { found in
+            if case .row(let row) = found { rows.append(row) }
+            return true
         }
         return rows
     }
@@ -108,13 +98,11 @@ package struct StoreTransaction {
     package mutating func insert(
         _ row: SealedRow, keepingID: Bool = false
     ) throws(KeychainFailure) {
-        try run {
-            let id = keepingID ? try freeID(row.id) : nil
-            try execute(
-                "INSERT INTO items(id, \(StoreSchema.rowColumns), secret) "
-                    + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [id] + row.columnValues)
-            try insertTerms(of: row, id: database.lastInsertedRowID)
-        }
+        let id = keepingID ? try freeID(row.id) : .null
+        try execute(
+            "INSERT INTO items(id, \(StoreSchema.rowColumns), secret) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [id] + row.columnValues)
+        try insertTerms(of: row, id: database.lastInsertedRowID)
         header.itemCount += 1
         header.digest = header.digest + row.contribution(authenticator)
         isChanged = true
@@ -125,26 +113,25 @@ package struct StoreTransaction {
     package mutating func replace(
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
     ) throws(KeychainFailure) {
-        try run {
-            // A column that is named costs a page of each index over it, changed or not.
-            var columns = "meta = ?"
-            var values: [(any DatabaseValueConvertible)?] = [row.metadata]
-            func set(_ column: String, _ value: (any DatabaseValueConvertible)?) {
-                columns += ", \(column) = ?"
-                values.append(value)
-            }
-            if row.protection != old.protection { set("protection", Int64(row.protection)) }
-            if row.labels.group != old.labels.group { set("grp", Data(row.labels.group.bytes)) }
-            if row.labels.first != old.labels.first { set("k1", Data(row.labels.first.bytes)) }
-            if row.labels.second != old.labels.second { set("k2", Data(row.labels.second.bytes)) }
-            if row.labels.rest != old.labels.rest { set("k3", Data(row.labels.rest.bytes)) }
-            if row.labels.terms != old.labels.terms { set("terms", row.termBytes) }
-            if replacesSecret { set("secret", row.secret) }
-            try execute("UPDATE items SET \(columns) WHERE id = ?", values + [old.id])
-            if old.labels.terms != row.labels.terms {
-                try deleteTerms(old.labels.terms, id: old.id)
-                try insertTerms(of: row, id: old.id)
-            }
+        // A column that is named costs a page of each index over it, changed or not.
+        var columns = "meta = ?"
+        var values: [StatementValue] = [.blob(row.metadata)]
+        func set(_ column: String, _ value: StatementValue) {
+            columns += ", \(column) = ?"
+            values.append(value)
+        }
+        let (labels, oldLabels) = (row.labels, old.labels)
+        if row.protection != old.protection { set("protection", .integer(Int64(row.protection))) }
+        if labels.group != oldLabels.group { set("grp", .label(labels.group)) }
+        if labels.first != oldLabels.first { set("k1", .label(labels.first)) }
+        if labels.second != oldLabels.second { set("k2", .label(labels.second)) }
+        if labels.rest != oldLabels.rest { set("k3", .label(labels.rest)) }
+        if labels.terms != oldLabels.terms { set("terms", row.termValue) }
+        if replacesSecret { set("secret", row.secretValue) }
+        try execute("UPDATE items SET \(columns) WHERE id = ?", values + [.integer(old.id)])
+        if labels.terms != oldLabels.terms {
+            try deleteTerms(oldLabels.terms, id: old.id)
+            try insertTerms(of: row, id: old.id)
         }
         header.digest =
             header.digest - old.contribution(authenticator) + row.contribution(authenticator)
@@ -152,11 +139,9 @@ package struct StoreTransaction {
     }
 
     package mutating func delete(_ row: SealedRow) throws(KeychainFailure) {
-        try run {
-            try execute("DELETE FROM items WHERE id = ?", [row.id])
-            guard database.changesCount == 1 else { throw KeychainFailure.misleadingIndex }
-            try deleteTerms(row.labels.terms, id: row.id)
-        }
+        try execute("DELETE FROM items WHERE id = ?", [.integer(row.id)])
+        guard database.changedRowCount == 1 else { throw .misleadingIndex }
+        try deleteTerms(row.labels.terms, id: row.id)
         header.itemCount -= min(header.itemCount, 1)
         header.digest = header.digest - row.contribution(authenticator)
         isChanged = true
@@ -167,16 +152,14 @@ package struct StoreTransaction {
     package mutating func setAside(
         _ row: SealedRow, reason: SetAsideReason, at moment: Double
     ) throws(KeychainFailure) {
-        try run {
-            try execute(
-                "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
-                    + "SELECT ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
-                [moment, reason.rawValue, row.id])
-        }
+        try execute(
+            "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
+                + "SELECT ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
+            [.real(moment), .text(reason.rawValue), .integer(row.id)])
         try delete(row)
         // What the row itself says of its terms may be what is damaged. An entry that stayed would
         // lead to nothing, or to the next row with the id. Every entry is looked at, once a damage.
-        try run { try execute("DELETE FROM terms WHERE item = ?", [row.id]) }
+        try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
         header.setAsideCount += 1
         // What the row contributed can't be told from its damaged bytes.
         try recomputeDigest()
@@ -187,32 +170,28 @@ package struct StoreTransaction {
     package mutating func addSetAside(
         _ row: SealedRow, reason: String, at moment: Double
     ) throws(KeychainFailure) {
-        try run {
-            try execute(
-                "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
-                    + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [moment, reason] + row.columnValues)
-        }
+        try execute(
+            "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [.real(moment), .text(reason)] + row.columnValues)
         header.setAsideCount += 1
         isChanged = true
     }
 
     private mutating func recomputeDigest() throws(KeychainFailure) {
         var digest = StoreDigest.zero
-        try run {
-            try Store.visit(
-                database, RowSearch.select(includesSecret: false, index: nil), [],
-                includesSecret: false
-            ) { found in
-                if case .row(let row) = found { digest = digest + row.contribution(authenticator) }
-                return true
-            }
+        try Store.visit(
+            database, RowSearch.select(includesSecret: false, index: nil), [],
+            includesSecret: false
+        ) { found in
+            if case .row(let row) = found { digest = digest + row.contribution(authenticator) }
+            return true
         }
         header.digest = digest
     }
 
     package mutating func setKeybag(_ bytes: [UInt8], generation: UInt64) throws(KeychainFailure) {
-        try run { try execute("UPDATE keybag SET body = ? WHERE id = 1", [Data(bytes)]) }
+        try execute("UPDATE keybag SET body = ? WHERE id = 1", [.blob(Data(bytes))])
         header.keybagGeneration = generation
         isChanged = true
     }
@@ -220,7 +199,7 @@ package struct StoreTransaction {
     // MARK: Set-aside rows
 
     package mutating func removeSetAside(_ row: SetAsideRow) throws(KeychainFailure) {
-        try run { try execute("DELETE FROM set_aside WHERE id = ?", [row.row.id]) }
+        try execute("DELETE FROM set_aside WHERE id = ?", [.integer(row.row.id)])
         header.setAsideCount -= min(header.setAsideCount, 1)
         isChanged = true
     }
@@ -230,10 +209,10 @@ package struct StoreTransaction {
     /// Carries out a write behind others. When it fails, it has changed nothing, and it knows why.
     ///
     /// - Throws: What has ended the transaction as a whole.
-    mutating func attempt(_ write: QueuedWrite) throws {
+    mutating func attempt(_ write: QueuedWrite) throws(KeychainFailure) {
         guard header.keybagGeneration == write.keybagGeneration else { return }
         let before = self
-        try execute("SAVEPOINT shared", [])
+        try execute("SAVEPOINT shared")
         do {
             try write.take()?(&self)
         } catch {
@@ -241,43 +220,44 @@ package struct StoreTransaction {
             guard database.isInsideTransaction else { throw error }
             write.failure = error
             self = before
-            try execute("ROLLBACK TO shared", [])
+            try execute("ROLLBACK TO shared")
         }
-        try execute("RELEASE shared", [])
+        try execute("RELEASE shared")
     }
 
     // MARK: Ending
 
     /// Writes the header if anything changed.
     /// - Returns: The new generation, or nil.
-    mutating func finish() throws -> UInt64? {
+    mutating func finish() throws(KeychainFailure) -> UInt64? {
         guard isChanged else { return nil }
         header.generation &+= 1
         header.renewMask()
         try execute(
             "UPDATE header SET body = ? WHERE id = 1",
-            [Data(header.encoded(with: authenticator))])
+            [.blob(Data(header.encoded(with: authenticator)))])
         return header.generation
     }
 
-    /// The id, if it is one and no row has it; else nil, which makes a new one.
-    private func freeID(_ id: Int64) throws -> Int64? {
-        let taken = try Int64.fetchOne(
-            database, sql: "SELECT id FROM items WHERE id = ?", arguments: [id])
-        return id > 0 && taken == nil ? id : nil
+    /// The id, if it is one and no row has it; else NULL, which makes a new one.
+    private func freeID(_ id: Int64) throws(KeychainFailure) -> StatementValue {
+        let taken = try database.integer("SELECT id FROM items WHERE id = ?", [.integer(id)])
+        return id > 0 && taken == nil ? .integer(id) : .null
     }
 
-    private func insertTerms(of row: SealedRow, id: Int64) throws {
+    private func insertTerms(of row: SealedRow, id: Int64) throws(KeychainFailure) {
         for term in row.labels.terms {
             // Two attributes can't share a label, but a row may be put back over what is left of it.
             try execute(
-                "INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)", [Data(term.bytes), id])
+                "INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)",
+                [.label(term), .integer(id)])
         }
     }
 
-    private func deleteTerms(_ terms: [Label], id: Int64) throws {
+    private func deleteTerms(_ terms: [Label], id: Int64) throws(KeychainFailure) {
         for term in terms {
-            try execute("DELETE FROM terms WHERE term = ? AND item = ?", [Data(term.bytes), id])
+            try execute(
+                "DELETE FROM terms WHERE term = ? AND item = ?", [.label(term), .integer(id)])
         }
     }
 
@@ -286,17 +266,11 @@ package struct StoreTransaction {
         try probe?.reach(.foundExisting)
     }
 
-    private func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
-        try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
+    private func execute(
+        _ sql: String, _ values: [StatementValue] = []
+    ) throws(KeychainFailure) {
+        try database.run(sql, values)
         try probe?.reach(.tookStep)
-    }
-
-    private func run<Result>(_ body: () throws -> Result) throws(KeychainFailure) -> Result {
-        do {
-            return try body()
-        } catch {
-            throw StoreFailure.failure(from: error, systemError: database.systemError)
-        }
     }
 }
 

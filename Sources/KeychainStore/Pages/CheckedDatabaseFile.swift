@@ -8,7 +8,7 @@
 //       database or has a damaged header. Its bytes pass through untouched in both directions, and
 //       page 1 is recorded as damaged, so that it isn't trusted.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 @safe final class CheckedDatabaseFile: CheckedFile {
     /// Whether the pages carry checksums, see (4).

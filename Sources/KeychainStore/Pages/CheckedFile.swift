@@ -5,7 +5,7 @@
 //   (3) A file belongs to one connection, and SQLite lets one thread at a time into a connection:
 //       no field is locked.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 /// A file whose methods all hand on to the file underneath; subclasses add the checks.
 @safe class CheckedFile {
@@ -148,15 +148,4 @@ import GRDBSQLite
             return unsafe call(file, bytes, Int32(truncatingIfNeeded: count), offset)
         }
     }
-}
-
-/// Extended result codes, which C composes with shifts.
-enum ResultCode {
-    static let readError = SQLITE_IOERR | (1 << 8)
-    static let shortRead = SQLITE_IOERR | (2 << 8)
-    static let writeError = SQLITE_IOERR | (3 << 8)
-    static let syncError = SQLITE_IOERR | (4 << 8)
-    static let folderSyncError = SQLITE_IOERR | (5 << 8)
-    static let truncateError = SQLITE_IOERR | (6 << 8)
-    static let deleteError = SQLITE_IOERR | (10 << 8)
 }

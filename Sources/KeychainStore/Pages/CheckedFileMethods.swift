@@ -2,7 +2,7 @@
 //   (1) The table is allocated once and never freed: SQLite keeps pointers to it.
 //   (2) No page is ever handed out as mapped memory: SQLite would read it past the checks.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 enum CheckedFileMethods {
     /// SQLITE_IOCAP_SUBPAGE_READ, which older headers do not have: reads of less than a page

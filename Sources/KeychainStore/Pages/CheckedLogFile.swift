@@ -19,7 +19,7 @@
 //   (8) Before the log is synchronized for the first time, its name is made durable. SQLite would do
 //       that too, and pass over a failure.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 @safe final class CheckedLogFile: CheckedFile {
     private let database: CheckedDatabaseFile

@@ -3,7 +3,7 @@
 //   (2) The VFS underneath is called with itself as first argument: its functions look
 //       into their own object.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 enum ChecksumVFSMethods {
     private typealias VFS = UnsafeMutablePointer<sqlite3_vfs>

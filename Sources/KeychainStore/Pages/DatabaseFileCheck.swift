@@ -6,7 +6,7 @@
 //   (3) A page whose newest committed content stands in a sound frame of the log is not damaged:
 //       a power failure during a checkpoint leaves torn pages, and the log replaces them.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 /// What a database file and its log look like on disk.
 package struct DatabaseFileCheck: Hashable, Sendable {
@@ -26,8 +26,8 @@ package struct DatabaseFileCheck: Hashable, Sendable {
     /// restarted: hold a read transaction, or the lock that keeps other processes out.
     ///
     /// - Parameter path: The database file. Its log is at the same path with `-wal` added.
-    /// - Throws: ``PageChecksumVFSError`` if a file can't be read.
-    package init(ofFileAt path: String) throws(PageChecksumVFSError) {
+    /// - Throws: ``SQLiteFailure`` if a file can't be read.
+    package init(ofFileAt path: String) throws(SQLiteFailure) {
         let file = try PlainFile(path: path, flags: SQLITE_OPEN_MAIN_DB)
         let byteCount = try file.byteCount()
         let pageBytes = Int64(PageFormat.pageByteCount)
@@ -42,7 +42,7 @@ package struct DatabaseFileCheck: Hashable, Sendable {
 
     private static func damagedPages(
         of file: borrowing PlainFile, pageCount: Int
-    ) throws(PageChecksumVFSError) -> Set<UInt32> {
+    ) throws(SQLiteFailure) -> Set<UInt32> {
         var damaged: Set<UInt32> = []
         let page = FileBuffer(byteCount: PageFormat.pageByteCount)
         for index in 0..<pageCount {

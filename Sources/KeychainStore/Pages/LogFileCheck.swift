@@ -5,7 +5,7 @@
 //   (3) A log whose header is not sound has no sound frames. Its frames are counted as dropped by
 //       the salts of the first one.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 /// What a write-ahead log looks like on disk.
 package struct LogFileCheck: Hashable, Sendable {
@@ -42,8 +42,8 @@ package struct LogFileCheck: Hashable, Sendable {
     /// Verifies the log of a database; `nil` if there is none or it is empty.
     ///
     /// - Parameter path: The database file. Its log is at the same path with `-wal` added.
-    /// - Throws: ``PageChecksumVFSError`` if the log can't be read.
-    package init?(besideDatabaseAt path: String) throws(PageChecksumVFSError) {
+    /// - Throws: ``SQLiteFailure`` if the log can't be read.
+    package init?(besideDatabaseAt path: String) throws(SQLiteFailure) {
         var damaged: Set<UInt32> = []
         try self.init(besideDatabaseAt: path, replacing: &damaged)
     }
@@ -51,7 +51,7 @@ package struct LogFileCheck: Hashable, Sendable {
     /// The same, and takes the pages out of `damaged` that the log replaces or cuts off.
     init?(
         besideDatabaseAt path: String, replacing damaged: inout Set<UInt32>
-    ) throws(PageChecksumVFSError) {
+    ) throws(SQLiteFailure) {
         let path = path + "-wal"
         guard try PlainFile.exists(path: path) else { return nil }
         let file = try PlainFile(path: path, flags: SQLITE_OPEN_WAL)

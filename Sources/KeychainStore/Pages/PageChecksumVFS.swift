@@ -8,14 +8,8 @@
 //       damaged bytes a page checksum that fits.
 //   (4) Files of other kinds (journals, temporary files) are the default VFS's own.
 
-import GRDBSQLite
-
-/// Why page checksums can't be had.
-package struct PageChecksumVFSError: Error, Hashable, Sendable, CustomStringConvertible {
-    package let description: String
-    /// SQLite's result code; its low byte is the primary code.
-    package let code: Int32
-}
+import CKeychainSQLite
+package import KeychainModel
 
 /// Registration of the checksumming VFS, and what a connection needs to use it.
 package enum PageChecksumVFS {
@@ -25,42 +19,34 @@ package enum PageChecksumVFS {
     /// The first SQLite version that tells a VFS when a checkpoint starts.
     private static let oldestLibraryVersion: Int32 = 3_036_000
 
-    private static let registration = Result<Void, PageChecksumVFSError> {
-        () throws(PageChecksumVFSError) in
+    private static let registration = Result<Void, KeychainFailure> {
+        () throws(KeychainFailure) in try registerOnce()
+    }
+
+    private static func registerOnce() throws(KeychainFailure) {
         guard sqlite3_libversion_number() >= oldestLibraryVersion else {
-            throw PageChecksumVFSError(
-                description: "SQLite is older than 3.36.", code: SQLITE_MISUSE)
+            throw KeychainFailure(
+                .notAvailable,
+                "This system's SQLite is too old for the keychain. Install version 3.36 or later.")
         }
-        // SAFETY: the name is a terminated constant.
-        guard unsafe sqlite3_compileoption_used("USE_URI") != 0 else {
-            throw PageChecksumVFSError(
-                description: "SQLite was built without URI file names.", code: SQLITE_MISUSE)
-        }
-        // SAFETY: the default VFS and the new one are never freed.
-        guard let base = unsafe sqlite3_vfs_find(nil) else {
-            throw PageChecksumVFSError(
-                description: "SQLite has no default VFS.", code: SQLITE_ERROR)
-        }
-        // SAFETY: as above; the new VFS is complete.
-        let status = unsafe sqlite3_vfs_register(ChecksumVFSMethods.makeVFS(over: base), 0)
-        guard status == SQLITE_OK else {
-            throw PageChecksumVFSError(
-                description: "SQLite did not take the page checksum VFS.", code: status)
-        }
+        // SAFETY: the default VFS and the new one are never freed; the new one is complete.
+        guard let base = unsafe sqlite3_vfs_find(nil),
+            unsafe sqlite3_vfs_register(ChecksumVFSMethods.makeVFS(over: base), 0) == SQLITE_OK
+        else { throw StoreFailure.failure(of: SQLiteFailure(code: SQLITE_NOMEM)) }
     }
 
     /// Makes the VFS known to SQLite. Every call after the first returns the first one's result.
     ///
-    /// - Throws: ``PageChecksumVFSError`` if this SQLite library can't carry the VFS. No keychain
-    ///   can be opened in this process then.
-    package static func register() throws(PageChecksumVFSError) {
+    /// - Throws: `notAvailable` if this SQLite library can't carry the VFS. No keychain can be
+    ///   opened in this process then.
+    package static func register() throws(KeychainFailure) {
         try registration.get()
     }
 
     /// The name to open a database by, so that its pages are checked.
     ///
     /// - Parameter path: An absolute path; any characters but NUL.
-    /// - Returns: A URI for `sqlite3_open_v2`.
+    /// - Returns: A URI for `sqlite3_open_v2` with `SQLITE_OPEN_URI`.
     package static func uri(forPath path: String) -> String {
         // With an empty authority, a path that starts with two slashes stays a path.
         var uri = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
@@ -83,10 +69,10 @@ package enum PageChecksumVFS {
     /// exist yet; one that exists keeps its own value, see ``reservedByteCount(of:)``.
     ///
     /// - Parameter connection: An open `sqlite3 *`; `nil` is refused.
-    /// - Throws: ``PageChecksumVFSError`` if SQLite refuses.
+    /// - Throws: ``SQLiteFailure`` if SQLite refuses.
     package static func reserveChecksumBytes(
         of connection: OpaquePointer?
-    ) throws(PageChecksumVFSError) {
+    ) throws(SQLiteFailure) {
         // SAFETY: the caller vouches for an open connection.
         _ = try unsafe exchangeReservedByteCount(
             Int32(PageFormat.reservedByteCount), on: connection)
@@ -96,10 +82,10 @@ package enum PageChecksumVFS {
     ///
     /// - Parameter connection: An open `sqlite3 *` that has read the database at least once.
     /// - Returns: The byte count: the database's own, or what was asked for if that is more.
-    /// - Throws: ``PageChecksumVFSError`` if SQLite has no answer.
+    /// - Throws: ``SQLiteFailure`` if SQLite has no answer.
     package static func reservedByteCount(
         of connection: OpaquePointer?
-    ) throws(PageChecksumVFSError) -> Int {
+    ) throws(SQLiteFailure) -> Int {
         // SAFETY: the caller vouches for an open connection.
         Int(try unsafe exchangeReservedByteCount(-1, on: connection))
     }
@@ -123,10 +109,9 @@ package enum PageChecksumVFS {
 
     private static func exchangeReservedByteCount(
         _ byteCount: Int32, on connection: OpaquePointer?
-    ) throws(PageChecksumVFSError) -> Int32 {
+    ) throws(SQLiteFailure) -> Int32 {
         guard let connection = unsafe connection else {
-            throw PageChecksumVFSError(
-                description: "The connection is closed.", code: SQLITE_MISUSE)
+            throw SQLiteFailure(code: SQLITE_MISUSE)
         }
         var value = byteCount
         // SAFETY: this file control reads and writes one `int`.
@@ -134,8 +119,7 @@ package enum PageChecksumVFS {
             unsafe sqlite3_file_control(connection, "main", SQLITE_FCNTL_RESERVE_BYTES, $0)
         }
         guard status == SQLITE_OK else {
-            throw PageChecksumVFSError(
-                description: "SQLite has no answer about reserved bytes.", code: status)
+            throw SQLiteFailure(code: status)
         }
         return value
     }

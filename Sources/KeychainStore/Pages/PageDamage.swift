@@ -8,7 +8,7 @@
 //       refilled does not have the whole structure examined each time.
 
 import Synchronization
-import GRDBSQLite
+import CKeychainSQLite
 
 /// The damage that was met while reading one database.
 ///

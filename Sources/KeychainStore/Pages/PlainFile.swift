@@ -1,6 +1,6 @@
 // PlainFile: a file opened for reading by SQLite's default VFS, without a connection.
 
-import GRDBSQLite
+import CKeychainSQLite
 
 /// Memory that a file is read into.
 @safe final class FileBuffer {
@@ -23,22 +23,20 @@ import GRDBSQLite
     private let file: UnsafeMutablePointer<sqlite3_file>
     /// The path in the form that a VFS takes. The file may refer to it until it is closed.
     private let name: UnsafePointer<CChar>
-    private let path: String
 
     /// Opens a file for reading.
     ///
     /// - Parameters:
     ///   - path: The file, which exists.
     ///   - flags: The kind of file, an `SQLITE_OPEN_` constant.
-    /// - Throws: ``PageChecksumVFSError`` if it can't be opened.
-    init(path: String, flags: Int32) throws(PageChecksumVFSError) {
+    /// - Throws: ``SQLiteFailure`` if it can't be opened.
+    init(path: String, flags: Int32) throws(SQLiteFailure) {
         // SAFETY: `sqlite3_create_filename` copies its arguments. The memory for the file has the
         // size that the VFS asks for; file and name are freed here on failure or by `deinit`.
         guard let vfs = unsafe sqlite3_vfs_find(nil), let open = unsafe vfs.pointee.xOpen,
             let name = unsafe sqlite3_create_filename(path, "", "", 0, nil)
         else {
-            throw PageChecksumVFSError(
-                description: "\(path) can't be opened.", code: SQLITE_CANTOPEN)
+            throw SQLiteFailure(code: SQLITE_CANTOPEN)
         }
         let byteCount = unsafe max(
             Int(vfs.pointee.szOsFile), MemoryLayout<sqlite3_file>.size)
@@ -52,12 +50,10 @@ import GRDBSQLite
             }
             unsafe memory.deallocate()
             unsafe sqlite3_free_filename(name)
-            throw PageChecksumVFSError(
-                description: "\(path) can't be opened.", code: status)
+            throw SQLiteFailure(code: status)
         }
         unsafe self.file = file
         unsafe self.name = UnsafePointer(name)
-        self.path = path
     }
 
     deinit {
@@ -67,27 +63,25 @@ import GRDBSQLite
         unsafe sqlite3_free_filename(name)
     }
 
-    static func exists(path: String) throws(PageChecksumVFSError) -> Bool {
+    static func exists(path: String) throws(SQLiteFailure) -> Bool {
         var result: Int32 = 0
         // SAFETY: `xAccess` writes one `int`.
         guard let vfs = unsafe sqlite3_vfs_find(nil), let access = unsafe vfs.pointee.xAccess
         else { return false }
         let status = unsafe access(vfs, path, SQLITE_ACCESS_EXISTS, &result)
         guard status == SQLITE_OK else {
-            throw PageChecksumVFSError(
-                description: "\(path) can't be looked up.", code: status)
+            throw SQLiteFailure(code: status)
         }
         return result != 0
     }
 
-    func byteCount() throws(PageChecksumVFSError) -> Int64 {
+    func byteCount() throws(SQLiteFailure) -> Int64 {
         var result: Int64 = 0
         // SAFETY: `xFileSize` writes one 64-bit integer.
         let status =
             unsafe file.pointee.pMethods.pointee.xFileSize?(file, &result) ?? SQLITE_IOERR
         guard status == SQLITE_OK else {
-            throw PageChecksumVFSError(
-                description: "The size of \(path) can't be read.", code: status)
+            throw SQLiteFailure(code: status)
         }
         return result
     }
@@ -99,16 +93,16 @@ import GRDBSQLite
     ///   - count: Bytes to read, at most the buffer's size.
     ///   - offset: Where to start in the file, in bytes.
     /// - Returns: Whether the file had as many bytes there.
-    /// - Throws: ``PageChecksumVFSError`` if the file can't be read.
+    /// - Throws: ``SQLiteFailure`` if the file can't be read.
     func fill(
         _ buffer: FileBuffer, count: Int, from offset: Int64
-    ) throws(PageChecksumVFSError) -> Bool {
+    ) throws(SQLiteFailure) -> Bool {
         // SAFETY: the caller keeps `count` within the buffer.
         let status =
             unsafe file.pointee.pMethods.pointee.xRead?(file, buffer.bytes, Int32(count), offset)
             ?? SQLITE_IOERR
         guard status == SQLITE_OK || status == ResultCode.shortRead else {
-            throw PageChecksumVFSError(description: "\(path) can't be read.", code: status)
+            throw SQLiteFailure(code: status)
         }
         return status == SQLITE_OK
     }

@@ -1,7 +1,6 @@
 // RowReading: rows of a result to values, without a trap for whatever a column holds.
 
 import FoundationEssentials
-import GRDB
 import KeychainCrypto
 import KeychainModel
 
@@ -28,13 +27,15 @@ extension SealedRow {
     }
 
     /// The columns of `StoreSchema.rowColumns` and `secret`.
-    var columnValues: [(any DatabaseValueConvertible)?] {
+    var columnValues: [StatementValue] {
         [
-            Data(reference.bytes), Int64(protection), Data(labels.group.bytes),
-            Data(labels.first.bytes), Data(labels.second.bytes), Data(labels.rest.bytes), metadata,
-            termBytes, secret,
+            .label(reference.value), .integer(Int64(protection)), .label(labels.group),
+            .label(labels.first), .label(labels.second), .label(labels.rest), .blob(metadata),
+            termValue, secretValue,
         ]
     }
 
-    var termBytes: Data { Data(labels.terms.flatMap(\.bytes)) }
+    var termValue: StatementValue { .blob(Data(labels.terms.flatMap(\.bytes))) }
+
+    var secretValue: StatementValue { secret.map { .blob($0) } ?? .null }
 }

@@ -7,7 +7,6 @@
 //       give back what was searched for, whichever row a damaged entry leads to. So the index is
 //       a table of its own in the statement, which gives the id and nothing else.
 
-import GRDB
 package import KeychainCrypto
 package import KeychainModel
 

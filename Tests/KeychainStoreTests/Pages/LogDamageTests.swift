@@ -1,7 +1,7 @@
 // LogDamageTests: damage of the write-ahead log, found by readers, checkpoints and recovery.
 
+import CKeychainSQLite
 import Foundation
-import GRDBSQLite
 import KeychainStore
 import Testing
 

@@ -1,7 +1,7 @@
 // PageChecksumVFSTests: sound databases through the VFS, and databases that are not its own.
 
+import CKeychainSQLite
 import Foundation
-import GRDBSQLite
 import KeychainStore
 import Testing
 

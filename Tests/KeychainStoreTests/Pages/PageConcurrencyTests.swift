@@ -1,7 +1,7 @@
 // PageConcurrencyTests: several connections at work on one file.
 
+import CKeychainSQLite
 import Foundation
-import GRDBSQLite
 import KeychainStore
 import Testing
 

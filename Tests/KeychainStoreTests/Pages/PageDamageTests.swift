@@ -1,7 +1,7 @@
 // PageDamageTests: damage of the database file, found while SQLite reads it.
 
+import CKeychainSQLite
 import Foundation
-import GRDBSQLite
 import KeychainStore
 import Testing
 

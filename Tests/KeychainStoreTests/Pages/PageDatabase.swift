@@ -1,7 +1,7 @@
 // PageDatabase: a database in a folder of its own, opened with SQLite's C interface.
 
+import CKeychainSQLite
 import Foundation
-import GRDBSQLite
 import KeychainStore
 import Testing
 
@@ -60,17 +60,14 @@ final class PageDatabase: Sendable {
     }
 }
 
-struct SQLiteFailure: Error, Hashable {
-    let code: Int32
-}
-
 /// A connection for one thread at a time.
 @safe final class PageConnection: @unchecked Sendable {
     // Sendable: SQLite serializes the use of a connection that is opened with FULLMUTEX.
     private var handle: OpaquePointer?
 
     init(_ name: String) throws {
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX
+        let flags =
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_URI
         // SAFETY: the handle is closed in `close`, also after a failure.
         let status = unsafe sqlite3_open_v2(name, &handle, flags, nil)
         guard status == SQLITE_OK else {

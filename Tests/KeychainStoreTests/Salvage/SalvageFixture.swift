@@ -4,8 +4,8 @@
 //       would have written them.
 //   (3) All content is random from a fixed seed: a run repeats exactly.
 
+import CKeychainSQLite
 import Foundation
-import GRDBSQLite
 import KeychainModel
 import KeychainStore
 import TestPrograms

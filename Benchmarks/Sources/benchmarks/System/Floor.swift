@@ -3,9 +3,9 @@
 //   (1) The settings that decide about time are the keychain's: WAL, synchronous = FULL.
 //   (2) A statement is prepared once. A pointer given to it is used before the call ends.
 
+import CBenchmarkSQLite
 import Crypto
 import Foundation
-import GRDBSQLite
 
 struct FloorFailure: Error, CustomStringConvertible {
     let description: String

@@ -1,41 +1,34 @@
-// RowCursor: steps a prepared statement and reads its columns where SQLite holds them.
-// GRDB's rows copy each column to a value of its own, which costs more than finding the row.
+// RowCursor: steps a compiled statement and reads its columns where SQLite holds them.
 //   (1) A column is read between two steps only, so its memory is SQLite's own and stable.
 //   (2) The statement is reset when the cursor goes, so that no read transaction stays open.
 
+import CKeychainSQLite
 import FoundationEssentials
-import GRDB
-import GRDBSQLite
 import KeychainCrypto
 import KeychainModel
-
-/// An extended result code of SQLite.
-struct SQLiteFailure: Error {
-    let code: Int32
-}
 
 struct RowCursor: ~Copyable {
     private let statement: Statement
 
-    /// Binds the arguments, first to last.
-    init(_ statement: Statement, arguments: [Bytes16]) throws {
+    /// Binds the labels, first to last.
+    init(_ statement: Statement, _ labels: [Bytes16]) throws(KeychainFailure) {
         self.statement = statement
-        // SAFETY: the handle lives as long as the statement; SQLite copies what is bound.
-        unsafe sqlite3_reset(statement.sqliteStatement)
-        for (index, argument) in arguments.enumerated() {
-            let words = (argument.high.bigEndian, argument.low.bigEndian)
-            let code = unsafe withUnsafeBytes(of: words) {
+        for (index, label) in labels.enumerated() {
+            // SAFETY: the handle lives as long as the statement; SQLite copies what is bound.
+            let code = unsafe withUnsafeBytes(of: label.words) {
                 unsafe sqlite3_bind_blob(
-                    statement.sqliteStatement, Int32(index + 1), $0.baseAddress, Int32($0.count),
+                    statement.handle, Int32(index + 1), $0.baseAddress, Int32($0.count),
                     Self.copying)
             }
-            guard code == SQLITE_OK else { throw SQLiteFailure(code: code) }
+            guard code == SQLITE_OK else {
+                throw StoreFailure.failure(of: SQLiteFailure(code: code))
+            }
         }
     }
 
     deinit {
         // SAFETY: as above. The code repeats that of the last step, which was reported.
-        unsafe sqlite3_reset(statement.sqliteStatement)
+        unsafe sqlite3_reset(statement.handle)
     }
 
     /// SQLITE_TRANSIENT, a macro that Swift doesn't import.
@@ -46,35 +39,30 @@ struct RowCursor: ~Copyable {
 
     /// Goes to the next row.
     /// - Returns: False after the last one.
-    func next() throws -> Bool {
+    func next() throws(KeychainFailure) -> Bool {
         // SAFETY: as above.
-        let code = unsafe sqlite3_step(statement.sqliteStatement)
-        switch code {
-        case SQLITE_ROW: return true
-        case SQLITE_DONE: return false
-        default: throw SQLiteFailure(code: code)
-        }
+        try statement.isRow(unsafe sqlite3_step(statement.handle))
     }
 
     /// The integer in a column; nil for any other type.
     func integer(_ column: Int32) -> Int64? {
         // SAFETY: a row is current, and the column is one of the statement's.
-        unsafe sqlite3_column_type(statement.sqliteStatement, column) == SQLITE_INTEGER
-            ? sqlite3_column_int64(statement.sqliteStatement, column) : nil
+        unsafe sqlite3_column_type(statement.handle, column) == SQLITE_INTEGER
+            ? sqlite3_column_int64(statement.handle, column) : nil
     }
 
     /// The real number in a column; nil for any other type.
     func real(_ column: Int32) -> Double? {
         // SAFETY: as above.
-        unsafe sqlite3_column_type(statement.sqliteStatement, column) == SQLITE_FLOAT
-            ? sqlite3_column_double(statement.sqliteStatement, column) : nil
+        unsafe sqlite3_column_type(statement.handle, column) == SQLITE_FLOAT
+            ? sqlite3_column_double(statement.handle, column) : nil
     }
 
     /// The text in a column, any malformed part of it replaced; nil for any other type.
     func text(_ column: Int32) -> String? {
         // SAFETY: as above; the text ends with a NUL.
-        guard unsafe sqlite3_column_type(statement.sqliteStatement, column) == SQLITE_TEXT,
-            let text = unsafe sqlite3_column_text(statement.sqliteStatement, column)
+        guard unsafe sqlite3_column_type(statement.handle, column) == SQLITE_TEXT,
+            let text = unsafe sqlite3_column_text(statement.handle, column)
         else { return nil }
         return unsafe String(cString: text)
     }
@@ -107,7 +95,7 @@ struct RowCursor: ~Copyable {
     ) -> Result? {
         // SAFETY: type, address and size are asked for in the order that SQLite prescribes, and
         // the memory is used before the next step.
-        let handle = unsafe statement.sqliteStatement
+        let handle = unsafe statement.handle
         guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         let address = unsafe sqlite3_column_blob(handle, column)
         let count = unsafe Int(sqlite3_column_bytes(handle, column))

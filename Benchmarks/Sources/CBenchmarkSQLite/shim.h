@@ -1,0 +1,2 @@
+// The system's SQLite, for the floors.
+#include <sqlite3.h>
