@@ -204,6 +204,10 @@ let package = Package(
             dependencies: ["FormatVectors", "KeychainModel", "KeychainCrypto"],
             swiftSettings: settings),
         .testTarget(
+            name: "KeychainWireTests",
+            dependencies: ["TestPrograms", "KeychainWire", "KeychainModel"],
+            swiftSettings: settings),
+        .testTarget(
             name: "KeychainClientTests",
             dependencies: [
                 "KeychainClient", "KeychainWire", "KeychainModel", "KeychainCrypto",

@@ -2,8 +2,8 @@
 
 package import FoundationEssentials
 
-/// The keychain's word that a person proved to be present. It is made by
-/// ``KeychainService/authenticate(passcode:)`` and good until the keychain is locked.
+/// The keychain's word that a person proved to be present. It is the answer to
+/// ``Authenticate`` and good until the keychain is locked.
 package struct AuthenticationGrant: Hashable, Sendable {
     package let token: Bytes16
 

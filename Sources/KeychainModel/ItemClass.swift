@@ -1,7 +1,7 @@
 // ItemClass: the classes of items, which attributes each has, and which make an item unique.
 // Source of the table: Apple's SecItemSchema.c, schema 12.11.
 //   (1) An identity is no class of items: it is a private key and a certificate with the same
-//       public key (IdentityQuery.swift).
+//       public key (IdentityRequests.swift).
 
 /// A class of stored items. The raw value is the four characters of Apple's `kSecClass…` constant.
 package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {

@@ -25,9 +25,7 @@ struct ImportRow: CustomStringConvertible {
             module: "KeychainEngine",
             imports: ["KeychainModel", "KeychainCrypto", "KeychainStore", "Logging"]),
         ImportRow(module: "KeychainTPM", imports: ["KeychainModel", "KeychainCrypto", "CTSS2"]),
-        ImportRow(
-            module: "KeychainWire",
-            imports: ["KeychainModel", "KeychainCrypto", "KeychainEngine", "SwiftProtobuf"]),
+        ImportRow(module: "KeychainWire", imports: ["KeychainModel"]),
         ImportRow(
             module: "KeychainClient",
             imports: [
@@ -91,12 +89,13 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(module: "keychainctl", imports: ["KeychainControl"]),
     ]
 
-    /// The system's and the language's own. KeychainModel has no I/O and takes `pure` only.
+    /// The system's and the language's own. KeychainModel has no I/O and takes `pure` only, with
+    /// Glibc for memory that is locked and erased.
     static let everywhere: Set<String> = [
         "FoundationEssentials", "Foundation", "Glibc", "Musl", "Android", "Darwin", "Dispatch",
         "Synchronization", "Observation",
     ]
-    static let pure: Set<String> = ["FoundationEssentials", "Synchronization"]
+    static let pure: Set<String> = ["FoundationEssentials", "Glibc", "Synchronization"]
     /// A program on these alone doesn't link Foundation, which costs a program many times their
     /// size.
     static let lean: Set<String> = [

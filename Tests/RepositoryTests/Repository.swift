@@ -17,9 +17,6 @@ struct RepositoryFile: CustomStringConvertible {
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
     }
 
-    /// Whether a program writes it, which keeps other rules than people do.
-    var isGenerated: Bool { path.contains("/Generated/") }
-
     /// Each line with its number, from 1, without comments and without the content of
     /// single-line string literals.
     var codeLines: [(number: Int, text: String)] {
@@ -85,10 +82,7 @@ enum Repository {
             }
     }
 
-    /// What people wrote.
-    static func sources() throws -> [RepositoryFile] {
-        try files(in: "Sources", suffix: ".swift").filter { !$0.isGenerated }
-    }
+    static func sources() throws -> [RepositoryFile] { try files(in: "Sources", suffix: ".swift") }
 
     static func file(_ path: String) throws -> String {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)

@@ -6,16 +6,16 @@ import Testing
     /// A file beyond this holds more than one subject.
     static let lineLimit = 500
 
-    /// Where `unsafe` may stand: secret memory, page checksums, calls into C, and the result
-    /// pointers of Apple's functions.
+    /// Where `unsafe` may stand: secret memory, the bytes of messages, page checksums, calls into
+    /// C, and the result pointers of Apple's functions.
     static let unsafeFolders = [
+        "Sources/KeychainModel/Memory/", "Sources/KeychainModel/Coding/",
         "Sources/KeychainCrypto/Memory/", "Sources/KeychainStore/Pages/",
         "Sources/KeychainStore/ForeignCalls/", "Sources/KeychainStore/SQLite/",
         "Sources/KeychainControl/SystemCalls/",
         "Sources/KeychainServices/", "Sources/KeychainAuthentication/SystemCalls/",
         "Sources/KeychainTPM/ForeignCalls/",
-        "Sources/KeychainDaemon/SystemCalls/",
-        "Sources/KeychainWire/Frames/", "Sources/KeychainClient/SystemCalls/",
+        "Sources/KeychainDaemon/SystemCalls/", "Sources/KeychainClient/SystemCalls/",
     ]
 
     /// Single files outside these folders, each with its reason.
@@ -29,8 +29,6 @@ import Testing
             "passes a result pointer to SecItemCopyMatching",
         "Sources/Keychain/Backends/SecureEnclaveCalls.swift":
             "passes result and error pointers to functions on keys",
-        "Sources/KeychainWire/Mapping/WirePasscode.swift":
-            "puts passcodes into memory that is erased",
     ]
 
     @Test func `there are sources`() throws {
@@ -141,14 +139,6 @@ import Testing
         #expect(file.codeLines.map(\.text) == ["let a = 1  ", " let b = \"", "", "", " c"])
     }
 
-    @Test func `what is generated says so and stands apart`() throws {
-        let generated = try Repository.files(in: "Sources", suffix: ".swift").filter(\.isGenerated)
-        #expect(generated.map(\.path) == ["Sources/KeychainWire/Generated/keychain.pb.swift"])
-        for file in generated {
-            #expect(file.lines.prefix(2) == ["// DO NOT EDIT.", "// swift-format-ignore-file"])
-        }
-    }
-
     // MARK: Reading
 
     /// Whether a comment of the lines says "lock" or "mutex". A block is no lock.
@@ -164,7 +154,6 @@ import Testing
         try ["Sources", "Tests", "Examples", "Benchmarks"]
             .filter { Repository.exists($0) }
             .flatMap { try Repository.files(in: $0, suffix: ".swift") }
-            .filter { !$0.isGenerated }
     }
 
     /// The numbers of the lines whose function has a `// SAFETY:` line in it or right above it,

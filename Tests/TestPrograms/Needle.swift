@@ -2,7 +2,6 @@
 
 import Foundation
 import Glibc
-import KeychainCrypto
 package import KeychainModel
 import Synchronization
 

@@ -216,14 +216,14 @@ private enum Notice<Answer: MessageCodable> {
         let head = try ServiceMessage.head(from: &reader)
         switch head.kind {
         case .failure where head.id == 0: self = .endOfConnection
-        case .failure where head.id == id: self = .failure(try KeychainFailure(from: &reader))
+        case .failure where head.id == id: self = .failure(try reader.whole())
         case .answer where head.id == id:
             self = .answer(try parts.completed(from: &reader))
         case .part where head.id == id:
             parts.append(from: &reader)
             self = .part
         case .progress where head.id == id:
-            self = .progress(try RequestProgress(from: &reader))
+            self = .progress(try reader.whole())
         case .answer, .part, .failure, .progress, .changed: self = .other
         }
     }
@@ -243,21 +243,10 @@ private struct PartialAnswer {
     mutating func completed<Answer: MessageCodable>(
         from reader: inout MessageReader
     ) throws(KeychainFailure) -> Answer {
-        guard !parts.isEmpty else { return try Self.whole(&reader) }
+        guard !parts.isEmpty else { return try reader.whole() }
         append(from: &reader)
-        let bytes = FrameBuffer(joining: parts)
-        // SAFETY: the reader is used within the call only.
-        return unsafe try bytes.withUnsafeBytes { bytes throws(KeychainFailure) in
-            var reader = unsafe MessageReader(bytes)
-            return try Self.whole(&reader)
+        return try FrameBuffer(joining: parts).read { reader throws(KeychainFailure) in
+            try reader.whole()
         }
-    }
-
-    private static func whole<Answer: MessageCodable>(
-        _ reader: inout MessageReader
-    ) throws(KeychainFailure) -> Answer {
-        let answer = try Answer(from: &reader)
-        try reader.requireEnd()
-        return answer
     }
 }

@@ -29,9 +29,8 @@ struct ReceivedMessage: Sendable {
     /// Reads the message of a frame. One that can't be carried out is answered with the reason.
     /// - Throws: `param` for bytes that are no message at all: the connection is to be ended.
     init(_ frame: FrameBuffer) throws(KeychainFailure) {
-        // SAFETY: the reader is used within the call only.
-        self = unsafe try frame.withUnsafeBytes { bytes throws(KeychainFailure) in
-            var reader = unsafe MessageReader(bytes, elementLimit: WireLimits.elementCount)
+        self = try frame.read(elementLimit: WireLimits.elementCount) {
+            reader throws(KeychainFailure) -> ReceivedMessage in
             let id = try ClientMessage.id(from: &reader)
             do throws(KeychainFailure) {
                 return try Self.read(&reader, id: id)
@@ -103,7 +102,7 @@ struct ReceivedMessage: Sendable {
     private static func read<R: Request>(
         _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
     ) throws(KeychainFailure) -> ReceivedMessage {
-        let request = try whole(type, &reader)
+        let request: R = try reader.whole()
         return ReceivedMessage(derivesKeys: R.code.holdsPasscode || request.showsPassword) {
             session throws(KeychainFailure) in
             try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
@@ -115,7 +114,7 @@ struct ReceivedMessage: Sendable {
     private static func readStream<R: StreamRequest>(
         _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
     ) throws(KeychainFailure) -> ReceivedMessage {
-        let request = try whole(type, &reader)
+        let request: R = try reader.whole()
         return ReceivedMessage { session throws(KeychainFailure) in
             try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
                 var last = ContinuousClock.now
@@ -128,14 +127,6 @@ struct ReceivedMessage: Sendable {
                 }
             }
         }
-    }
-
-    private static func whole<R: Request>(
-        _ type: R.Type, _ reader: inout MessageReader
-    ) throws(KeychainFailure) -> R {
-        let request = try R(from: &reader)
-        try reader.requireEnd()
-        return request
     }
 }
 

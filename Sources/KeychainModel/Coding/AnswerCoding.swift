@@ -235,7 +235,9 @@ extension PropertyListValue: MessageCodable {
         case 7:
             let keys = try [String](from: &reader)
             let values = try Self.values(from: &reader, depth: depth + 1)
-            guard keys.count == values.count else { throw .unreadable("a dictionary") }
+            guard keys.count == values.count, Set(keys).count == keys.count else {
+                throw .unreadable("a dictionary")
+            }
             self = .dictionary(Dictionary(zip(keys, values)) { first, _ in first })
         default: throw .unreadable("a value of no kind")
         }

@@ -65,13 +65,6 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
     }
 
     /// Calls `body` with the bytes.
-    package func withBytes<Result, Failure: Error>(
-        _ body: (RawSpan) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        // SAFETY: `body` runs while this object is alive.
-        unsafe try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]).bytes)
-    }
-
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

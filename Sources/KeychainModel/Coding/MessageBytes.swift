@@ -18,10 +18,12 @@ package struct MessageWriter: ~Copyable {
         unsafe block = .allocate(byteCount: max(capacity, 64), alignment: 16)
     }
 
+    // SAFETY: nothing uses the block after this.
     deinit { unsafe FrameBuffer.release(block) }
 
     /// What was written.
     package consuming func finished() -> FrameBuffer {
+        // SAFETY: `discard` leaves the block to the frame.
         let frame = unsafe FrameBuffer(taking: block, count: count)
         discard self
         return frame
@@ -53,6 +55,7 @@ package struct MessageWriter: ~Copyable {
     /// Bytes with their number before them.
     package mutating func sized(_ bytes: UnsafeRawBufferPointer) {
         number(UInt32(clamping: bytes.count))
+        // SAFETY: the caller vouches for the bytes.
         unsafe append(bytes)
     }
 
@@ -63,6 +66,15 @@ package struct MessageWriter: ~Copyable {
         unsafe UnsafeMutableRawBufferPointer(rebasing: block[count..<count + bytes.count])
             .copyMemory(from: bytes)
         count += bytes.count
+    }
+
+    /// A part of a frame's bytes.
+    package mutating func append(_ frame: FrameBuffer, _ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= frame.count)
+        // SAFETY: the range lies within the frame.
+        unsafe frame.withUnsafeBytes { bytes in
+            unsafe append(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
     }
 
     private mutating func makeRoom(for more: Int) {
@@ -94,11 +106,19 @@ package struct MessageReader {
         elements = elementLimit
     }
 
+    // SAFETY: the size is read, whatever the bytes are.
     package var remainingCount: Int { unsafe bytes.count - position }
 
     /// - Throws: `param` where something comes after the last value.
     package func requireEnd() throws(KeychainFailure) {
         guard remainingCount == 0 else { throw .unreadable("something follows its end") }
+    }
+
+    /// The value that all the rest of the message is.
+    package mutating func whole<Value: MessageCodable>() throws(KeychainFailure) -> Value {
+        let value = try Value(from: &self)
+        try requireEnd()
+        return value
     }
 
     /// A copy of all that is left.
@@ -149,6 +169,7 @@ package struct MessageReader {
     mutating func sized<Result>(
         _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(KeychainFailure) -> Result {
+        // SAFETY: `sizedCount` has checked the count.
         unsafe take(try sizedCount(), body)
     }
 
@@ -159,5 +180,18 @@ package struct MessageReader {
         defer { position += count }
         // SAFETY: the caller has checked the count.
         return unsafe body(UnsafeRawBufferPointer(rebasing: bytes[position..<position + count]))
+    }
+}
+
+extension FrameBuffer {
+    /// Calls `body` with a reader of the bytes.
+    package func read<Value>(
+        elementLimit: Int = .max, _ body: (inout MessageReader) throws(KeychainFailure) -> Value
+    ) throws(KeychainFailure) -> Value {
+        // SAFETY: the reader is used within the call only.
+        unsafe try withUnsafeBytes { bytes throws(KeychainFailure) in
+            var reader = unsafe MessageReader(bytes, elementLimit: elementLimit)
+            return try body(&reader)
+        }
     }
 }

@@ -10,7 +10,7 @@ package import FoundationEssentials
 
 package protocol MessageCodable {
     func encode(to writer: inout MessageWriter)
-    /// - Throws: `param` for bytes that `encode` can't have written.
+    /// - Throws: `param` for bytes that are no such value.
     init(from reader: inout MessageReader) throws(KeychainFailure)
 }
 
@@ -30,7 +30,7 @@ extension CodedByPosition {
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         let position = Int(try reader.number() as UInt8)
         guard let value = Self.allCases.dropFirst(position).first else {
-            throw .unreadable("\(Self.self)")
+            throw .unreadable("a \(Self.self) that isn't known")
         }
         self = value
     }

@@ -58,6 +58,7 @@ package struct FindIdentities: Request {
     }
     package var purpose: AuthorizationPurpose? { .use }
     package var shape: String? { query.shape }
+    package var showsPassword: Bool { query.showsPassword }
     package var effort: RequestEffort { retrieval.effort(derives: showsPassword) }
 
     package func usedUnlockedKeys(_ answer: [Identity]) -> Bool {
@@ -89,6 +90,7 @@ package struct UpdateIdentities: Request {
     }
     package var purpose: AuthorizationPurpose? { changes.key.purpose }
     package var shape: String? { query.shape }
+    package var showsPassword: Bool { query.showsPassword }
     package var effort: RequestEffort { .survey }
 
     package func execute<Executor: RequestExecutor>(
@@ -128,6 +130,12 @@ extension IdentityQuery {
             certificate.authorization = newValue
             key.authorization = newValue
         }
+    }
+
+    /// A client can send another authorization with each half.
+    package var showsPassword: Bool {
+        certificate.authorization.applicationPassword != nil
+            || key.authorization.applicationPassword != nil
     }
 
     package var shape: String { "\(certificate.shape), \(key.shape)" }

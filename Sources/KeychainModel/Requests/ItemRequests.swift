@@ -46,6 +46,10 @@ package struct AddItems: Request {
     }
     package var purpose: AuthorizationPurpose? { .creation }
     package var shape: String? { items.map(\.shape).joined(separator: ", ") }
+    /// A client can send another authorization with each.
+    package var showsPassword: Bool {
+        items.contains { $0.authorization.applicationPassword != nil }
+    }
 
     package func usedUnlockedKeys(_ answer: [Item]) -> Bool {
         answer.contains { $0.neededUnlock }

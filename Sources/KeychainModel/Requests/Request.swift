@@ -8,17 +8,19 @@
 package import FoundationEssentials
 
 /// What can be asked of a keychain. It is a value: it can be kept, sent and asked again.
-package protocol Request: MessageCodable, Sendable {
+package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
+    CustomDebugStringConvertible
+{
     associatedtype Answer: MessageCodable & Sendable
 
     /// What stands for the operation in messages and logs.
     static var code: RequestCode { get }
 
-    /// What the caller can show for itself. A request that opens and seals no secret has none, and
-    /// takes none.
+    /// What the caller can show for itself. A request that neither opens nor seals a secret has
+    /// none, and ignores one that is set.
     var authorization: Authorization { get set }
 
-    /// What proofs are for. nil: the request needs none.
+    /// What the authorization is used for. nil: the request needs none.
     var purpose: AuthorizationPurpose? { get }
 
     /// Whether keys are derived from a password of the caller.
@@ -40,7 +42,7 @@ package protocol Request: MessageCodable, Sendable {
     ) throws(KeychainFailure) -> Answer
 }
 
-/// What the proofs that come with a request are for.
+/// What the authorization of a request is used for.
 package enum AuthorizationPurpose: Hashable, Sendable {
     /// To open an item.
     case use
@@ -62,6 +64,12 @@ package enum RequestEffort: Hashable, Sendable {
 extension Request {
     package var shape: String? { nil }
 
+    /// The operation and what it is about. No value of an attribute and no secret is in it.
+    package var description: String {
+        [Self.code.name, shape].compactMap { $0 }.joined(separator: " ")
+    }
+    package var debugDescription: String { description }
+
     /// By whether a password is among what is shown.
     package var effort: RequestEffort { showsPassword ? .derivation : .few }
 
@@ -70,7 +78,7 @@ extension Request {
     package var showsPassword: Bool { authorization.applicationPassword != nil }
 }
 
-/// A request that opens and seals no secret of an item.
+/// A request that neither opens nor seals the secret of an item.
 package protocol UnauthorizedRequest: Request {}
 
 extension UnauthorizedRequest {
@@ -210,7 +218,9 @@ package protocol RequestExecutor {
         _ request: MakeSecureEnclaveKey, as caller: AccessGroups
     ) throws(KeychainFailure) -> SecureEnclaveKey
     func execute(_ request: SignDigest, as caller: AccessGroups) throws(KeychainFailure) -> Data
-    func execute(_ request: DeriveSharedSecret, as caller: AccessGroups) throws(KeychainFailure) -> Data
+    func execute(
+        _ request: DeriveSharedSecret, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Data
 
     func execute(_ request: Unlock, as caller: AccessGroups) throws(KeychainFailure) -> Done
     func execute(_ request: Lock, as caller: AccessGroups) throws(KeychainFailure) -> Done

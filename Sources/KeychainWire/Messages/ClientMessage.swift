@@ -38,7 +38,7 @@ package enum ClientMessage: Sendable {
         return try writer.frame(limit: limit)
     }
 
-    /// The frame of a message without a body.
+    /// The frame of a message that says no more than this value does.
     package func frame(id: UInt64) throws(KeychainFailure) -> FrameBuffer {
         switch self {
         case .hello(let hello):
@@ -76,8 +76,10 @@ package enum ClientMessage: Sendable {
         case 1:
             guard let code = RequestCode(rawValue: try reader.number()) else { throw .unknown }
             self = .request(code, claim: try AccessGroups(from: &reader))
-        case 2: self = .subscribe
-        case 3: self = .unsubscribe(try reader.number())
+        case 2:
+            try reader.requireEnd()
+            self = .subscribe
+        case 3: self = .unsubscribe(try reader.whole())
         default: throw .unknown
         }
     }

@@ -39,18 +39,13 @@ package enum ServiceMessage: UInt8, Sendable {
             return [writer.finished()]
         }
         let whole = writer.finished()
-        // SAFETY: each part lies within the whole.
-        return unsafe whole.withUnsafeBytes { bytes in
-            stride(from: headByteCount, to: bytes.count, by: partByteCount).map { start in
-                let end = min(start + partByteCount, bytes.count)
-                let isLast = end == bytes.count
-                var writer = MessageWriter(
-                    forMessage: id, kind: isLast ? answerKind : part.rawValue)
-                unsafe writer.append(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-                writer.replace(
-                    UInt32(clamping: writer.byteCount - FrameHeader.byteCount), at: 0)
-                return writer.finished()
-            }
+        return stride(from: headByteCount, to: whole.count, by: partByteCount).map { start in
+            let end = min(start + partByteCount, whole.count)
+            var writer = MessageWriter(
+                forMessage: id, kind: end == whole.count ? answerKind : part.rawValue)
+            writer.append(whole, start..<end)
+            writer.replace(UInt32(clamping: writer.byteCount - FrameHeader.byteCount), at: 0)
+            return writer.finished()
         }
     }
 

@@ -1,0 +1,152 @@
+// RoundTripTests: what one end sends is what the other end reads.
+
+import Foundation
+import KeychainModel
+import KeychainWire
+import Testing
+
+@Suite struct `Messages of the service` {
+    /// How many values of each kind are tried.
+    static let rounds = 60
+
+    private func roundTrip(_ request: some Request, _ values: inout RandomValues) throws {
+        let id = values.generator.next() | 1
+        let claim = values.groups()
+        let message = try Messages.message(request, id: id, claim: claim)
+        let received = try #require(try Messages.request(message))
+        #expect(received.id == id && received.claim == claim)
+        #expect(Messages.isSame(received.request, request), "\(request)")
+    }
+
+    private func roundTrip<Value: MessageCodable>(_ value: Value) throws {
+        let received = try Messages.value(Value.self, Messages.bytes(value))
+        #expect(Messages.isSame(received, value), "\(Value.self)")
+    }
+
+    @Test func `every request arrives as it was sent`() throws {
+        var values = RandomValues(seed: 1)
+        var count = 0
+        for _ in 0..<Self.rounds {
+            for request in values.requests() {
+                try roundTrip(request, &values)
+                count += 1
+            }
+        }
+        #expect(Set(Messages.types.keys) == Set(RequestCode.allCases))
+        #expect(
+            count == RequestCode.allCases.count * Self.rounds && RequestCode.allCases.count == 23)
+    }
+
+    @Test func `every answer arrives as it was sent`() throws {
+        var values = RandomValues(seed: 2)
+        var names: Set<String> = []
+        for _ in 0..<Self.rounds {
+            for answer in values.answers() {
+                try roundTrip(answer)
+                names.insert("\(type(of: answer))")
+            }
+            for value in values.others() { try roundTrip(value) }
+        }
+        let answers = Set(values.requests().map { "\($0.answerType)" })
+        #expect(names == answers.union(["Welcome"]) && names.count == 12)
+    }
+
+    @Test func `the other messages of a client arrive as they were sent`() throws {
+        var values = RandomValues(seed: 7)
+        var seen: Set<[UInt8]> = []
+        for id in 1...UInt64(Self.rounds) {
+            let hello = values.hello()
+            for sent in [ClientMessage.hello(hello), .subscribe, .unsubscribe(.max - id)] {
+                let frame = try sent.frame(id: id)
+                let again = try FrameBuffer(frame.message).read {
+                    reader throws(KeychainFailure) in
+                    let id = try ClientMessage.id(from: &reader)
+                    return try ClientMessage(from: &reader).frame(id: id)
+                }
+                #expect(again.all == frame.all)
+                seen.insert(frame.all)
+            }
+        }
+        #expect(seen.count == 3 * Self.rounds)
+    }
+
+    @Test func `the other messages of the service arrive as they were sent`() throws {
+        var values = RandomValues(seed: 8)
+        let (failure, progress) = (values.failure(), RequestProgress(done: 1, total: 2))
+        let messages = [
+            ServiceMessage.frame(id: 0, failure), ServiceMessage.frame(id: 2, progress),
+            ServiceMessage.frameOfChange(id: .max),
+        ].map(\.message)
+        let heads = try messages.map { message in
+            try FrameBuffer(message).read { reader throws(KeychainFailure) in
+                let head = try ServiceMessage.head(from: &reader)
+                return "\(head.id) \(head.kind)"
+            }
+        }
+        #expect(heads == ["0 failure", "2 progress", "\(UInt64.max) changed"])
+        let bodies = messages.map { Array($0.dropFirst(9)) }
+        #expect(try Messages.value(KeychainFailure.self, bodies[0]) == failure)
+        #expect(try Messages.value(RequestProgress.self, bodies[1]) == progress)
+        #expect(bodies[2] == [])
+    }
+
+    /// So that a field that is added to a type, and forgotten in the messages, fails above: the
+    /// random values give each field at least two values.
+    @Test func `the values that are tried differ in every field`() {
+        var values = RandomValues(seed: 3)
+        var seen: [String: Set<String>] = [:]
+        func note(_ value: Any) {
+            let isOurs = String(reflecting: type(of: value)).hasPrefix("Keychain")
+            for child in Mirror(reflecting: value).children {
+                let field = "\(type(of: value)).\(child.label ?? "?")"
+                if isOurs { seen[field, default: []].insert("\(child.value)") }
+                note(child.value)
+            }
+        }
+        for _ in 0..<Self.rounds {
+            for request in values.requests() { note(request) }
+            for value in values.answers() + values.others() { note(value) }
+        }
+        #expect(seen.count == 139)
+        // The service itself says which program is at the other end, so it is in no message.
+        for (field, texts) in seen where field != "AccessGroups.program" {
+            #expect(texts.count > 1, "\(field)")
+        }
+    }
+
+    @Test func `absent and empty stay two things`() throws {
+        let item = NewItem(itemClass: .key, attributes: [:])
+        var empty = item
+        empty.data = Data()
+        empty.accessGroup = ""
+        empty.authorization.applicationPassword = Data()
+        for sent in [item, empty] { try roundTrip(sent) }
+        #expect(item != empty)
+    }
+
+    @Test func `values are compared in every field, also in their secrets`() {
+        let passcodes = [1, 2].map { SecretBytes(copying: [$0]) }
+        let request = ChangePasscode(from: passcodes[0], to: passcodes[1])
+        #expect(Messages.isSame(request, request) && !Messages.isSame(Lock(), LockAll()))
+        let other = ChangePasscode(from: passcodes[0], to: passcodes[0])
+        #expect(!Messages.isSame(request, other))
+    }
+
+    @Test func `no description holds what is asked, nor the bytes of a frame`() throws {
+        let secret = "correct horse"
+        let add = AddItem(
+            NewItem(
+                itemClass: .genericPassword, attributes: [.account: .string(secret)],
+                data: Data(secret.utf8)))
+        let unlock = Unlock(passcode: SecretBytes(copying: secret.utf8))
+        #expect("\(add)" == "add genp acct" && "\(unlock)" == "unlock")
+        let frame = try ClientMessage.frame(of: add, id: 1, claim: AccessGroups([]))
+        var texts = [String(reflecting: add), String(reflecting: frame), "\(frame)"]
+        for value in [frame, unlock] as [Any] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            texts.append(dumped)
+        }
+        for text in texts { #expect(!text.isEmpty && !text.contains(secret)) }
+    }
+}
