@@ -26,24 +26,28 @@ let unixSignals: Target.Dependency = .product(
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
 
+/// Where the system has a keychain of its own, and where this package brings one.
+let applePlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
+let otherPlatforms: [Platform] = [.linux, .android]
+
 let package = Package(
     name: "swift-keychain",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Keychain", targets: ["Keychain"]),
         .library(
-            name: "KeychainServices", targets: ["KeychainServices", "KeychainServicesAnchor"]),
+            name: "KeychainServices", targets: ["KeychainServices", "KeychainServicesAliasShim"]),
         .library(
             name: "KeychainAuthentication",
-            targets: ["KeychainAuthentication", "KeychainAuthenticationAnchor"]),
+            targets: ["KeychainAuthentication", "KeychainAuthenticationAliasShim"]),
         .library(name: "KeychainTesting", targets: ["KeychainTesting"]),
         .library(
-            name: "KeychainCryptoKit", targets: ["KeychainCryptoKit", "KeychainCryptoKitAnchor"]),
+            name: "KeychainCryptoKit", targets: ["KeychainCryptoKit", "KeychainCryptoKitAliasShim"]),
         .executable(name: "keychainctl", targets: ["keychainctl"]),
         .executable(name: "keychaind", targets: ["keychaind"]),
     ],
     traits: [
-        .default(enabledTraits: ["OlderPKCS12"]),
+        .default(enabledTraits: []),
         .trait(
             name: "OlderPKCS12",
             description:
@@ -77,7 +81,7 @@ let package = Package(
         .target(name: "KeychainModel", swiftSettings: settings),
         // Keys, sealing, labels, secret memory.
         .target(
-            name: "KeychainCrypto", dependencies: ["KeychainModel", crypto, cryptoExtras, asn1],
+            name: "KeychainCrypto", dependencies: ["KeychainModel", crypto, cryptoExtras],
             swiftSettings: settings),
         // Tables, transactions, page checksums, salvage.
         .systemLibrary(
@@ -124,16 +128,22 @@ let package = Package(
         .executableTarget(
             name: "keychaind", dependencies: ["KeychainDaemon"], swiftSettings: settings),
         // Who somebody is: contexts, and the ways to ask a person.
+        .target(name: "KeychainAuthenticationDarwin", swiftSettings: settings),
         .target(
             name: "KeychainAuthentication",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine"],
-            swiftSettings: settings),
-        .target(name: "KeychainAuthenticationAnchor", dependencies: ["KeychainAuthentication"]),
-        // Containers of keys and certificates under a password.
-        .target(
-            name: "KeychainPKCS12",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", asn1,
+                .target(
+                    name: "KeychainAuthenticationDarwin",
+                    condition: .when(platforms: applePlatforms)),
+                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+            ],
+            swiftSettings: settings),
+        .target(name: "KeychainAuthenticationAliasShim", dependencies: ["KeychainAuthentication"]),
+        // RSA and elliptic keys, PKCS #8, and containers of keys and certificates under a password.
+        .target(
+            name: "KeychainAsymmetricKeys",
+            dependencies: [
+                "KeychainModel", "KeychainCrypto", crypto, cryptoExtras, asn1,
                 .product(
                     name: "NIOSSL", package: "swift-nio-ssl",
                     condition: .when(traits: ["OlderPKCS12"])),
@@ -141,14 +151,17 @@ let package = Package(
             swiftSettings: settings),
         // Apple's names with Apple's behaviour.
         .target(
+            name: "KeychainServicesDarwin", swiftSettings: settings),
+        .target(
             name: "KeychainServices",
             dependencies: [
+                .target(
+                    name: "KeychainServicesDarwin", condition: .when(platforms: applePlatforms)),
                 "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
-                "KeychainAuthentication",
-                "KeychainPKCS12", x509, asn1,
+                "KeychainAuthentication", "KeychainAsymmetricKeys", x509, asn1,
             ],
             swiftSettings: settings),
-        .target(name: "KeychainServicesAnchor", dependencies: ["KeychainServices"]),
+        .target(name: "KeychainServicesAliasShim", dependencies: ["KeychainServices"]),
         // Apple's cryptography under a name that can be aliased to Apple's.
         .target(
             name: "KeychainCryptoKit",
@@ -157,28 +170,39 @@ let package = Package(
                 "KeychainServices", crypto,
             ],
             swiftSettings: settings),
-        .target(name: "KeychainCryptoKitAnchor", dependencies: ["KeychainCryptoKit"]),
+        .target(name: "KeychainCryptoKitAliasShim", dependencies: ["KeychainCryptoKit"]),
+        // Requests of the Swift API through the SecItem functions: the system's, or those above.
+        .target(
+            name: "KeychainSecItem",
+            dependencies: [
+                .target(
+                    name: "KeychainServicesDarwin", condition: .when(platforms: applePlatforms)),
+                .target(name: "KeychainServices", condition: .when(platforms: otherPlatforms)),
+                .target(name: "KeychainClient", condition: .when(platforms: otherPlatforms)),
+                "KeychainModel", crypto,
+            ],
+            swiftSettings: settings),
         // The Swift API.
         .target(
             name: "Keychain",
             dependencies: [
+                .target(name: "KeychainSecItem", condition: .when(platforms: applePlatforms)),
                 "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
-                "KeychainAuthentication",
-                "KeychainServices", crypto,
+                "KeychainAuthentication", crypto,
             ],
             swiftSettings: settings),
         // A keychain in memory for the tests of those who use the package.
         .target(
             name: "KeychainTesting",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
-                "KeychainEngine",
-                "KeychainAuthentication", "KeychainServices", "Keychain",
+                "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys", "KeychainStore",
+                "KeychainClient", "KeychainEngine", "KeychainAuthentication", "KeychainServices",
+                "KeychainSecItem", "Keychain",
             ],
             swiftSettings: settings),
         // The tool for people.
         .target(
-            name: "KeychainControl",
+            name: "KeychainTool",
             dependencies: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
                 "KeychainEngine",
@@ -186,7 +210,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "keychainctl", dependencies: ["KeychainControl"], swiftSettings: settings),
+            name: "keychainctl", dependencies: ["KeychainTool"], swiftSettings: settings),
         // Vectors of the file formats: their files, and what writes them.
         .target(
             name: "FormatVectors",
@@ -195,8 +219,8 @@ let package = Package(
         .executableTarget(
             name: "format-vectors",
             dependencies: [
-                "FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainStore",
-                "KeychainEngine",
+                "FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys",
+                "KeychainStore", "KeychainEngine",
             ],
             path: "Tests/FormatVectorGenerator", swiftSettings: settings),
         .testTarget(
@@ -217,9 +241,9 @@ let package = Package(
         .testTarget(
             name: "KeychainServicesTests",
             dependencies: [
-                "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainStore",
-                "KeychainClient", "KeychainEngine", "KeychainDaemon", "KeychainAuthentication",
-                "KeychainTesting", logging, x509, asn1, crypto,
+                "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys",
+                "KeychainStore", "KeychainClient", "KeychainEngine", "KeychainDaemon",
+                "KeychainAuthentication", "KeychainTesting", logging, x509, asn1, crypto,
                 cryptoExtras,
             ],
             exclude: ["Vectors"],
@@ -241,9 +265,8 @@ let package = Package(
         .testTarget(
             name: "KeychainEngineTests",
             dependencies: [
-                "TestPrograms", "KeychainModel", "KeychainCrypto", "KeychainStore",
-                "KeychainEngine",
-                "KeychainTesting", logging,
+                "TestPrograms", "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys",
+                "KeychainStore", "KeychainEngine", "KeychainTesting", logging,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -261,8 +284,8 @@ let package = Package(
             name: "KeychainTests",
             dependencies: [
                 "Keychain", "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
-                "KeychainServices", "KeychainTesting", "TestPrograms", "fault-writer",
-                "identity-racer",
+                "KeychainServices", "KeychainSecItem", "KeychainTesting", "TestPrograms",
+                "fault-writer", "identity-racer",
                 crypto,
             ],
             swiftSettings: settings),
@@ -274,9 +297,9 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "KeychainControlTests",
+            name: "KeychainToolTests",
             dependencies: [
-                "KeychainControl", "KeychainModel", "KeychainEngine", "keychainctl", "keychaind",
+                "KeychainTool", "KeychainModel", "KeychainEngine", "keychainctl", "keychaind",
                 argumentParser,
             ],
             exclude: ["Transcripts"],

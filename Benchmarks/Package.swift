@@ -14,7 +14,7 @@ let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "swift-keychain", path: "..", traits: []),
+        .package(name: "swift-keychain", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     ],
     targets: [

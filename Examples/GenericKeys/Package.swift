@@ -34,8 +34,7 @@ let modules = [security, localAuthentication, cryptoKit]
 let package = Package(
     name: "GenericKeys",
     platforms: [.macOS(.v15)],
-    // Without the package's default trait: nothing here reads PKCS #12.
-    dependencies: [.package(path: "../..", traits: [])],
+    dependencies: [.package(path: "../..")],
     targets: [
         .target(name: "KeyStores", dependencies: modules, swiftSettings: settings),
         .executableTarget(

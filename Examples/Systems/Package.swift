@@ -65,8 +65,8 @@ let package = Package(
         .executable(name: "capture", targets: ["capture-app"])
     ],
     dependencies: [
-        // Without the default trait: nothing here reads PKCS #12. Keys of the Secure Enclave are made
-        // in a TPM where there is one; building with that takes libtss2-dev. With NSStringHashing
+        // Keys of the Secure Enclave are made in a TPM where there is one; building with that takes
+        // libtss2-dev. With NSStringHashing
         // `attributes[kSecAttrAccount]` works on an `[AnyHashable: Any]`, as on Apple platforms.
         .package(path: "../..", traits: ["TPM", "NSStringHashing"]),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),

@@ -1,5 +1,7 @@
 // Keychain: where a program's secrets are: a service name, an access group and a protection.
 
+import KeychainModel
+
 /// The secrets of one service, kept in the keychain.
 ///
 /// Every secret is a generic password, identified by the service of this value and the account

@@ -71,7 +71,7 @@ package final class TrustedPlatformModule: KeyHardware {
             return try operation.create(.key, authorization: authorization, content: nothing)
         }
         let publicKey = Data([4] + key.publicArea.point)
-        guard Self.isOnCurve(publicKey) else {
+        guard publicKey.isPointOnP256 else {
             throw KeychainFailure(
                 .notAvailable, "The TPM made a key that isn't on the curve P-256.")
         }
@@ -100,7 +100,7 @@ package final class TrustedPlatformModule: KeyHardware {
         of wrapped: Data, with publicKey: Data, authorization: SecretBytes
     ) throws(KeychainFailure) -> SecretBytes {
         // A chip that multiplies what is no point of the curve would tell of its key.
-        guard Self.isOnCurve(publicKey) else {
+        guard publicKey.isPointOnP256 else {
             throw .param("The public key is no point of the curve P-256.")
         }
         try Self.check(authorization)
@@ -145,14 +145,6 @@ package final class TrustedPlatformModule: KeyHardware {
         guard authorization.count == 32 else {
             throw .param("The authorization of a key in hardware has 32 bytes.")
         }
-    }
-
-    private static func isOnCurve(_ publicKey: Data) -> Bool {
-        guard
-            let key = try? AsymmetricPublicKey(
-                externalRepresentation: publicKey, kind: .elliptic)
-        else { return false }
-        return key.shape == .elliptic(.p256)
     }
 }
 

@@ -7,6 +7,7 @@
 #if !canImport(Darwin)
 
 package import FoundationEssentials
+import KeychainAsymmetricKeys
 package import KeychainCrypto
 package import KeychainModel
 import Synchronization

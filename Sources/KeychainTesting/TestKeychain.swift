@@ -10,6 +10,7 @@ public import Foundation
 public import Keychain
 package import KeychainEngine
 package import KeychainModel
+import KeychainSecItem
 import Synchronization
 
 /// A keychain in memory for tests, whose lock, passcode, clock, access groups and faults the test
@@ -70,19 +71,20 @@ public final class TestKeychain: Sendable {
     /// The database to give to `Keychain(service:in:)`.
     ///
     /// Its own functions, such as `lock()` and `check()`, act on this keychain too.
-    public var database: KeychainDatabase { database(isThroughSecItem: false) }
+    public var database: KeychainDatabase {
+        KeychainDatabase(connection: { self.connection }, identity: identity) {
+            () throws(KeychainFailure) in
+            try self.engine
+        }
+    }
 
     /// The same database, with every request as a dictionary through `SecItemAdd` and the other
     /// functions: the way that `Keychain` takes on Apple platforms.
     ///
     /// Run your tests over both to see that your code doesn't depend on the way.
-    public var secItemDatabase: KeychainDatabase { database(isThroughSecItem: true) }
-
-    private func database(isThroughSecItem: Bool) -> KeychainDatabase {
-        KeychainDatabase(
-            connection: { self.connection }, isThroughSecItem: isThroughSecItem,
-            identity: identity
-        ) { () throws(KeychainFailure) in
+    public var secItemDatabase: KeychainDatabase {
+        KeychainDatabase(backend: SecItemBackend { self.connection }, identity: identity) {
+            () throws(KeychainFailure) in
             try self.engine
         }
     }

@@ -1,5 +1,5 @@
-// keychainctl: the tool for people. The commands are in KeychainControl.
+// keychainctl: the tool for people. The commands are in KeychainTool.
 
-import KeychainControl
+import KeychainTool
 
 ControlProgram.main()

@@ -2,6 +2,7 @@
 
 import FormatVectors
 import FoundationEssentials
+import KeychainAsymmetricKeys
 import KeychainCrypto
 import KeychainModel
 import KeychainStore

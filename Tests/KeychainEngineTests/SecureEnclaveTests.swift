@@ -2,6 +2,7 @@
 //   The hardware is the simulation of KeychainTesting. Tests/KeychainTPMTests use a TPM.
 
 import Foundation
+import KeychainAsymmetricKeys
 import KeychainCrypto
 import KeychainEngine
 import KeychainModel

@@ -1,10 +1,12 @@
 // The dictionaries for the SecItem functions, key by key.
 
 import Foundation
+import Keychain
+import KeychainModel
 import KeychainServices
 import Testing
 
-@testable import Keychain
+@testable import KeychainSecItem
 
 @Suite struct SecItemQueryTests {
     let namespace = Namespace(service: "s", accessGroup: "g", isSynchronizable: false)
@@ -22,7 +24,7 @@ import Testing
             SecItemQuery.search(item, data: true, attributes: false),
             SecItemQuery.addition(
                 item,
-                ItemContents(data: Data(), label: nil, accessibility: .whenUnlocked)),
+                ItemContents(data: Data(), label: nil, accessibility: "ak")),
         ] {
             #expect(keys(query).isSuperset(of: Self.identity))
             #expect(query[kSecClass] as? String == kSecClassGenericPassword as String)
@@ -54,7 +56,7 @@ import Testing
 
     @Test func `a change holds attributes and the secret only`() {
         let contents = ItemContents(
-            data: Data([1]), label: "l", accessibility: .afterFirstUnlockThisDeviceOnly)
+            data: Data([1]), label: "l", accessibility: "cku")
         let changes = SecItemQuery.changes(contents)
         #expect(keys(changes) == ["v_Data", "pdmn", "labl"])
         #expect(changes[kSecAttrAccessible] as? String == "cku")

@@ -2,10 +2,9 @@
 // backend.
 
 import Foundation
-import KeychainClient
 import KeychainEngine
 import KeychainModel
-import KeychainServices
+import KeychainSecItem
 import KeychainTesting
 import Testing
 
@@ -30,9 +29,7 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .typed, .typedInMemory:
             TypedBackend { () throws(KeychainFailure) in connection() }
         case .secItem, .secItemInMemory:
-            SecItemBackend { call in
-                KeychainContext.$connection.withValue(connection()) { call() }
-            }
+            SecItemBackend(connection)
         }
     }
 

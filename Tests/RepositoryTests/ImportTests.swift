@@ -17,7 +17,13 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(module: "KeychainModel", imports: []),
         ImportRow(
             module: "KeychainCrypto",
-            imports: ["KeychainModel", "Crypto", "CryptoExtras", "SwiftASN1"]),
+            imports: ["KeychainModel", "Crypto", "CryptoExtras"]),
+        ImportRow(
+            module: "KeychainAsymmetricKeys",
+            imports: [
+                "KeychainModel", "KeychainCrypto", "Crypto", "CryptoExtras", "SwiftASN1",
+                "NIOSSL",
+            ]),
         ImportRow(
             module: "KeychainStore",
             imports: ["KeychainModel", "KeychainCrypto", "CKeychainSQLite"]),
@@ -45,17 +51,22 @@ struct ImportRow: CustomStringConvertible {
                 "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
                 "KeychainAuthenticationDarwin",
             ]),
-        ImportRow(module: "KeychainAuthenticationAnchor", imports: ["KeychainAuthentication"]),
-        ImportRow(
-            module: "KeychainPKCS12",
-            imports: ["KeychainModel", "KeychainCrypto", "SwiftASN1", "NIOSSL"]),
+        ImportRow(module: "KeychainAuthenticationAliasShim", imports: ["KeychainAuthentication"]),
+        // What they import is the system's.
+        ImportRow(module: "KeychainAuthenticationDarwin", imports: ["LocalAuthentication"]),
+        ImportRow(module: "KeychainServicesDarwin", imports: ["Security"]),
         ImportRow(
             module: "KeychainServices",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
-                "KeychainAuthentication",
-                "KeychainPKCS12",
+                "KeychainAuthentication", "KeychainAsymmetricKeys",
                 "KeychainServicesDarwin", "X509", "SwiftASN1",
+            ]),
+        ImportRow(
+            module: "KeychainSecItem",
+            imports: [
+                "KeychainModel", "KeychainClient", "KeychainServices", "KeychainServicesDarwin",
+                "Crypto",
             ]),
         ImportRow(
             module: "KeychainCryptoKit",
@@ -63,30 +74,29 @@ struct ImportRow: CustomStringConvertible {
                 "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainAuthentication",
                 "KeychainServices", "Crypto",
             ]),
-        ImportRow(module: "KeychainCryptoKitAnchor", imports: ["KeychainCryptoKit"]),
-        ImportRow(module: "KeychainServicesAnchor", imports: ["KeychainServices"]),
+        ImportRow(module: "KeychainCryptoKitAliasShim", imports: ["KeychainCryptoKit"]),
+        ImportRow(module: "KeychainServicesAliasShim", imports: ["KeychainServices"]),
         ImportRow(
             module: "Keychain",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
-                "KeychainAuthentication",
-                "KeychainServices", "Crypto",
+                "KeychainAuthentication", "KeychainSecItem", "Crypto",
             ]),
         ImportRow(
             module: "KeychainTesting",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
-                "KeychainEngine",
-                "KeychainAuthentication", "KeychainServices", "Keychain",
+                "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys", "KeychainStore",
+                "KeychainClient", "KeychainEngine", "KeychainAuthentication", "KeychainServices",
+                "KeychainSecItem", "Keychain",
             ]),
         ImportRow(
-            module: "KeychainControl",
+            module: "KeychainTool",
             imports: [
                 "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
                 "KeychainEngine",
                 "KeychainTPM", "KeychainAuthentication", "ArgumentParser", "Logging",
             ]),
-        ImportRow(module: "keychainctl", imports: ["KeychainControl"]),
+        ImportRow(module: "keychainctl", imports: ["KeychainTool"]),
     ]
 
     /// The system's and the language's own. KeychainModel has no I/O and takes `pure` only, with
@@ -105,6 +115,14 @@ struct ImportRow: CustomStringConvertible {
     @Test func `the table has a row for every module and no other`() throws {
         let modules = Set(try Repository.sources().compactMap(\.module))
         #expect(modules == Set(Self.table.map(\.module)))
+    }
+
+    @Test(arguments: table)
+    func `a row is what the manifest says`(_ row: ImportRow) throws {
+        let target = try #require(try Manifest().target(row.module))
+        // These are the system's, and in no manifest.
+        let others = row.imports.subtracting(["Security", "LocalAuthentication"])
+        #expect(others == Set(target.dependencies.map(\.name)))
     }
 
     @Test(arguments: table)

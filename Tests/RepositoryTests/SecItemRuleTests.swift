@@ -5,7 +5,7 @@ import Testing
 @Suite struct `SecItem rules` {
     /// The places where dictionaries for the SecItem functions are made.
     static func builders() throws -> [RepositoryFile] {
-        let library = try Repository.files(in: "Sources/Keychain/Backends", suffix: ".swift")
+        let library = try Repository.files(in: "Sources/KeychainSecItem", suffix: ".swift")
         let systems = ["Capture", "TVRemote", "Fundamentals", "DeviceIdentity", "SignIn"]
         let examples = try
             (systems.map { "Examples/Systems/\($0)/Sources" }

@@ -12,7 +12,7 @@ import Testing
         "Sources/KeychainModel/Memory/", "Sources/KeychainModel/Coding/",
         "Sources/KeychainCrypto/Memory/", "Sources/KeychainStore/Pages/",
         "Sources/KeychainStore/ForeignCalls/", "Sources/KeychainStore/SQLite/",
-        "Sources/KeychainControl/SystemCalls/",
+        "Sources/KeychainTool/SystemCalls/",
         "Sources/KeychainServices/", "Sources/KeychainAuthentication/SystemCalls/",
         "Sources/KeychainTPM/ForeignCalls/",
         "Sources/KeychainDaemon/SystemCalls/", "Sources/KeychainClient/SystemCalls/",
@@ -25,9 +25,11 @@ import Testing
         "Sources/KeychainAuthentication/Context/LAContext.swift":
             "writes to the error pointer of canEvaluatePolicy",
         "Sources/KeychainStore/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
-        "Sources/Keychain/Backends/SecItemBackend.swift":
+        "Sources/KeychainAsymmetricKeys/Keys/PrecomputedDigest.swift":
+            "gives the crypto library the bytes of a digest, and takes those of a shared secret",
+        "Sources/KeychainSecItem/SecItemBackend.swift":
             "passes a result pointer to SecItemCopyMatching",
-        "Sources/Keychain/Backends/SecureEnclaveCalls.swift":
+        "Sources/KeychainSecItem/SecKeyHandle.swift":
             "passes result and error pointers to functions on keys",
     ]
 

@@ -25,8 +25,7 @@ let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let package = Package(
     name: "SourceCompatibility",
     platforms: [.macOS(.v15)],
-    // Without the default trait: with it the same is declared, and more has to be built.
-    dependencies: [.package(path: "../..", traits: [])],
+    dependencies: [.package(path: "../..")],
     targets: [
         .executableTarget(
             name: "SymbolsInSwift6", dependencies: [security, localAuthentication],

@@ -4,20 +4,16 @@
 
 import Foundation
 import KeychainAuthentication
-import KeychainClient
 import KeychainModel
 
 /// Keeps the items in a keychain service.
 struct TypedBackend: Backend {
     /// The service and the caller. Asked for at every request: the first one that succeeds
     /// opens the database.
-    private let connection: @Sendable () throws(KeychainFailure) -> KeychainConnection
-    /// The same without authentication in front of it.
-    private let keychain: @Sendable () throws(KeychainFailure) -> KeychainConnection
+    let connection: @Sendable () throws(KeychainFailure) -> KeychainConnection
 
     /// A keychain, in front of which the person is asked as in front of the SecItem functions.
     init(_ keychain: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection) {
-        self.keychain = keychain
         connection = { () throws(KeychainFailure) in
             try keychain().authenticating(AuthenticationOptions())
         }
@@ -34,11 +30,11 @@ struct TypedBackend: Backend {
             data: found.data ?? Data(), version: Self.seconds(found, .modificationDate))
     }
 
-    func attributes(_ item: ItemSelector) throws(BackendFailure) -> Keychain.Item? {
+    func attributes(_ item: ItemSelector) throws(BackendFailure) -> ItemSummary? {
         try first(item, includesData: false).map(Self.attributes)
     }
 
-    func list(_ namespace: Namespace) throws(BackendFailure) -> [Keychain.Item] {
+    func list(_ namespace: Namespace) throws(BackendFailure) -> [ItemSummary] {
         do {
             let connection = try connection()
             let found = try connection.perform(FindItems(query(namespace), Retrieval(limit: nil)))
@@ -131,22 +127,6 @@ struct TypedBackend: Backend {
         }
     }
 
-    /// The functions put the person in front of the keychain themselves.
-    func withFunctions<Result>(
-        _ body: () throws(BackendFailure) -> Result
-    ) throws(BackendFailure) -> Result {
-        let present: KeychainConnection
-        do {
-            present = try keychain()
-        } catch {
-            throw BackendFailure(error)
-        }
-        let answer = KeychainContext.$connection.withValue(present) {
-            Swift.Result { () throws(BackendFailure) in try body() }
-        }
-        return try answer.get()
-    }
-
     // MARK: Requests
 
     private func query(_ item: ItemSelector) -> ItemQuery {
@@ -162,10 +142,8 @@ struct TypedBackend: Backend {
             accessGroup: namespace.accessGroup, isSynchronizable: namespace.isSynchronizable)
     }
 
-    private func protection(
-        _ accessibility: Keychain.Accessibility
-    ) throws(BackendFailure) -> ProtectionClass {
-        guard let protection = ProtectionClass(code: accessibility.rawValue) else {
+    func protection(_ accessibility: String) throws(BackendFailure) -> ProtectionClass {
+        guard let protection = ProtectionClass(code: accessibility) else {
             throw BackendFailure(
                 status: Status.param.rawValue, reason: "There is no such accessibility.")
         }
@@ -196,14 +174,14 @@ struct TypedBackend: Backend {
 
     // MARK: Answers
 
-    private static func attributes(_ item: Item) -> Keychain.Item {
-        Keychain.Item(
+    private static func attributes(_ item: Item) -> ItemSummary {
+        ItemSummary(
             account: text(item.attributes[.account]) ?? "",
             label: text(item.attributes[.label]),
             creationDate: Date(timeIntervalSinceReferenceDate: seconds(item, .creationDate)),
             modificationDate: Date(
                 timeIntervalSinceReferenceDate: seconds(item, .modificationDate)),
-            accessibility: Keychain.Accessibility(rawValue: item.protection.code),
+            accessibility: item.protection.code,
             isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
             persistentReference: Data(Array(item.itemClass.name.utf8) + item.reference.bytes))
     }
@@ -220,27 +198,6 @@ struct TypedBackend: Backend {
         case .data(let data): String(decoding: data, as: UTF8.self)
         case .number(let number): String(number)
         case .date, nil: nil
-        }
-    }
-}
-
-extension BackendFailure {
-    init(_ failure: KeychainFailure) {
-        self.init(
-            status: failure.status.rawValue, reason: failure.reason,
-            cause: KeychainError.Cause(failure.cause))
-    }
-}
-
-extension KeychainError.Cause {
-    /// - Returns: nil where the status says it all.
-    init?(_ cause: KeychainFailure.Cause) {
-        switch cause {
-        case .damage: self = .damage
-        case .permission: self = .permission
-        case .contention: self = .contention
-        case .interruption: self = .interruption
-        case .authentication, .other: return nil
         }
     }
 }

@@ -1,6 +1,7 @@
 // ContentsSequence: the sequence of what becomes of the items of a keychain.
 
 import Foundation
+import KeychainModel
 
 extension Keychain {
     /// What becomes of the items of this keychain, from now on: those of its service, in its
@@ -126,7 +127,7 @@ struct ContentsReader: Sendable {
     private func list(_ follower: ChangeFollower) throws(BackendFailure) -> [Keychain.Item] {
         // First: a change after this raises the flag again.
         try follower.subscribe()
-        return try keychain.database.backend.list(keychain.namespace)
+        return try keychain.database.backend.list(keychain.namespace).map { Keychain.Item($0) }
     }
 
     private mutating func accept(_ list: [Keychain.Item]) -> Keychain.Contents? {

@@ -4,6 +4,7 @@
 //   (2) A state is given once. After it was unavailable, it is given anew even if it is the same.
 
 import Foundation
+import KeychainModel
 
 struct ItemReader: Sendable {
     private enum Seen: Hashable {

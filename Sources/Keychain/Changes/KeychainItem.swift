@@ -1,6 +1,7 @@
 // KeychainItem: one secret, kept in step with the keychain, for user interfaces to observe.
 
 import Foundation
+import KeychainModel
 public import Observation
 
 /// One secret, kept in step with the keychain.

@@ -2,6 +2,9 @@
 
 #if canImport(Darwin)
 
+import KeychainModel
+import KeychainSecItem
+
 /// A database of items. On Apple platforms there is one, the system's.
 public struct KeychainDatabase: Sendable {
     let backend: any Backend
@@ -18,7 +21,6 @@ import KeychainClient
 import KeychainEngine
 package import KeychainModel
 import Synchronization
-import KeychainServices
 
 /// A database of items, with a lock and a passcode of its own.
 ///
@@ -35,7 +37,7 @@ public struct KeychainDatabase: Sendable {
     let administration: (@Sendable () throws(KeychainFailure) -> any KeychainService)?
     let identity: DatabaseIdentity
 
-    init(
+    package init(
         backend: any Backend, identity: DatabaseIdentity = .unique(),
         administration: (@Sendable () throws(KeychainFailure) -> any KeychainService)? = nil
     ) {
@@ -44,20 +46,14 @@ public struct KeychainDatabase: Sendable {
         self.administration = administration
     }
 
-    /// A database behind a service, which is asked for at every request. With `isThroughSecItem`
-    /// requests go as dictionaries through the SecItem functions.
+    /// A database behind a service, which is asked for at every request.
     package init(
-        connection: @escaping @Sendable () -> KeychainConnection, isThroughSecItem: Bool,
-        identity: DatabaseIdentity,
+        connection: @escaping @Sendable () -> KeychainConnection, identity: DatabaseIdentity,
         administration: @escaping @Sendable () throws(KeychainFailure) -> any KeychainService
     ) {
-        let backend: any Backend =
-            isThroughSecItem
-            ? SecItemBackend { call in
-                KeychainContext.$connection.withValue(connection(), operation: call)
-            }
-            : TypedBackend { () throws(KeychainFailure) in connection() }
-        self.init(backend: backend, identity: identity, administration: administration)
+        self.init(
+            backend: TypedBackend { () throws(KeychainFailure) in connection() },
+            identity: identity, administration: administration)
     }
 
     /// The keychain of the user who runs this program.

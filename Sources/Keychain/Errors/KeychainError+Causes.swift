@@ -1,6 +1,7 @@
 // The border between causes and codes: what a KeychainError is made of.
 
 import Foundation
+import KeychainModel
 
 extension KeychainError {
     /// What a backend reported. Its status becomes the code, whatever it is.
@@ -11,7 +12,7 @@ extension KeychainError {
             Code(rawValue: failure.status), operation: operation, service: service,
             account: account)
         detail = failure.reason
-        reportedCause = failure.cause
+        reportedCause = failure.cause.flatMap { Cause($0) }
     }
 
     /// What a key's `encode` threw.
@@ -62,6 +63,19 @@ extension KeychainError {
                 "", EncodingError.Context(codingPath: [], debugDescription: text))
         default:
             return error
+        }
+    }
+}
+
+extension KeychainError.Cause {
+    /// - Returns: nil where the status says it all.
+    init?(_ cause: KeychainFailure.Cause) {
+        switch cause {
+        case .damage: self = .damage
+        case .permission: self = .permission
+        case .contention: self = .contention
+        case .interruption: self = .interruption
+        case .authentication, .other: return nil
         }
     }
 }

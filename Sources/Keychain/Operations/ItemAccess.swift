@@ -1,6 +1,7 @@
 // ItemAccess: one operation on one item. What a backend reports becomes a KeychainError here.
 
 import Foundation
+import KeychainModel
 
 /// An operation on an item: what it is, on which item, and where that is kept.
 struct ItemAccess: Sendable {
@@ -17,7 +18,11 @@ struct ItemAccess: Sendable {
     }
 
     func attributes() throws(KeychainError) -> Keychain.Item? {
-        do { return try backend.attributes(item) } catch { throw failed(error) }
+        do {
+            return try backend.attributes(item).map { Keychain.Item($0) }
+        } catch {
+            throw failed(error)
+        }
     }
 
     func add(_ contents: ItemContents) throws(KeychainError) -> Bool {
@@ -106,7 +111,8 @@ struct ItemAccess: Sendable {
         }
         do {
             return ItemContents(
-                data: try key.encode(value), label: key.label, accessibility: accessibility)
+                data: try key.encode(value), label: key.label,
+                accessibility: accessibility.rawValue)
         } catch {
             throw KeychainError.encoding(error, item, operation)
         }

@@ -1,6 +1,7 @@
 // Keychain.Item: what is known about an item without reading its secret.
 
 public import Foundation
+import KeychainModel
 
 extension Keychain {
     /// The attributes of an item. The secret is not among them and was not read.
@@ -32,5 +33,17 @@ extension Keychain {
         /// Saving over the item keeps it; deleting and adding gives a new one. It grants no
         /// access.
         public let persistentReference: Data
+    }
+}
+
+extension Keychain.Item {
+    /// What a backend told of an item.
+    init(_ summary: ItemSummary) {
+        self.init(
+            account: summary.account, label: summary.label, creationDate: summary.creationDate,
+            modificationDate: summary.modificationDate,
+            accessibility: Keychain.Accessibility(rawValue: summary.accessibility),
+            isSynchronizable: summary.isSynchronizable, accessGroup: summary.accessGroup,
+            persistentReference: summary.persistentReference)
     }
 }

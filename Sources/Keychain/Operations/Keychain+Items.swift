@@ -1,5 +1,7 @@
 // The items of a keychain without their secrets, and all of them at once.
 
+import KeychainModel
+
 extension Keychain {
     /// The attributes of an item.
     ///
@@ -31,7 +33,7 @@ extension Keychain {
     /// The corresponding call is `SecItemCopyMatching` with a limit of all.
     public func items() throws -> [Item] {
         do {
-            return try database.backend.list(namespace)
+            return try database.backend.list(namespace).map { Item($0) }
         } catch {
             throw KeychainError(error, .list, service, nil)
         }

@@ -1,6 +1,8 @@
 // Keys of the Secure Enclave by name: making, loading and deleting them, blocking the calling thread.
 //   (1) Without a Secure Enclave nothing is made, and no key in software stands in for one.
 
+import KeychainModel
+
 extension Keychain {
     /// Whether there is a Secure Enclave: on Linux, a TPM 2.0 that this program or the service it
     /// speaks to can use.
@@ -46,8 +48,10 @@ extension Keychain {
         _ name: String, accessibility: Accessibility? = nil, condition: UseCondition = .none
     ) throws -> SecureEnclaveKey {
         let selector = try secureEnclaveSelector(name, .save)
-        let handle = try withSecureEnclave(.save, name) { () throws(BackendFailure) in
-            try SecureEnclaveHandle(new: selector, accessibility ?? self.accessibility, condition)
+        let handle = try withSecureEnclave(.save, name) { backend throws(BackendFailure) in
+            try backend.makeSecureEnclaveKey(
+                selector, accessibility: (accessibility ?? self.accessibility).rawValue,
+                constraints: try condition.constraints())
         }
         return try SecureEnclaveKey(handle, name: name, service: service)
     }
@@ -66,8 +70,8 @@ extension Keychain {
     /// The corresponding call is `SecItemCopyMatching` with `kSecReturnRef`.
     public func loadSecureEnclaveKey(_ name: String) throws -> SecureEnclaveKey? {
         let selector = try secureEnclaveSelector(name, .load)
-        let handle = try withSecureEnclave(.load, name) { () throws(BackendFailure) in
-            try SecureEnclaveHandle.find(selector)
+        let handle = try withSecureEnclave(.load, name) { backend throws(BackendFailure) in
+            try backend.findSecureEnclaveKey(selector)
         }
         return try handle.map { try SecureEnclaveKey($0, name: name, service: service) }
     }
@@ -83,8 +87,8 @@ extension Keychain {
     @discardableResult
     public func deleteSecureEnclaveKey(_ name: String) throws -> Bool {
         let selector = try secureEnclaveSelector(name, .delete)
-        return try withSecureEnclave(.delete, name) { () throws(BackendFailure) in
-            try SecureEnclaveHandle.delete(selector)
+        return try withSecureEnclave(.delete, name) { backend throws(BackendFailure) in
+            try backend.deleteSecureEnclaveKey(selector)
         }
     }
 
@@ -99,19 +103,38 @@ extension Keychain {
         return SecureEnclaveSelector(service: service, accessGroup: accessGroup, name: name)
     }
 
-    /// Runs functions on keys with this keychain, where it has a Secure Enclave.
+    /// Makes a request about keys to this keychain, where it has a Secure Enclave.
     private func withSecureEnclave<Result>(
         _ operation: KeychainError.Operation, _ name: String,
-        _ body: () throws(BackendFailure) -> Result
+        _ body: (any Backend) throws(BackendFailure) -> Result
     ) throws(KeychainError) -> Result {
         let answer = Swift.Result { () throws(BackendFailure) in
             guard try database.backend.hasSecureEnclave() else {
                 throw .secureEnclaveUnavailable
             }
-            return try database.backend.withFunctions(body)
+            return try body(database.backend)
         }
         return try answer.mapError { KeychainError.ofSecureEnclave($0, operation, service, name) }
             .get()
+    }
+}
+
+extension Keychain.UseCondition {
+    /// What must be satisfied when a key with this condition is used.
+    ///
+    /// - Throws: `param` for a condition that isn't known.
+    fileprivate func constraints() throws(BackendFailure) -> AccessConstraints {
+        switch self {
+        case .none: return .privateKeyUsage
+        case .userPresence: return [.privateKeyUsage, .userPresence]
+        case .devicePasscode: return [.privateKeyUsage, .devicePasscode]
+        case .biometryAny: return [.privateKeyUsage, .biometryAny]
+        case .biometryCurrentSet: return [.privateKeyUsage, .biometryCurrentSet]
+        default:
+            throw BackendFailure(
+                status: KeychainError.Code.param.rawValue,
+                reason: "There is no such condition for the use of a key.")
+        }
     }
 }
 

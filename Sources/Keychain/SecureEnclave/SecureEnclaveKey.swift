@@ -4,6 +4,7 @@
 public import Crypto
 public import Foundation
 import KeychainCrypto
+import KeychainModel
 
 extension Keychain {
     /// A private key on P-256 that never leaves the Secure Enclave.
@@ -20,11 +21,11 @@ extension Keychain {
         /// The public half, to agree on secrets with.
         public let agreementPublicKey: P256.KeyAgreement.PublicKey
 
-        private let handle: SecureEnclaveHandle
+        private let handle: any SecureEnclaveHandle
         private let service: String
 
         init(
-            _ handle: SecureEnclaveHandle, name: String, service: String
+            _ handle: any SecureEnclaveHandle, name: String, service: String
         ) throws(KeychainError) {
             do {
                 publicKey = try P256.Signing.PublicKey(x963Representation: handle.publicKey)

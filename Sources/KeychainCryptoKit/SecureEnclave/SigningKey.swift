@@ -5,7 +5,7 @@
 public import Crypto
 public import Foundation
 public import KeychainAuthentication
-import KeychainCrypto
+import KeychainModel
 import KeychainModel
 public import KeychainServices
 
@@ -72,10 +72,9 @@ extension SecureEnclave.P256.Signing {
         public func signature(
             for digest: some Digest
         ) throws -> Crypto.P256.Signing.ECDSASignature {
-            let input = try SignatureAlgorithm.ecdsa(nil, .digest, .rfc4754)
-                .forHardware(Data(digest)).digest
-            return try Crypto.P256.Signing.ECDSASignature(
-                rawRepresentation: key.sign(digest: input))
+            try Crypto.P256.Signing.ECDSASignature(
+                rawRepresentation: key.sign(
+                    digest: SecureEnclaveKey.signedBytes(of: Data(digest))))
         }
 
         /// Signs data, hashed with SHA-256.

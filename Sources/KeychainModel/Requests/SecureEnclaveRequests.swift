@@ -131,6 +131,15 @@ package struct DeriveSharedSecret: Request {
     }
 }
 
+extension SecureEnclaveKey {
+    /// The 32 bytes that the hardware signs for a digest: a longer one is cut off, and a shorter one
+    /// gets zeros in front (FIPS 186-5, section 6.4.1).
+    package static func signedBytes(of digest: Data) -> Data {
+        let part = digest.prefix(32)
+        return Data(repeating: 0, count: 32 - part.count) + part
+    }
+}
+
 extension KeychainFailure {
     package static let secureEnclaveUnavailable = KeychainFailure(
         .unimplemented,
@@ -144,9 +153,12 @@ extension KeychainFailure {
 }
 
 extension Attributes {
+    /// The token of Apple's Secure Enclave.
+    package static let secureEnclaveToken = "com.apple.setoken"
+
     /// The tokens whose keys are made in this keychain's hardware: Apple's Secure Enclave, and the
     /// key store's variant of it.
-    package static let secureEnclaveTokens = ["com.apple.setoken", "com.apple.setoken:aks"]
+    package static let secureEnclaveTokens = [secureEnclaveToken, "com.apple.setoken:aks"]
 
     /// Whether these are attributes of a key in this keychain's hardware.
     package var nameSecureEnclave: Bool {

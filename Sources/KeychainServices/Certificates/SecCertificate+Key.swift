@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 
 /// Returns the public key of a certificate.
 ///

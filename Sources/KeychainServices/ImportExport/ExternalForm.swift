@@ -3,7 +3,7 @@
 
 #if !canImport(Darwin)
 
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import SwiftASN1
 
 /// The form of one item or container.

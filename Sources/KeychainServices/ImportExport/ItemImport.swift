@@ -6,9 +6,8 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import KeychainModel
-internal import KeychainPKCS12
 internal import SwiftASN1
 
 /// One import.

@@ -5,9 +5,8 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import KeychainModel
-internal import KeychainPKCS12
 
 /// The contents of a container.
 struct PKCS12Items {

@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import KeychainModel
 
 /// Opens a PKCS #12 container.

@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import KeychainModel
 
 extension RequestDictionary {

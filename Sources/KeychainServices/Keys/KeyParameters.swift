@@ -9,7 +9,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-package import KeychainCrypto
+package import KeychainAsymmetricKeys
 package import KeychainModel
 
 /// Ed25519, for signatures. Apple exports the constant without declaring it.

@@ -6,7 +6,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-package import KeychainCrypto
+package import KeychainAsymmetricKeys
 package import KeychainModel
 
 extension SecKey {
@@ -18,35 +18,12 @@ extension SecKey {
 
     /// What follows from class and numbers.
     private var numberAttributes: Attributes {
-        func flag(_ value: Bool) -> AttributeValue { .number(value ? 1 : 0) }
-        let isRSA = shape.kind == .rsa
-        let agrees = shape.kind == .elliptic || shape.kind == .x25519
-        let size = AttributeValue.number(Int64(shape.sizeInBits))
-        return [
-            .keyClass: .number(isPrivate ? 1 : 0),
-            .type: .number(shape.kind.keyType),
-            .keySizeInBits: size,
-            .effectiveKeySize: size,
-            .applicationLabel: .data(publicKeyHash),
-            .isPermanent: flag(true),
-            // Apple says true of public keys too. An identity is made of the private key with a
-            // certificate's hash, and would be made of the public one then.
-            .isPrivate: flag(isPrivate),
-            .isModifiable: flag(true),
-            .isSensitive: flag(false),
-            .wasAlwaysSensitive: flag(false),
-            .isExtractable: flag(true),
-            .wasNeverExtractable: flag(false),
-            .canEncrypt: flag(!isPrivate),
-            .canDecrypt: flag(isPrivate || isRSA),
-            .canDerive: flag(agrees),
-            .canSign: flag(isPrivate),
-            .canVerify: flag(!isPrivate),
-            .canSignRecover: flag(false),
-            .canVerifyRecover: flag(false),
-            .canWrap: flag(!isPrivate),
-            .canUnwrap: flag(isPrivate),
-        ]
+        var attributes = Attributes.ofKey(
+            type: shape.kind.keyType, sizeInBits: shape.sizeInBits, isPrivate: isPrivate,
+            isRSA: shape.kind == .rsa,
+            agrees: shape.kind == .elliptic || shape.kind == .x25519)
+        attributes[.applicationLabel] = .data(publicKeyHash)
+        return attributes
     }
 
     /// The key in an item of the class for keys, with its data.
@@ -78,7 +55,7 @@ extension KeyKind {
     package var keyType: Int64 {
         switch self {
         case .rsa: 42
-        case .elliptic: 73
+        case .elliptic: Attributes.ellipticKeyType
         case .ed25519: 105
         case .x25519: 106
         }

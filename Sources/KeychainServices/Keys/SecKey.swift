@@ -8,7 +8,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-package import KeychainCrypto
+package import KeychainAsymmetricKeys
 package import KeychainModel
 
 /// A private or public key.

@@ -4,7 +4,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-package import KeychainCrypto
+package import KeychainAsymmetricKeys
 
 /// The name of an operation with a key: what is put in, how it is padded or hashed, what comes out.
 ///

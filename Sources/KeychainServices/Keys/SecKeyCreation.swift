@@ -8,7 +8,7 @@
 
 public import Foundation
 internal import KeychainClient
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import KeychainModel
 
 /// Makes a new key pair.

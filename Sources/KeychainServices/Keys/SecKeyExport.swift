@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import KeychainModel
 
 /// Returns a key's bytes.

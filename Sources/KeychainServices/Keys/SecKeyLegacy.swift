@@ -6,7 +6,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 
 /// Makes a signature.
 ///

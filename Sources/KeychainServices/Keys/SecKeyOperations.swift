@@ -8,7 +8,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainCrypto
+internal import KeychainAsymmetricKeys
 internal import KeychainModel
 
 /// Makes a signature.

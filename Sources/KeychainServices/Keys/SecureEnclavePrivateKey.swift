@@ -6,7 +6,7 @@
 #if !canImport(Darwin)
 
 package import FoundationEssentials
-package import KeychainCrypto
+package import KeychainAsymmetricKeys
 package import KeychainModel
 
 package struct SecureEnclavePrivateKey: Sendable {
@@ -83,14 +83,7 @@ package struct SecureEnclavePrivateKey: Sendable {
 
 extension SecureEnclavePrivateKey {
     /// What is so of every key in hardware, whatever was asked for.
-    package var attributes: Attributes {
-        let yes = AttributeValue.number(1)
-        let no = AttributeValue.number(0)
-        return [
-            .isSensitive: yes, .wasAlwaysSensitive: yes,
-            .isExtractable: no, .wasNeverExtractable: yes,
-        ]
-    }
+    package var attributes: Attributes { .ofKeyInHardware }
 
     /// The access control that the key was made with.
     var accessControl: SecAccessControl? {

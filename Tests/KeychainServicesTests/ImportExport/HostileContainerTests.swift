@@ -5,7 +5,7 @@
 
 import Crypto
 import Foundation
-import KeychainCrypto
+import KeychainAsymmetricKeys
 import KeychainServices
 import SwiftASN1
 import Testing

@@ -4,7 +4,7 @@
 #if !canImport(Darwin)
 
 import Foundation
-import KeychainCrypto
+import KeychainAsymmetricKeys
 import Testing
 
 @testable import KeychainServices

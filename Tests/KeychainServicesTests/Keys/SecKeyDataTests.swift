@@ -3,6 +3,7 @@
 #if !canImport(Darwin)
 
 import Foundation
+import KeychainAsymmetricKeys
 import KeychainCrypto
 import SwiftASN1
 import Testing

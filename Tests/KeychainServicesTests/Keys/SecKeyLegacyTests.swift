@@ -4,7 +4,7 @@
 
 import Foundation
 import KeychainClient
-import KeychainCrypto
+import KeychainAsymmetricKeys
 import KeychainEngine
 import KeychainModel
 import KeychainTesting

@@ -104,7 +104,7 @@ import Testing
                     item,
                     ItemContents(
                         data: Data(identifier.utf8), label: nil,
-                        accessibility: .afterFirstUnlockThisDeviceOnly)))
+                        accessibility: "cku")))
         }
         #expect(undisturbed == 20)
     }

@@ -1,0 +1,280 @@
+// Encrypting: encryption to public keys, and its reversal with private ones.
+//
+// The formats are those of Apple's SecKey functions:
+//   RSA with OAEP and AES-GCM: the AES key by OAEP ‖ ciphertext ‖ tag. The AES key has 128 bits, or
+//   256 from a modulus of 4096 bits on; the initialization vector is zero, which is sound because
+//   every key is used once; the RSAPublicKey (PKCS #1) is authenticated with the message.
+//   ECIES: the ephemeral point ‖ ciphertext ‖ tag. The AES key has 128 bits, or 256 for curves
+//   above 256 bits, and comes from the X9.63 derivation with the ephemeral point as shared
+//   information; nothing is authenticated beside the message. The initialization vector is zero,
+//   or the 16 bytes of the derivation after the key.
+
+import Crypto
+import CryptoExtras
+package import FoundationEssentials
+import KeychainCrypto
+
+/// AES-GCM as these formats use it.
+private enum SessionEncryption {
+    static let vectorByteCount = 16
+    static let tagByteCount = 16
+
+    static func seal(
+        _ message: Data, key: [UInt8], vector: [UInt8], authenticating data: Data
+    ) throws -> Data {
+        defer { Residue.eraseContext() }
+        let box = try AES.GCM.seal(
+            message, using: SymmetricKey(data: key), nonce: AES.GCM.Nonce(data: vector),
+            authenticating: data)
+        return box.ciphertext + box.tag
+    }
+
+    static func open(
+        _ sealed: Data, key: [UInt8], vector: [UInt8], authenticating data: Data
+    ) throws -> Data {
+        defer { Residue.eraseContext() }
+        let box = try AES.GCM.SealedBox(
+            nonce: AES.GCM.Nonce(data: vector), ciphertext: sealed.dropLast(tagByteCount),
+            tag: sealed.suffix(tagByteCount))
+        return try AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: data)
+    }
+
+    /// The AES key for an RSA key of a size.
+    static func keyByteCount(rsaSizeInBits: Int) -> Int { rsaSizeInBits >= 4096 ? 32 : 16 }
+
+    static func keyByteCount(_ curve: EllipticCurve) -> Int { curve.sizeInBits > 256 ? 32 : 16 }
+
+    /// Key and initialization vector of ECIES.
+    static func derived(
+        _ curve: EllipticCurve, secret: [UInt8], ephemeralPoint: Data, _ digest: DigestAlgorithm,
+        derivesVector: Bool
+    ) -> (key: [UInt8], vector: [UInt8]) {
+        let keyCount = keyByteCount(curve)
+        let bytes = digest.deriveX963(
+            secret: secret, sharedInfo: ephemeralPoint,
+            byteCount: keyCount + (derivesVector ? vectorByteCount : 0))
+        let vector =
+            derivesVector
+            ? Array(bytes[keyCount...]) : [UInt8](repeating: 0, count: vectorByteCount)
+        return (Array(bytes[..<keyCount]), vector)
+    }
+}
+
+extension AsymmetricPublicKey {
+    /// Encrypts a message.
+    ///
+    /// - Throws: `parameter` where the key is of another kind or the message is too long.
+    package func encrypt(
+        _ message: Data, using algorithm: EncryptionAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        switch (key, algorithm) {
+        case (.rsa(let key), .rsaRaw):
+            guard message.count <= key.blockByteCount,
+                let block = key.raw(
+                    [UInt8](repeating: 0, count: key.blockByteCount - message.count) + message)
+            else { throw .parameter("The number to encrypt isn't below the modulus.") }
+            return Data(block)
+        case (.rsa(let key), .rsaPKCS1):
+            guard message.count <= key.blockByteCount - 11 else {
+                throw .parameter("The message is too long for this key.")
+            }
+            return try key.encryptPKCS1(message)
+        case (.rsa(let key), .rsaOAEP(let digest)):
+            return try key.encryptOAEP(message, digest)
+        case (.rsa(let key), .rsaOAEPWithAESGCM(let digest)):
+            let session = [UInt8].random(
+                count: SessionEncryption.keyByteCount(rsaSizeInBits: key.sizeInBits))
+            let wrapped = try key.encryptOAEP(Data(session), digest)
+            let vector = [UInt8](repeating: 0, count: SessionEncryption.vectorByteCount)
+            guard
+                let sealed = try? SessionEncryption.seal(
+                    message, key: session, vector: vector, authenticating: key.pkcs1)
+            else { throw .parameter("The message can't be encrypted.") }
+            return wrapped + sealed
+        case (.elliptic(let key), .ecies(let digest, let derivesVector)):
+            guard let (point, secret) = try? key.agreeEphemerally() else {
+                throw .parameter("The key can't be used for key agreement.")
+            }
+            let (session, vector) = SessionEncryption.derived(
+                key.curve, secret: secret, ephemeralPoint: point, digest,
+                derivesVector: derivesVector)
+            guard
+                let sealed = try? SessionEncryption.seal(
+                    message, key: session, vector: vector, authenticating: Data())
+            else { throw .parameter("The message can't be encrypted.") }
+            return point + sealed
+        default:
+            throw .parameter("The key is of another kind than the algorithm.")
+        }
+    }
+}
+
+extension AsymmetricPrivateKey {
+    /// Decrypts what was encrypted to the public key.
+    ///
+    /// - Throws: `parameter` where the key is of another kind or the ciphertext isn't authentic.
+    package func decrypt(
+        _ ciphertext: Data, using algorithm: EncryptionAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        switch (key, algorithm) {
+        case (.rsa(let key), .rsaRaw):
+            guard let block = key.paddedWithZeros(ciphertext), let result = key.raw(block) else {
+                throw .parameter("The number to decrypt isn't below the modulus.")
+            }
+            return Data(result)
+        case (.rsa(let key), .rsaPKCS1):
+            return try key.decryptPKCS1(ciphertext)
+        case (.rsa(let key), .rsaOAEP(let digest)):
+            return try key.decryptOAEP(ciphertext, digest)
+        case (.rsa(let key), .rsaOAEPWithAESGCM(let digest)):
+            return try key.decryptHybrid(ciphertext, digest, authenticating: publicKey)
+        case (.elliptic(let key), .ecies(let digest, let derivesVector)):
+            let sealed = try ECIESCiphertext(ciphertext, curve: key.publicKey.curve)
+            guard let secret = try? key.agree(with: sealed.ephemeralPoint) else {
+                throw Self.notDecrypted
+            }
+            return try sealed.open(secret, digest, derivesVector: derivesVector)
+        default:
+            throw .parameter("The key is of another kind than the algorithm.")
+        }
+    }
+
+    /// One answer to everything that a ciphertext can have wrong.
+    static let notDecrypted = KeyOperationFailure.parameter(
+        "The ciphertext was not made with the public key of this key, or was changed.")
+}
+
+/// A message under ECIES, in its parts.
+struct ECIESCiphertext {
+    private let curve: EllipticCurve
+    /// The sender's public key of one use.
+    let ephemeralPoint: Data
+    private let sealed: Data
+
+    init(_ ciphertext: Data, curve: EllipticCurve) throws(KeyOperationFailure) {
+        guard ciphertext.count >= curve.pointByteCount + SessionEncryption.tagByteCount else {
+            throw .parameter("The ciphertext is too short.")
+        }
+        self.curve = curve
+        ephemeralPoint = Data(ciphertext.prefix(curve.pointByteCount))
+        sealed = Data(ciphertext.dropFirst(curve.pointByteCount))
+    }
+
+    /// The message, by the x coordinate that the recipient shares with the ephemeral key.
+    func open(
+        _ secret: [UInt8], _ digest: DigestAlgorithm, derivesVector: Bool
+    ) throws(KeyOperationFailure) -> Data {
+        let (session, vector) = SessionEncryption.derived(
+            curve, secret: secret, ephemeralPoint: ephemeralPoint, digest,
+            derivesVector: derivesVector)
+        do {
+            return try SessionEncryption.open(
+                sealed, key: session, vector: vector, authenticating: Data())
+        } catch {
+            throw AsymmetricPrivateKey.notDecrypted
+        }
+    }
+}
+
+// MARK: - RSA
+
+extension RSAPublicKey {
+    fileprivate func encryptPKCS1(_ message: Data) throws(KeyOperationFailure) -> Data {
+        // The library takes keys of whole bytes only.
+        if let block = try? encrypt(message, padding: ._WEAK_AND_INSECURE_PKCS_V1_5) {
+            return block
+        }
+        guard
+            let encoded = RSAEncodings.pkcs1(
+                message: Array(message), blockByteCount: blockByteCount),
+            let block = raw(encoded)
+        else { throw .parameter("The message can't be encrypted with this key.") }
+        return Data(block)
+    }
+
+    fileprivate func encryptOAEP(
+        _ message: Data, _ digest: DigestAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        guard message.count <= blockByteCount - 2 * digest.byteCount - 2 else {
+            throw .parameter("The message is too long for this key.")
+        }
+        if let padding = digest.libraryOAEP, let block = try? encrypt(message, padding: padding) {
+            return block
+        }
+        guard
+            let encoded = RSAEncodings.oaep(
+                message: Array(message), seed: .random(count: digest.byteCount),
+                blockByteCount: blockByteCount, using: digest),
+            let block = raw(encoded)
+        else { throw .parameter("The message is too long for this key.") }
+        return Data(block)
+    }
+}
+
+extension RSAPrivateKey {
+    fileprivate func decryptPKCS1(_ ciphertext: Data) throws(KeyOperationFailure) -> Data {
+        guard ciphertext.count == blockByteCount else {
+            throw .parameter("The ciphertext has another size than the key.")
+        }
+        if sizeInBits % 8 == 0 {
+            do {
+                return try decrypt(ciphertext, padding: ._WEAK_AND_INSECURE_PKCS_V1_5)
+            } catch {
+                throw AsymmetricPrivateKey.notDecrypted
+            }
+        }
+        guard let block = raw(Array(ciphertext)), let message = RSAEncodings.decodePKCS1(block)
+        else { throw AsymmetricPrivateKey.notDecrypted }
+        return Data(message)
+    }
+
+    fileprivate func decryptOAEP(
+        _ ciphertext: Data, _ digest: DigestAlgorithm
+    ) throws(KeyOperationFailure) -> Data {
+        guard ciphertext.count == blockByteCount else {
+            throw .parameter("The ciphertext has another size than the key.")
+        }
+        if let padding = digest.libraryOAEP, sizeInBits % 8 == 0 {
+            do {
+                return try decrypt(ciphertext, padding: padding)
+            } catch {
+                throw AsymmetricPrivateKey.notDecrypted
+            }
+        }
+        guard let block = raw(Array(ciphertext)),
+            let message = RSAEncodings.decodeOAEP(block, using: digest)
+        else { throw AsymmetricPrivateKey.notDecrypted }
+        return Data(message)
+    }
+
+    fileprivate func decryptHybrid(
+        _ ciphertext: Data, _ digest: DigestAlgorithm, authenticating key: AsymmetricPublicKey
+    ) throws(KeyOperationFailure) -> Data {
+        guard ciphertext.count >= blockByteCount + SessionEncryption.tagByteCount else {
+            throw .parameter("The ciphertext is too short.")
+        }
+        let session = try decryptOAEP(Data(ciphertext.prefix(blockByteCount)), digest)
+        guard session.count == SessionEncryption.keyByteCount(rsaSizeInBits: sizeInBits) else {
+            throw AsymmetricPrivateKey.notDecrypted
+        }
+        do {
+            return try SessionEncryption.open(
+                Data(ciphertext.dropFirst(blockByteCount)), key: Array(session),
+                vector: [UInt8](repeating: 0, count: SessionEncryption.vectorByteCount),
+                authenticating: key.externalRepresentation)
+        } catch {
+            throw AsymmetricPrivateKey.notDecrypted
+        }
+    }
+}
+
+extension DigestAlgorithm {
+    /// The library's OAEP with this hash function, where it has one.
+    fileprivate var libraryOAEP: _RSA.Encryption.Padding? {
+        switch self {
+        case .sha1: .PKCS1_OAEP
+        case .sha256: .PKCS1_OAEP_SHA256
+        case .sha224, .sha384, .sha512: nil
+        }
+    }
+}

@@ -1,0 +1,207 @@
+// OlderEncryption: what older programs encrypted with RC2, triple DES or RC4, read by NIOSSL, which
+// has these ciphers within its readers only.
+//   (1) A private key goes through NIOSSL's reader of PEM. That one traps on a password that is not
+//       ASCII, so such a password doesn't get there.
+//   (2) Certificates go through NIOSSL's reader of containers. That one traps unless there are one
+//       key and a certificate of it, so both are added; a key among the certificates would be a
+//       second one, which it refuses without a trap.
+//   (3) NIOSSL is here with the package trait OlderPKCS12 only.
+
+import KeychainModel
+import SwiftASN1
+
+#if OlderPKCS12
+
+import NIOSSL
+
+enum OlderEncryption {
+    /// Opens a private key.
+    ///
+    /// - Returns: PrivateKeyInfo, DER.
+    /// - Throws: As ``PKCS12/openPrivateKey(_:password:within:)``.
+    static func open(
+        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [UInt8] {
+        try allowance.take(rounds(of: key.algorithm))
+        let bytes = Array(password.utf8)
+        // NIOSSL's buffer for the password has 1024 bytes.
+        guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
+            throw KeychainFailure(
+                .unsupportedFormat,
+                "The private key is under an older cipher, which works with passwords of ASCII only."
+            )
+        }
+        let pem = PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: key.bytes).pemString
+        let opened = try? NIOSSLPrivateKey(bytes: Array((pem + "\n").utf8), format: .pem) {
+            (give: NIOSSLPassphraseSetter<[UInt8]>) in give(bytes)
+        }
+        guard let opened else {
+            throw KeychainFailure(
+                .authFailed, "The passphrase doesn't open the private key, or it is damaged.")
+        }
+        // NIOSSL reads keys of Ed25519 and X25519, and doesn't write them.
+        guard let der = try? opened.derBytes, let info = PrivateKeyInfo(anyForm: der) else {
+            throw KeychainFailure(
+                .unsupportedFormat,
+                "The private key is neither RSA nor on an elliptic curve of NIST, and under an "
+                    + "older cipher.")
+        }
+        return info.bytes
+    }
+
+    /// The certificates among encrypted contents.
+    ///
+    /// - Throws: `unsupportedFormat` for another scheme, and if there are keys among them;
+    ///   `decode` if they are damaged.
+    static func certificates(
+        in data: EncryptedContents, password: PKCS12Password,
+        within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] {
+        try allowance.take(rounds(of: data.algorithm))
+        let passphrase = password.text.map { Array($0.utf8) }
+        guard let container = container(of: data, password: password),
+            passphrase?.contains(0) != true,
+            let bundle = try? NIOSSLPKCS12Bundle(buffer: container, passphrase: passphrase)
+        else {
+            throw KeychainFailure(
+                .unsupportedFormat,
+                "Contents of the PKCS #12 container under an older cipher are damaged, or hold "
+                    + "more than certificates.")
+        }
+        // The first is the one that was added.
+        var certificates: [PKCS12Contents.Certificate] = []
+        for certificate in bundle.certificateChain.dropFirst() {
+            guard let der = try? certificate.toDERBytes() else {
+                throw PKCS12Reader.damage("A certificate of the PKCS #12 container is damaged.")
+            }
+            certificates.append(.init(der: der))
+        }
+        return certificates
+    }
+
+    /// A container with the encrypted contents, and a key with its certificate, in the clear.
+    private static func container(
+        of data: EncryptedContents, password: PKCS12Password
+    ) -> [UInt8]? {
+        let decoy = DecoyIdentity()
+        let bags = DERValue.sequence([
+            .sequence([
+                .identifier(BagType.key), .tagged(0, .encoded(decoy.privateKeyInfo)),
+            ]),
+            .sequence([
+                .identifier(BagType.certificate),
+                .tagged(
+                    0,
+                    .sequence([
+                        .identifier(BagType.x509Certificate),
+                        .tagged(0, .octets(decoy.certificate)),
+                    ])),
+            ]),
+        ])
+        let safe = DERValue.sequence([
+            .sequence([
+                .identifier(ContentType.data), .tagged(0, .octets(bags.bytes)),
+            ]),
+            .sequence([
+                .identifier(ContentType.encryptedData),
+                .tagged(
+                    0,
+                    .sequence([
+                        .integer(0),
+                        .sequence([
+                            .identifier(ContentType.data),
+                            .encoded(Array(data.algorithm.encodedBytes)),
+                            .implicit(0, data.ciphertext),
+                        ]),
+                    ])),
+            ]),
+        ]).bytes
+        let salt: [UInt8] = [0]
+        let code = PasswordHash.sha1.pkcs12Code(
+            of: safe, password: password.wide, salt: salt, rounds: 1)
+        guard let code else { return nil }
+        return DERValue.sequence([
+            .integer(3),
+            .sequence([.identifier(ContentType.data), .tagged(0, .octets(safe))]),
+            .sequence([
+                .sequence([
+                    .sequence([.identifier(PasswordHash.sha1.digestIdentifier), .null]),
+                    .octets(code),
+                ]),
+                .octets(salt), .integer(1),
+            ]),
+        ]).bytes
+    }
+
+    // MARK: - Schemes
+
+    /// RC4 with 128 bits, triple DES with three keys, and RC2 with 40 bits (RFC 7292, appendix C).
+    private static let schemes: [ASN1ObjectIdentifier] = [
+        [1, 2, 840, 113549, 1, 12, 1, 1], [1, 2, 840, 113549, 1, 12, 1, 3],
+        [1, 2, 840, 113549, 1, 12, 1, 6],
+    ]
+
+    private static let tripleDES: ASN1ObjectIdentifier = [1, 2, 840, 113549, 3, 7]
+
+    /// The rounds that a scheme asks for.
+    ///
+    /// - Throws: `unsupportedFormat` for a scheme that NIOSSL doesn't read, which would be a wrong
+    ///   password to it, and for too many rounds.
+    private static func rounds(of algorithm: ASN1Node) throws(KeychainFailure) -> Int {
+        let parts = algorithm.sequence ?? []
+        let identifier = parts.first?.objectIdentifier
+        let parameters = parts.last?.sequence ?? []
+        let rounds: Int?
+        if identifier == PBES2.identifier {
+            rounds = roundsWithTripleDES(parameters)
+        } else if let identifier, schemes.contains(identifier) {
+            rounds = parameters.last?.integer
+        } else {
+            rounds = nil
+        }
+        guard let rounds, (1...PasswordHash.roundLimit).contains(rounds) else {
+            throw KeychainFailure(
+                .unsupportedFormat,
+                "The contents are under a scheme that is not supported, or ask for too much work.")
+        }
+        return rounds
+    }
+
+    /// The rounds in the parameters of PBES2 with PBKDF2 and triple DES, the one cipher that NIOSSL
+    /// has and `PBES2` hasn't. Nil for others, and for a digest that NIOSSL hasn't.
+    private static func roundsWithTripleDES(_ parameters: [ASN1Node]) -> Int? {
+        guard parameters.count == 2, let derivation = parameters[0].sequence,
+            derivation.count == 2, derivation[0].objectIdentifier == PBES2.pbkdf2,
+            parameters[1].sequence?.first?.objectIdentifier == tripleDES,
+            let values = derivation[1].sequence, values.count >= 2
+        else { return nil }
+        // The digest stands last. Without one it is SHA-1.
+        if let digest = values.last?.sequence?.first?.objectIdentifier {
+            let digests = [PasswordHash.sha1, .sha256].map(\.hmacIdentifier)
+            guard digests.contains(digest) else { return nil }
+        }
+        return values[1].integer
+    }
+}
+
+#else
+
+enum OlderEncryption {
+    static func open(
+        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [UInt8] { throw missingTrait }
+
+    static func certificates(
+        in data: EncryptedContents, password: PKCS12Password,
+        within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] { throw missingTrait }
+
+    private static var missingTrait: KeychainFailure {
+        KeychainFailure(
+            .unimplemented,
+            "The contents are under a cipher of older programs. To read it, build with the trait "
+                + "OlderPKCS12 of the package swift-keychain.")
+    }
+}
+
+#endif

@@ -1,4 +1,0 @@
-// KeychainCryptoKitAnchor: lets users alias KeychainCryptoKit to another module name.
-// SwiftPM takes an alias of a module only where another target of its package depends on it.
-
-import KeychainCryptoKit

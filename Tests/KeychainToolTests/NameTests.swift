@@ -1,0 +1,82 @@
+import KeychainModel
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `Names of the command line` {
+    @Test(arguments: ProtectionClass.allCases)
+    func `a protection class has one name and is found by it and by Apple's code`(
+        _ protection: ProtectionClass
+    ) {
+        #expect(ProtectionClass(commandLineName: protection.commandLineName) == protection)
+        #expect(ProtectionClass(commandLineName: protection.code) == protection)
+        #expect(
+            protection.commandLineName.hasSuffix("this-device-only") == protection.isThisDeviceOnly)
+    }
+
+    @Test func `a passcode class has a short name`() {
+        #expect(
+            ProtectionClass(commandLineName: "when-passcode-set") == .whenPasscodeSetThisDeviceOnly)
+    }
+
+    @Test(arguments: ["", "When-Unlocked", "unlocked", "when-unlocked ", "AK"])
+    func `no other name is taken`(_ name: String) {
+        #expect(ProtectionClass(commandLineName: name) == nil)
+    }
+
+    @Test func `every protocol and authentication type comes back under its name`() {
+        for (attribute, table, count) in [
+            (Attribute.protocolType, NetworkNames.protocols, 31),
+            (.authenticationType, NetworkNames.authenticationTypes, 8),
+        ] {
+            #expect(table.count == count)
+            for (name, code) in table {
+                let value = NetworkNames.value(of: name, for: attribute)
+                #expect(value == .string(code))
+                #expect(value.flatMap { NetworkNames.name(of: $0, for: attribute) } == name)
+                #expect(code.utf8.count == 4)
+            }
+        }
+    }
+
+    @Test func `four characters that have no name are taken as they are`() {
+        #expect(NetworkNames.value(of: "sshx", for: .protocolType) == .string("sshx"))
+        #expect(NetworkNames.name(of: .string("sshx"), for: .protocolType) == nil)
+    }
+
+    @Test func `a reference is 32 hexadecimal digits and nothing else`() {
+        let digits = "00112233445566778899aabbccddeeFF"
+        let reference = ReferenceArgument(argument: digits)?.reference
+        #expect(reference?.description == digits.lowercased())
+        for text in [
+            "", "00", digits + "0", String(digits.dropLast()) + "g", "é" + digits.dropLast(2),
+        ] {
+            #expect(ReferenceArgument(argument: text) == nil, "\(text)")
+        }
+    }
+
+    @Test func `exit statuses are what the manual says`() {
+        #expect(ControlStatus.allCases.map(\.rawValue) == [0, 1, 3, 4, 5, 6, 7, 64])
+    }
+
+    @Test(arguments: [
+        (KeychainFailure.itemNotFound, ControlStatus.notFound),
+        (.duplicateItem, .exists),
+        (.locked(.whenUnlocked), .locked),
+        (KeychainFailure(.authFailed, ""), .locked),
+        (.authenticationNeeded(.userPresence, nil), .locked),
+        (.missingEntitlement(""), .denied),
+        (KeychainFailure(.readOnly, ""), .denied),
+        (.damagedStore("a page was altered"), .damaged),
+        (KeychainFailure(.decode, ""), .damaged),
+        (KeychainFailure(.invalidKeychain, ""), .damaged),
+        (KeychainFailure(.diskFull, ""), .failure),
+        (KeychainFailure(.param, ""), .failure),
+        (KeychainFailure(Status(rawValue: -1), ""), .failure),
+    ])
+    func `a failure of the keychain has its exit status`(
+        _ failure: KeychainFailure, _ status: ControlStatus
+    ) {
+        #expect(ControlFailure(failure).status == status)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import KeychainModel
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `Output of the tool` {
+    @Test func `JSON is what Foundation reads back`() throws {
+        let strings = ["", "a\"b\\c", "\u{0}\u{1F}\n\r\t\u{7F}\u{85}", "é😀", "\u{2028}\u{202E}"]
+        let value = JSON.object([
+            ("strings", .array(strings.map { .string($0) })),
+            ("numbers", .array([.number(.min), .number(0), .number(.max)])),
+            ("flags", .array([.bool(true), .bool(false), .null])),
+            ("empty", .array([])), ("nothing", .object([])),
+        ])
+        let data = Data(value.text.utf8)
+        let read = try #require(
+            try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        #expect(read["strings"] as? [String] == strings)
+        #expect(read["numbers"] as? [Int64] == [.min, 0, .max])
+        #expect((read["empty"] as? [Any])?.isEmpty == true)
+        #expect((read["nothing"] as? [String: Any])?.isEmpty == true)
+        #expect(!value.text.unicodeScalars.contains { $0.value != 10 && isUnsafeOnTerminal($0) })
+    }
+
+    @Test func `members stand in the order in which they are given`() {
+        #expect(
+            JSON.object([("b", .null), ("a", .array([.number(1), .bool(true)]))]).text
+                == "{\n  \"b\": null,\n  \"a\": [\n    1,\n    true\n  ]\n}")
+    }
+
+    @Test(arguments: [
+        ("plain é", "plain é"), ("a\nb", "a\\nb"), ("\u{1B}[2J", "\\u{1b}[2J"),
+        ("\\n", "\\\\n"), ("\u{202E}txt", "\\u{202e}txt"), ("\u{9B}", "\\u{9b}"), ("", ""),
+    ])
+    func `an attribute can't move the cursor or end the line`(_ text: String, _ shown: String) {
+        #expect(printable(text) == shown)
+    }
+
+    @Test(arguments: ["", "plain", "two words", "it's", "$HOME `x` \"y\" \\", "*", "-é"])
+    func `a quoted word is the same word to a shell`(_ text: String) throws {
+        let home = try TestHome()
+        #expect(try home.run("printf %s \(shellQuoted(text))").output == text)
+    }
+
+    // Origin: `date -u -d @$((SECONDS + 978307200)) +%FT%TZ`.
+    @Test(arguments: [
+        (0.0, "2001-01-01T00:00:00Z"), (-0.5, "2000-12-31T23:59:59Z"),
+        (-26_524_800.0, "2000-02-29T00:00:00Z"), (94_607_999.0, "2003-12-31T23:59:59Z"),
+        (99_705_600.9, "2004-02-29T00:00:00Z"), (-978_307_200.0, "1970-01-01T00:00:00Z"),
+        (799_329_600.0, "2026-05-01T12:00:00Z"), (3_124_224_000.0, "2100-01-02T00:00:00Z"),
+        (3_129_148_800.0, "2100-02-28T00:00:00Z"), (3_129_235_200.0, "2100-03-01T00:00:00Z"),
+        (252_423_993_599.0, "9999-12-31T23:59:59Z"), (-63_113_904_000.0, "0001-01-01T00:00:00Z"),
+    ])
+    func `a moment is a time of day in UTC`(_ seconds: Double, _ text: String) {
+        #expect(timestamp(seconds) == text)
+    }
+
+    @Test(arguments: [Double.nan, .infinity, 1e300, -1e300, 252_423_993_600, -63_113_904_001])
+    func `a moment that no calendar has is its number`(_ seconds: Double) {
+        #expect(timestamp(seconds) == "\(seconds)")
+    }
+
+    // Origin: openssl asn1parse -genstr of names of these parts; each cut and flip of the first.
+    @Test func `a certificate's name is read, and any other bytes are taken`() {
+        let name: [UInt8] =
+            [0x31, 0x0B, 0x30, 0x09, 0x06, 0x03, 0x55, 0x04, 0x06, 0x13, 0x02, 0x44, 0x45]
+            + [0x31, 0x0D, 0x30, 0x0B, 0x06, 0x03, 0x55, 0x04, 0x0A, 0x0C, 0x04]
+            + Array("Büh".utf8)
+        let sequence = [0x30, UInt8(name.count)] + name
+        #expect(KeyNames.distinguishedName(name) == "C=DE, O=Büh")
+        #expect(KeyNames.distinguishedName(sequence) == "C=DE, O=Büh")
+        let long =
+            [0x31, 0x81, 0x8C, 0x30, 0x81, 0x89, 0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, 0x81, 0x81]
+            + [UInt8](repeating: 0x78, count: 129)
+        #expect(
+            KeyNames.distinguishedName(long) == "CN=" + String(repeating: "x", count: 129))
+        #expect(KeyNames.distinguishedName(long + [0]) == nil)
+        for count in 0..<sequence.count {
+            #expect(KeyNames.distinguishedName(Array(sequence[..<count])) == nil)
+        }
+        for index in sequence.indices {
+            for bit in 0..<8 {
+                var flipped = sequence
+                flipped[index] ^= 1 << UInt8(bit)
+                // No trap, and no more text than there are bytes.
+                let text = KeyNames.distinguishedName(flipped) ?? ""
+                #expect(text.utf8.count < sequence.count)
+            }
+        }
+        #expect(KeyNames.distinguishedName([0x31, 0x84, 0xFF, 0xFF, 0xFF, 0xFF]) == nil)
+        #expect(KeyNames.distinguishedName([]) == nil)
+    }
+
+    @Test func `columns are as wide as their widest cell`() {
+        #expect(table([["a", "bb"], ["ccc", ""], ["é", "d"]]) == "a    bb\nccc\né    d\n")
+    }
+
+    @Test(arguments: [
+        ("Mail", "mail ", true), ("e\u{301}", "\u{E9}", true), ("mail", "mail2", false),
+    ])
+    func `like names differ in case, spaces or Unicode form only`(
+        _ a: String, _ b: String, _ isLike: Bool
+    ) {
+        #expect(Diagnosis.isLike(.string(a), .string(b)) == isLike)
+    }
+}

@@ -1,0 +1,108 @@
+// What the manifest promises to those who use the package: which modules stand on which.
+
+import Foundation
+import Testing
+
+@Suite struct `The manifest` {
+    @Test func `every target is read`() throws {
+        let text = try Repository.file("Package.swift")
+        let manifest = Manifest(text: text)
+        let count = text.matches(
+            of: /(?m)^ {8}\.(target|executableTarget|testTarget|systemLibrary)\(/
+        ).count
+        #expect(manifest.targets.count == count)
+        #expect(count > 40)
+        for target in manifest.targets {
+            for dependency in target.dependencies where !dependency.isLibrary {
+                #expect(
+                    manifest.target(dependency.name) != nil,
+                    "\(target.name) depends on \(dependency.name)")
+            }
+        }
+    }
+
+    @Test func `dependencies are read in every form`() {
+        let manifest = Manifest(
+            text: """
+                let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+                let nio: [Target.Dependency] = [
+                    .product(name: "NIOCore", package: "swift-nio"),
+                    .product(name: "NIOPosix", package: "swift-nio"),
+                ]
+
+                let package = Package(
+                    targets: [
+                        // A comment.
+                        .target(name: "A", swiftSettings: settings),
+                        .target(
+                            name: "B",
+                            dependencies: [
+                                "A", crypto,
+                                .target(name: "S", condition: .when(platforms: applePlatforms)),
+                                .target(name: "L", condition: .when(platforms: otherPlatforms)),
+                                .product(
+                                    name: "NIOSSL", package: "swift-nio-ssl",
+                                    condition: .when(traits: ["Older"])),
+                            ] + nio,
+                            path: "Sources/B", swiftSettings: settings),
+                    ]
+                )
+                """)
+        #expect(manifest.targets.map(\.name) == ["A", "B"])
+        #expect(
+            Set(manifest.target("B")?.dependencies ?? []) == [
+                .init(name: "A"), .init(name: "Crypto", isLibrary: true),
+                .init(name: "S", isForApple: true), .init(name: "L"),
+                .init(name: "NIOSSL", isLibrary: true, trait: "Older"),
+                .init(name: "NIOCore", isLibrary: true), .init(name: "NIOPosix", isLibrary: true),
+            ])
+        #expect(manifest.closure(of: "B").contains("L"))
+        #expect(!manifest.closure(of: "B").contains("S"))
+        #expect(!manifest.closure(of: "B").contains("NIOSSL"))
+        #expect(manifest.closure(of: "B", onApple: true).contains("S"))
+    }
+
+    /// What an adopter of the Swift API doesn't build, whichever traits are on.
+    @Test(arguments: [
+        "KeychainServices", "KeychainSecItem", "KeychainAsymmetricKeys", "KeychainDaemon",
+        "KeychainTool", "X509", "SwiftASN1", "NIOSSL", "NIOCore", "NIOPosix", "ServiceLifecycle",
+        "UnixSignals", "ArgumentParser",
+    ])
+    func `Keychain is built without`(_ name: String) throws {
+        let manifest = try Manifest()
+        let all = manifest.closure(of: "Keychain", traits: ["OlderPKCS12", "TPM"])
+        #expect(!all.contains(name))
+        // What isn't named anywhere could not be found.
+        #expect(
+            manifest.target(name) != nil
+                || manifest.targets.contains { $0.dependencies.contains { $0.name == name } })
+    }
+
+    @Test func `on Apple's platforms Keychain calls the system's functions`() throws {
+        let own = try #require(try Manifest().target("Keychain")).dependencies
+        #expect(own.contains(Manifest.Dependency(name: "KeychainSecItem", isForApple: true)))
+        let backend = try #require(try Manifest().target("KeychainSecItem")).dependencies
+        #expect(
+            backend.contains(Manifest.Dependency(name: "KeychainServicesDarwin", isForApple: true))
+        )
+    }
+
+    /// SwiftPM compiles a conditional dependency's modules if the condition holds, so NIOSSL has to
+    /// have the trait, and the trait has to be off by default.
+    @Test func `no trait is on by default`() throws {
+        let text = try Repository.file("Package.swift")
+        #expect(text.contains(".default(enabledTraits: [])"))
+        let manifest = try Manifest()
+        #expect(!manifest.closure(of: "KeychainServices").contains("NIOSSL"))
+        #expect(
+            manifest.closure(of: "KeychainServices", traits: ["OlderPKCS12"]).contains("NIOSSL"))
+    }
+
+    @Test func `CONTRIBUTING shows the modules as they are`() throws {
+        let picture = try Manifest().picture
+        let document = try Repository.file("CONTRIBUTING.md")
+        let shown = document.split(separator: "\n").filter { $0.contains(" │ ") }.map(String.init)
+        #expect(shown == picture, "The picture is:\n\(picture.joined(separator: "\n"))")
+        #expect(picture.count > 20)
+    }
+}
