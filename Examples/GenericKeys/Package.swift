@@ -34,7 +34,8 @@ let modules = [security, localAuthentication, cryptoKit]
 let package = Package(
     name: "GenericKeys",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(path: "../..")],
+    // No trait is needed here. These are those of the systems, so that one build serves both.
+    dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
         .target(name: "KeyStores", dependencies: modules, swiftSettings: settings),
         .executableTarget(

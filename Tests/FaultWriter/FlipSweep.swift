@@ -12,6 +12,7 @@ struct FlipSweep {
     let work: String
     let file: String
     let range: Range<Int>
+    let step: Int
 
     private static let leftOut: Set<String> = ["in-use", "lock", "keychain.db-shm"]
     private let files = FileManager.default
@@ -25,7 +26,7 @@ struct FlipSweep {
         defer { try? files.removeItem(atPath: work) }
         var tally = Tally()
         let end = min(range.upperBound, originals[file]?.count ?? 0)
-        for offset in range.lowerBound..<max(end, range.lowerBound) {
+        for offset in stride(from: range.lowerBound, to: end, by: step) {
             try layOut(originals, flipping: offset)
             let before = tally.wrong.count
             probe(accounts, &tally)

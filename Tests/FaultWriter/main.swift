@@ -18,7 +18,8 @@ do {
     case "sweep":
         try FlipSweep(
             master: arguments[2], work: arguments[3], file: arguments[4],
-            range: (Int(arguments[5]) ?? 0)..<(Int(arguments[6]) ?? 0)
+            range: (Int(arguments[5]) ?? 0)..<(Int(arguments[6]) ?? 0),
+            step: Int(arguments[7]) ?? 1
         ).run()
     case "make": try Probe(directory: arguments[2]).prepare()
     case "probe": Probe(directory: arguments[2]).run()

@@ -248,7 +248,12 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
     // MARK: Size, crowds, and no trace
 
     @Test func `a value of many megabytes comes back as it was`() throws {
-        let value = Data((0..<(16 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        // 256 parts, of which each ends in its number.
+        let part = Data((0..<65_535).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let value = (0..<256).reduce(into: Data()) { data, number in
+            data.append(part)
+            data.append(UInt8(number))
+        }
         try keychain.save(value, for: "big")
         #expect(try keychain.load(Data.self, for: "big") == value)
         test.inject(.stop(.beforeCommit))

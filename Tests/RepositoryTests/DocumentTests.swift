@@ -6,15 +6,25 @@ import Testing
 @Suite struct `Documents` {
     @Test func `the README names the commands that everybody runs`() throws {
         let text = try Repository.file("README.md")
-        for command in ["./dev run", "./dev test", "./dev install"] {
+        for command in ["./dev run", "./dev check", "./dev test", "./dev install"] {
             #expect(text.contains(command), "\(command)")
         }
+    }
+
+    @Test func `dev explains the verbs that it takes, and no others`() throws {
+        let lines = try Repository.file("dev").split(separator: "\n")
+        let usage = lines.drop { $0 != "usage: ./dev VERB" }.prefix { $0 != "TEXT" }
+        let explained = usage.compactMap { $0.prefixMatch(of: #/  ([a-z]+) /#)?.1 }
+        let choice = try #require(lines.lastIndex(of: "case ${1-} in"))
+        let taken = lines[choice...].compactMap { $0.prefixMatch(of: /([a-z]+)(\)| \|)/)?.1 }
+        #expect(explained.count == 8)
+        #expect(taken.sorted() == explained.sorted())
     }
 
     /// What only a whole run can hold: these lines of `dev` fail it.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
-        "symbolgraph-extract -module-name Capture", "systems-benchmarks",
+        "document Capture Examples/Systems/Capture", "systems-benchmarks",
     ])
     func `dev measures what the systems' sources ask for`(_ command: String) throws {
         let lines = try Repository.file("dev").split(separator: "\n")

@@ -187,6 +187,7 @@ struct ImportRow: CustomStringConvertible {
         ]
         return Set(
             file.codeLines.compactMap { _, text -> String? in
+                guard text.contains("import") else { return nil }
                 let words = text.split(whereSeparator: { $0 == " " || $0 == ";" })
                 guard let index = words.firstIndex(of: "import"),
                     words[..<index].allSatisfy({ isModifier($0) })

@@ -19,10 +19,29 @@ struct RepositoryFile: CustomStringConvertible {
 
     /// Each line with its number, from 1, without comments and without the content of
     /// single-line string literals.
-    var codeLines: [(number: Int, text: String)] {
+    var codeLines: [(number: Int, text: String)] { readCode ?? Self.code(of: lines) }
+
+    /// What ``codeLines`` is, where it was read in advance.
+    private let readCode: [(number: Int, text: String)]?
+
+    init(path: String, lines: [Substring]) {
+        self.init(path: path, lines: lines, code: nil)
+    }
+
+    private init(path: String, lines: [Substring], code: [(number: Int, text: String)]?) {
+        (self.path, self.lines, readCode) = (path, lines, code)
+    }
+
+    /// The same file, for tests that read its code more than once.
+    func withCode() -> RepositoryFile {
+        RepositoryFile(path: path, lines: lines, code: Self.code(of: lines))
+    }
+
+    private static func code(of lines: [Substring]) -> [(number: Int, text: String)] {
         var depth = 0
         return lines.enumerated().map { index, line in
-            (index + 1, RepositoryFile.code(in: line, blockCommentDepth: &depth))
+            let isPlain = depth == 0 && !line.utf8.contains { $0 == 0x22 || $0 == 0x2F }
+            return (index + 1, isPlain ? String(line) : code(in: line, blockCommentDepth: &depth))
         }
     }
 
@@ -82,7 +101,13 @@ enum Repository {
             }
     }
 
-    static func sources() throws -> [RepositoryFile] { try files(in: "Sources", suffix: ".swift") }
+    /// The modules.
+    static func sources() throws -> [RepositoryFile] { try readSources.get() }
+
+    /// Read once for all tests.
+    private static let readSources = Result {
+        try files(in: "Sources", suffix: ".swift").map { $0.withCode() }
+    }
 
     static func file(_ path: String) throws -> String {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)

@@ -93,8 +93,9 @@ import Testing
 
     @Test func `unsafe code says why it is safe`() throws {
         for file in try Repository.sources() {
-            let reasoned = Self.reasonedLines(of: file)
-            for line in Self.unsafeLines(of: file) where !reasoned.contains(line.number) {
+            let lines = Self.unsafeLines(of: file)
+            let reasoned = lines.isEmpty ? [] : Self.reasonedLines(of: file)
+            for line in lines where !reasoned.contains(line.number) {
                 Issue.record("\(file):\(line.number): its function has no // SAFETY: line")
             }
         }
@@ -195,8 +196,11 @@ import Testing
     /// The lines with the keyword `unsafe`. `nonisolated(unsafe)` and `@unsafe` are declarations.
     private static func unsafeLines(of file: RepositoryFile) -> [(number: Int, text: String)] {
         file.codeLines.filter { _, text in
-            text.split(whereSeparator: { !$0.isLetter && $0 != "(" && $0 != ")" && $0 != "@" })
-                .contains { $0 == "unsafe" || $0 == "(unsafe" }
+            guard text.contains("unsafe") else { return false }
+            return text.split(whereSeparator: {
+                !$0.isLetter && $0 != "(" && $0 != ")" && $0 != "@"
+            })
+            .contains { $0 == "unsafe" || $0 == "(unsafe" }
         }
     }
 }

@@ -25,7 +25,9 @@ let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let package = Package(
     name: "SourceCompatibility",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(path: "../..")],
+    // Without the trait for older ciphers, and with those of the systems in Examples, so that one
+    // build serves both.
+    dependencies: [.package(path: "../..", traits: ["TPM", "NSStringHashing"])],
     targets: [
         .executableTarget(
             name: "SymbolsInSwift6", dependencies: [security, localAuthentication],

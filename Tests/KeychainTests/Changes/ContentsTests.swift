@@ -57,22 +57,6 @@ extension Keychain.Contents {
         #expect(contents.accounts == ["changed", "kept", "new", "replaced"])
     }
 
-    @Test func `changes by another process are seen, of this keychain's items alone`()
-        async throws
-    {
-        let test = try TestDatabase(.typed)
-        let other = try OtherProcess(test)
-        var sequence = test.keychain().changes().makeAsyncIterator()
-        #expect(await sequence.next()?.items.isEmpty == true)
-        try await test.keychain("another.service").save("1", for: .token)
-        try other.save("1", for: "token")
-        #expect(await sequence.next()?.summary == ["added token"])
-        try other.save("2", for: "token")
-        #expect(await sequence.next()?.summary == ["updated token"])
-        try other.delete("token")
-        #expect(await sequence.next()?.summary == ["deleted token"])
-    }
-
     @Test func `no secret is read`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(

@@ -48,20 +48,6 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.isValue("1") == true)
     }
 
-    @Test func `changes by another process are seen`() async throws {
-        let test = try TestDatabase(.typed)
-        let keychain = test.keychain()
-        let other = try OtherProcess(test)
-        var states = keychain.changes(of: .token).makeAsyncIterator()
-        #expect(await states.next()?.isValue(nil) == true)
-        for number in 0..<10 {
-            try other.save("\(number)", for: "token")
-            #expect(await states.next()?.isValue("\(number)") == true)
-        }
-        try other.delete("token")
-        #expect(await states.next()?.isValue(nil) == true)
-    }
-
     @Test(arguments: Way.allCases)
     func `of many quick changes the last one is always seen`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
@@ -78,23 +64,6 @@ extension KeychainState where Value: Equatable {
         }
         for number in 0...200 { try await keychain.save(number, for: .counter) }
         #expect(await consumer.value == 200)
-    }
-
-    @Test func `of many quick changes by another process the last one is seen`() async throws {
-        let test = try TestDatabase(.typed)
-        let keychain = test.keychain()
-        let other = try OtherProcess(test)
-        let (begun, signal) = AsyncStream<Void>.makeStream()
-        let consumer = Task {
-            for await state in keychain.changes(of: .token) {
-                signal.yield()
-                if state.value == "100" { return true }
-            }
-            return false
-        }
-        for await _ in begun { break }
-        for number in 0...100 { try other.save("\(number)", for: "token") }
-        #expect(await consumer.value)
     }
 
     @Test func `a consumer that is slower than the writers gets the state of when it asks`()

@@ -9,7 +9,7 @@ import Testing
 @testable import Keychain
 
 /// Waits until a condition holds that is made of observable properties.
-@MainActor private func until(_ condition: @MainActor () -> Bool) async {
+@MainActor func until(_ condition: @MainActor () -> Bool) async {
     while true {
         let (changes, signal) = AsyncStream<Void>.makeStream()
         // Subscribed while it is evaluated: no change can fall between.
@@ -28,17 +28,6 @@ import Testing
         try await keychain.save("1", for: .token)
         await until { item.value == "1" }
         try await keychain.delete(.token)
-        await until { item.state?.isValue(nil) == true }
-    }
-
-    @Test func `an item follows another process`() async throws {
-        let test = try TestDatabase(.typed)
-        let other = try OtherProcess(test)
-        let item = KeychainItem(.token, in: test.keychain())
-        await item.ready()
-        try other.save("1", for: "token")
-        await until { item.value == "1" }
-        try other.delete("token")
         await until { item.state?.isValue(nil) == true }
     }
 
