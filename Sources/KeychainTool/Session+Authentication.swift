@@ -22,7 +22,8 @@ extension Session {
             let query = ItemQuery(
                 itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference,
                 authorization: authorization)
-            let found = try keychain.perform(FindItems(query, Retrieval(includesData: true)), as: caller)
+            let found = try keychain.perform(
+                FindItems(query, Retrieval(includesData: true)), as: caller)
             guard let opened = found.first else { throw .itemNotFound }
             return opened
         }

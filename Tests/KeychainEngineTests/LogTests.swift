@@ -111,10 +111,10 @@ private final class MemoryLog: Sendable {
         try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: caller)
         #expect(
             log.all == [
-                "add all|query=cert issr pkhh slnr|status=0",
-                "add all|query=cert issr pkhh slnr|status=-25299",
-                "update identities|query=cert issr|status=0",
-                "delete identities|query=cert issr|status=0",
+                "addAll|query=cert issr pkhh slnr, keys klbl priv|status=0",
+                "addAll|query=cert issr pkhh slnr, keys klbl priv|status=-25299",
+                "updateIdentities|query=cert issr, keys|status=0",
+                "deleteIdentities|query=cert issr, keys|status=0",
             ])
     }
 }

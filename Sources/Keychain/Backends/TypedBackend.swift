@@ -155,7 +155,9 @@ struct TypedBackend: Backend {
     ) throws(BackendFailure) -> Item? {
         do {
             let connection = try connection()
-            return try connection.perform(FindItems(query(item), Retrieval(includesData: includesData))).first
+            return try connection.perform(
+                FindItems(query(item), Retrieval(includesData: includesData))
+            ).first
         } catch {
             if error.status == .itemNotFound { return nil }
             throw BackendFailure(error)

@@ -19,7 +19,9 @@ extension KeychainDatabase {
         guard administration != nil else { return false }
         let status: KeychainStatus
         do {
-            status = try administer { keychain throws(KeychainFailure) in try keychain.perform(ReadStatus()) }
+            status = try administer { keychain throws(KeychainFailure) in
+                try keychain.perform(ReadStatus())
+            }
         } catch let error as KeychainError {
             // So does a service that doesn't let this program look at the database as a whole.
             guard error.code == .missingEntitlement else { throw error }

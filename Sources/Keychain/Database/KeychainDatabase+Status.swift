@@ -76,7 +76,9 @@ extension KeychainDatabase {
     /// - Throws: ``KeychainError`` if it can't be opened, or the keychain service doesn't let this
     ///   program look at the database as a whole.
     public func status() throws -> Status {
-        let status = try administer { keychain throws(KeychainFailure) in try keychain.perform(ReadStatus()) }
+        let status = try administer { keychain throws(KeychainFailure) in
+            try keychain.perform(ReadStatus())
+        }
         return Status(
             directory: URL(filePath: status.directory, directoryHint: .isDirectory),
             lockState: LockState(rawValue: status.lockState.rawValue),

@@ -50,7 +50,8 @@ package struct AuthenticatingService: KeychainService {
 
     /// Carries out a request, with as much proof as it turns out to need.
     private func authenticated<Answer>(
-        _ purpose: AuthorizationPurpose, _ request: (Authorization) throws(KeychainFailure) -> Answer
+        _ purpose: AuthorizationPurpose,
+        _ request: (Authorization) throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> Answer {
         // A context that is invalid matters once it is needed.
         let known = options.context.flatMap { context in

@@ -65,14 +65,17 @@ struct EnclaveKey: Sendable {
     /// - Returns: r ‖ s.
     func sign(digest: Data) throws(SecureEnclaveFailure) -> Data {
         try Self.result { () throws(KeychainFailure) in
-            try keychain.perform(SignDigest(digest, with: blob.encoded, authorization: Authorization()))
+            try keychain.perform(
+                SignDigest(digest, with: blob.encoded, authorization: Authorization()))
         }
     }
 
     /// The x coordinate of the product.
     func agree(with publicKey: Data) throws(SecureEnclaveFailure) -> Data {
         try Self.result { () throws(KeychainFailure) in
-            try keychain.perform(DeriveSharedSecret(of: blob.encoded, with: publicKey, authorization: Authorization()))
+            try keychain.perform(
+                DeriveSharedSecret(
+                    of: blob.encoded, with: publicKey, authorization: Authorization()))
         }
     }
 

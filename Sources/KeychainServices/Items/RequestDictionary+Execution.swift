@@ -170,7 +170,8 @@ extension KeychainConnection {
         guard let issuer = certificate.itemAttributes[.issuer] else { return [] }
         let query = ItemQuery(
             itemClass: .certificate, attributes: [.subject: issuer], isSynchronizable: nil)
-        let found = try? service.perform(FindItems(query, Retrieval(limit: nil, includesData: true)), as: caller)
+        let found = try? service.perform(
+            FindItems(query, Retrieval(limit: nil, includesData: true)), as: caller)
         return (found ?? []).compactMap { $0.data.flatMap { SecCertificate(der: $0) } }
     }
 }

@@ -36,7 +36,9 @@ package struct SecureEnclavePrivateKey: Sendable {
         protection: ProtectionClass, constraints: AccessConstraints,
         in keychain: KeychainConnection
     ) throws(KeychainFailure) {
-        let key = try keychain.perform(MakeSecureEnclaveKey(NewSecureEnclaveKey(protection: protection, constraints: constraints)))
+        let key = try keychain.perform(
+            MakeSecureEnclaveKey(
+                NewSecureEnclaveKey(protection: protection, constraints: constraints)))
         try self.init(blob: key.blob, in: keychain)
     }
 
@@ -46,7 +48,8 @@ package struct SecureEnclavePrivateKey: Sendable {
         let (digest, form) = try withKeychainFailure { () throws(KeyOperationFailure) in
             try algorithm.forHardware(input)
         }
-        let signature = try keychain.perform(SignDigest(digest, with: blob.encoded, authorization: Authorization()))
+        let signature = try keychain.perform(
+            SignDigest(digest, with: blob.encoded, authorization: Authorization()))
         return try withKeychainFailure { () throws(KeyOperationFailure) in
             try form.encoded(signature)
         }
@@ -77,7 +80,8 @@ package struct SecureEnclavePrivateKey: Sendable {
 
     /// - Throws: `param` for what is no point of the curve.
     private func agree(with point: Data) throws(KeychainFailure) -> Data {
-        try keychain.perform(DeriveSharedSecret(of: blob.encoded, with: point, authorization: Authorization()))
+        try keychain.perform(
+            DeriveSharedSecret(of: blob.encoded, with: point, authorization: Authorization()))
     }
 }
 

@@ -34,7 +34,9 @@ struct CheckCommand: ParsableCommand {
     private func checkKeychain() throws -> (CheckReport, Int) {
         guard let session = try Session(existing: passcode.source) else { throw try absent() }
         defer { session.close() }
-        if try session.hasPasscode, try session.keychain.perform(ReadStatus()).lockState != .unlocked {
+        if try session.hasPasscode,
+            try session.keychain.perform(ReadStatus()).lockState != .unlocked
+        {
             _ = try session.unlock()
         }
         let report = try progress { progress throws(KeychainFailure) in

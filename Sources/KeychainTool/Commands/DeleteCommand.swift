@@ -73,7 +73,8 @@ struct DeleteCommand: ParsableCommand {
 
     private func delete(_ query: ItemQuery, _ session: Session) throws -> Int {
         try session.unlocking { () throws(KeychainFailure) in
-            try session.keychain.perform(DeleteItems(query, tombstones: .automatic), as: session.caller)
+            try session.keychain.perform(
+                DeleteItems(query, tombstones: .automatic), as: session.caller)
         }
     }
 
