@@ -185,6 +185,9 @@ package struct FlipSweep {
         for (account, answer) in seen.answers.sorted(by: { $0.key < $1.key }) {
             let allowed = allowed(account, outcomes, isRecovered: true)
             if allowed.contains(answer) { continue }
+            // Where a recovery can't tell what it lost, every miss says so: also of an item that was
+            // deleted, or whose addition was refused.
+            if answer.isDamage, recovery.hasUnknownLoss, allowed.contains(.absent) { continue }
             // What is gone must have been there, and something must tell that it is.
             let isTold = answer.isDamage || (answer == .absent && !recovery.isComplete)
             if isTold, allowed != [.absent] {

@@ -121,6 +121,25 @@ import Testing
         }
     }
 
+    /// A changed byte can say that the keybag is of a later version.
+    @Test func `a keybag of another version is opened by its copy, unless both say so`() throws {
+        let keychain = try TemporaryKeychain()
+        keychain.engine.close()
+        func changeVersion(of file: StoreFolder.File) throws {
+            let path = keychain.path(file)
+            var bytes = try #require(FileManager.default.contents(atPath: path))
+            let keybag = try #require(bytes.firstRange(of: Data(Keybag.magic)))
+            bytes[keybag.upperBound] ^= 16
+            try put(bytes, at: path)
+        }
+        try changeVersion(of: .database)
+        try keychain.reopen()
+        #expect(try keychain.engine.check().damagedPages == [3])
+        keychain.engine.close()
+        try changeVersion(of: .keybag)
+        #expect(status { try keychain.reopen() } == .wrongVersion)
+    }
+
     @Test func `a passcode that was set is set, whatever fails afterwards`() throws {
         let keychain = try TemporaryKeychain()
         // The copy can't take the place of a folder.

@@ -81,7 +81,8 @@ enum Bootstrap {
         do {
             return try hierarchy(try file.keybagBytes(), deviceKey)
         } catch {
-            guard error.status != .wrongVersion else { throw error }
+            // Also of a version that isn't known: one changed byte can say so. Where the keybag is of
+            // a later version, its copy is too.
             failure = error
         }
         do {

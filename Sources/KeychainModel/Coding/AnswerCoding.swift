@@ -4,16 +4,9 @@ import FoundationEssentials
 
 extension Item: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        itemClass.encode(to: &writer)
-        reference.encode(to: &writer)
-        attributes.encode(to: &writer)
-        accessGroup.encode(to: &writer)
-        protection.encode(to: &writer)
-        constraints.encode(to: &writer)
-        isSynchronizable.encode(to: &writer)
-        isTombstone.encode(to: &writer)
-        hasData.encode(to: &writer)
-        data.encode(to: &writer)
+        writer.encode(
+            itemClass, reference, attributes, accessGroup, protection, constraints,
+            isSynchronizable, isTombstone, hasData, data)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -28,8 +21,7 @@ extension Item: MessageCodable {
 
 extension Identity: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        certificate.encode(to: &writer)
-        key.encode(to: &writer)
+        writer.encode(certificate, key)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -39,8 +31,7 @@ extension Identity: MessageCodable {
 
 extension SecureEnclaveKey: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        blob.encode(to: &writer)
-        publicKey.encode(to: &writer)
+        writer.encode(blob, publicKey)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -50,17 +41,9 @@ extension SecureEnclaveKey: MessageCodable {
 
 extension KeychainStatus: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        directory.encode(to: &writer)
-        formatVersion.encode(to: &writer)
-        generation.encode(to: &writer)
-        itemCount.encode(to: &writer)
-        setAsideCount.encode(to: &writer)
-        hasPasscode.encode(to: &writer)
-        lockState.encode(to: &writer)
-        isMemoryLocked.encode(to: &writer)
-        byteCount.encode(to: &writer)
-        deviceKeyPath.encode(to: &writer)
-        deviceKeyProtection.encode(to: &writer)
+        writer.encode(
+            directory, formatVersion, generation, itemCount, setAsideCount, hasPasscode, lockState,
+            isMemoryLocked, byteCount, deviceKeyPath, deviceKeyProtection)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -76,13 +59,8 @@ extension KeychainStatus: MessageCodable {
 
 extension CheckReport: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        itemCount.encode(to: &writer)
-        lockedCount.encode(to: &writer)
-        damagedItems.encode(to: &writer)
-        problems.encode(to: &writer)
-        damagedPages.encode(to: &writer)
-        setAsideCount.encode(to: &writer)
-        notices.encode(to: &writer)
+        writer.encode(
+            itemCount, lockedCount, damagedItems, problems, damagedPages, setAsideCount, notices)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -99,8 +77,7 @@ extension CheckReport: MessageCodable {
 
 extension CheckReport.DamagedItem: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        reference.encode(to: &writer)
-        what.encode(to: &writer)
+        writer.encode(reference, what)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -110,8 +87,7 @@ extension CheckReport.DamagedItem: MessageCodable {
 
 extension RequestProgress: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        done.encode(to: &writer)
-        total.encode(to: &writer)
+        writer.encode(done, total)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {

@@ -14,6 +14,13 @@ package protocol MessageCodable {
     init(from reader: inout MessageReader) throws(KeychainFailure)
 }
 
+extension MessageWriter {
+    /// Appends values one after the other.
+    mutating func encode<each Value: MessageCodable>(_ value: repeat each Value) {
+        repeat (each value).encode(to: &self)
+    }
+}
+
 /// A value of an enumeration, as its position among all cases. New cases come last.
 package protocol CodedByPosition: MessageCodable, CaseIterable, Equatable {}
 

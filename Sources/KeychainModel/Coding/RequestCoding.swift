@@ -20,8 +20,7 @@ extension AddItems {
 
 extension FindItems {
     package func encode(to writer: inout MessageWriter) {
-        query.encode(to: &writer)
-        retrieval.encode(to: &writer)
+        writer.encode(query, retrieval)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -31,8 +30,7 @@ extension FindItems {
 
 extension UpdateItems {
     package func encode(to writer: inout MessageWriter) {
-        query.encode(to: &writer)
-        changes.encode(to: &writer)
+        writer.encode(query, changes)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -42,9 +40,7 @@ extension UpdateItems {
 
 extension PutItem {
     package func encode(to writer: inout MessageWriter) {
-        item.encode(to: &writer)
-        query.encode(to: &writer)
-        changes.encode(to: &writer)
+        writer.encode(item, query, changes)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -56,8 +52,7 @@ extension PutItem {
 
 extension DeleteItems {
     package func encode(to writer: inout MessageWriter) {
-        query.encode(to: &writer)
-        tombstones.encode(to: &writer)
+        writer.encode(query, tombstones)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -69,8 +64,7 @@ extension DeleteItems {
 
 extension FindIdentities {
     package func encode(to writer: inout MessageWriter) {
-        query.encode(to: &writer)
-        retrieval.encode(to: &writer)
+        writer.encode(query, retrieval)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -80,8 +74,7 @@ extension FindIdentities {
 
 extension UpdateIdentities {
     package func encode(to writer: inout MessageWriter) {
-        query.encode(to: &writer)
-        changes.encode(to: &writer)
+        writer.encode(query, changes)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -91,8 +84,7 @@ extension UpdateIdentities {
 
 extension DeleteIdentities {
     package func encode(to writer: inout MessageWriter) {
-        query.encode(to: &writer)
-        tombstones.encode(to: &writer)
+        writer.encode(query, tombstones)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -112,9 +104,7 @@ extension MakeSecureEnclaveKey {
 
 extension SignDigest {
     package func encode(to writer: inout MessageWriter) {
-        digest.encode(to: &writer)
-        key.encode(to: &writer)
-        authorization.encode(to: &writer)
+        writer.encode(digest, key, authorization)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -126,9 +116,7 @@ extension SignDigest {
 
 extension DeriveSharedSecret {
     package func encode(to writer: inout MessageWriter) {
-        key.encode(to: &writer)
-        publicKey.encode(to: &writer)
-        authorization.encode(to: &writer)
+        writer.encode(key, publicKey, authorization)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -183,8 +171,7 @@ extension SetPasscode {
 
 extension ChangePasscode {
     package func encode(to writer: inout MessageWriter) {
-        old.encode(to: &writer)
-        new.encode(to: &writer)
+        writer.encode(old, new)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {

@@ -58,10 +58,7 @@ extension AuthenticationGrant: MessageCodable {
 
 extension Authorization: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        grant.encode(to: &writer)
-        recognition.encode(to: &writer)
-        applicationPassword.encode(to: &writer)
-        enrollment.encode(to: &writer)
+        writer.encode(grant, recognition, applicationPassword, enrollment)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -74,8 +71,7 @@ extension Authorization: MessageCodable {
 /// Without the name of the program, which the service finds out by itself.
 extension AccessGroups: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        names.encode(to: &writer)
-        includesAll.encode(to: &writer)
+        writer.encode(names, includesAll)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -152,16 +148,9 @@ extension Attributes: MessageCodable {
 
 extension NewItem: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        itemClass.encode(to: &writer)
-        attributes.encode(to: &writer)
-        accessGroup.encode(to: &writer)
-        protection.encode(to: &writer)
-        constraints.encode(to: &writer)
-        isSynchronizable.encode(to: &writer)
-        isTombstone.encode(to: &writer)
-        data.encode(to: &writer)
-        authorization.encode(to: &writer)
-        keepsExisting.encode(to: &writer)
+        writer.encode(
+            itemClass, attributes, accessGroup, protection, constraints, isSynchronizable,
+            isTombstone, data, authorization, keepsExisting)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -177,15 +166,9 @@ extension NewItem: MessageCodable {
 
 extension ItemQuery: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        itemClass.encode(to: &writer)
-        attributes.encode(to: &writer)
-        accessGroup.encode(to: &writer)
-        protection.encode(to: &writer)
-        isSynchronizable.encode(to: &writer)
-        isTombstone.encode(to: &writer)
-        reference.encode(to: &writer)
-        hostOrSubdomain.encode(to: &writer)
-        authorization.encode(to: &writer)
+        writer.encode(
+            itemClass, attributes, accessGroup, protection, isSynchronizable, isTombstone,
+            reference, hostOrSubdomain, authorization)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -200,9 +183,7 @@ extension ItemQuery: MessageCodable {
 
 extension Retrieval: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        limit.encode(to: &writer)
-        includesData.encode(to: &writer)
-        skipsConstrained.encode(to: &writer)
+        writer.encode(limit, includesData, skipsConstrained)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -214,13 +195,8 @@ extension Retrieval: MessageCodable {
 
 extension ItemChanges: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        attributes.encode(to: &writer)
-        accessGroup.encode(to: &writer)
-        protection.encode(to: &writer)
-        constraints.encode(to: &writer)
-        isSynchronizable.encode(to: &writer)
-        isTombstone.encode(to: &writer)
-        data.encode(to: &writer)
+        writer.encode(
+            attributes, accessGroup, protection, constraints, isSynchronizable, isTombstone, data)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -234,8 +210,7 @@ extension ItemChanges: MessageCodable {
 
 extension IdentityQuery: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        certificate.encode(to: &writer)
-        key.encode(to: &writer)
+        writer.encode(certificate, key)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -245,8 +220,7 @@ extension IdentityQuery: MessageCodable {
 
 extension IdentityChanges: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        certificate.encode(to: &writer)
-        key.encode(to: &writer)
+        writer.encode(certificate, key)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -256,9 +230,7 @@ extension IdentityChanges: MessageCodable {
 
 extension NewSecureEnclaveKey: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        protection.encode(to: &writer)
-        constraints.encode(to: &writer)
-        authorization.encode(to: &writer)
+        writer.encode(protection, constraints, authorization)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {

@@ -1,8 +1,8 @@
 // IdentitySearch: identities, by searches for certificates and keys.
 
 extension RequestExecutor {
-    /// A search for certificates, then for the key of each, and last for their data, so that a
-    /// certificate without a key asks nobody for authentication.
+    /// A search for certificates, then for the key of each, and last for their data, so that the
+    /// person is not asked because of a certificate without a key.
     package func search(
         _ request: FindIdentities, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {

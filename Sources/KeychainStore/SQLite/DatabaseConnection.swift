@@ -55,7 +55,7 @@ import KeychainModel
     deinit {
         // First, so that nothing keeps the connection open.
         statements = [:]
-        // SAFETY: nothing uses the handle from here on. A statement that somebody still holds keeps
+        // SAFETY: nothing uses the handle from here on. A statement that is still in use keeps
         // what it needs of the connection.
         unsafe sqlite3_busy_handler(handle, nil, nil)
         unsafe sqlite3_close_v2(handle)

@@ -74,7 +74,7 @@ private struct NineBytes: GenericPasswordConvertible {
                 SymmetricKey.self, account: "guarded", context: context(password: "wrong"))
         } == errSecAuthFailed)
     session.check(
-        "without one, where nobody may be asked, it isn't",
+        "without one, where the user may not be asked, it isn't",
         status { _ = try store.read(SymmetricKey.self, account: "guarded", context: context()) }
             == errSecInteractionNotAllowed)
     session.check("that it is there can be known", try store.contains(account: "guarded"))
@@ -90,7 +90,7 @@ private func accessControl(_ flags: SecAccessControlCreateFlags) throws -> SecAc
     return accessControl
 }
 
-/// A context that asks nobody.
+/// A context that asks no questions.
 private func context(password: String? = nil) -> LAContext {
     let context = LAContext()
     context.interactionNotAllowed = true

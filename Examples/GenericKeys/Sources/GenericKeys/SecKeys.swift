@@ -87,6 +87,6 @@ import Security
     }
     let expected = try mine.sharedSecretFromKeyAgreement(with: other.publicKey)
     session.check(
-        "both agree on the same secret with somebody else",
+        "both agree on the same secret with another key",
         agreed == expected.withUnsafeBytes { Data($0) })
 }

@@ -1,5 +1,5 @@
 // GenericKeys: stores CryptoKit's keys in both ways and shows that they come back, and ends with 1
-// if one doesn't. It asks nobody for anything.
+// if one doesn't. It asks the user for nothing.
 
 import CryptoKit
 import Foundation

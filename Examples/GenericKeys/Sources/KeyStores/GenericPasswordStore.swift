@@ -1,6 +1,6 @@
 // GenericPasswordStore: CryptoKit's keys as generic passwords.
 //   (1) An item is found by service and account.
-//   (2) Somebody may have to be present, or a password be shown, for a key to be read: the access
+//   (2) The owner may have to be present, or a password be shown, for a key to be read: the access
 //       control says so, and a context answers for it.
 
 import Foundation
@@ -56,7 +56,7 @@ public struct GenericPasswordStore: Sendable {
         return try Key(rawRepresentation: bytes)
     }
 
-    /// Whether an account has a key. Nobody is asked for anything.
+    /// Whether an account has a key. The user is not asked for anything.
     ///
     /// - Throws: `SecurityError`.
     public func contains(account: String) throws -> Bool {

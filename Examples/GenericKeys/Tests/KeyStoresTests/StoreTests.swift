@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a key that somebody has to be present for is read once the owner was`() throws {
+    @Test func `a key that needs its owner is read once the owner was present`() throws {
         let key = SymmetricKey(size: .bits256)
         let accessControl = try #require(
             SecAccessControlCreateWithFlags(
