@@ -208,6 +208,21 @@ import Testing
 
     // MARK: What a check says
 
+    @Test func `a check that is given up ends, and changes nothing`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.perform(AddItem(item("a")), as: keychain.caller)
+        var seen = 0
+        let givenUp = status {
+            _ = try keychain.engine.check(settingAside: true) { progress in
+                #expect(progress == RequestProgress(done: 0, total: 1))
+                seen += 1
+                return false
+            }
+        }
+        #expect(givenUp == .userCanceled && seen == 1)
+        #expect(try keychain.engine.check().itemCount == 1)
+    }
+
     @Test func `a check says that the copy of the keybag was another`() throws {
         let keychain = try TemporaryKeychain()
         let copy = URL(filePath: keychain.path(.keybag))
