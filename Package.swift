@@ -77,50 +77,51 @@ let package = Package(
     ],
     targets: [
         // What a request and its answer are.
-        .target(name: "KeychainModel", swiftSettings: settings),
+        .target(name: "KeychainCore", swiftSettings: settings),
         // Keys, sealing, labels, secret memory.
         .target(
-            name: "KeychainCrypto", dependencies: ["KeychainModel", crypto, cryptoExtras],
+            name: "KeychainCrypto", dependencies: ["KeychainCore", crypto, cryptoExtras],
             swiftSettings: settings),
         // Tables, transactions, page checksums, salvage.
         .systemLibrary(
             name: "CKeychainSQLite", path: "Sources/CKeychainSQLite", pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(
-            name: "KeychainStore",
-            dependencies: ["KeychainModel", "KeychainCrypto", "CKeychainSQLite"],
+            name: "KeychainSQLite",
+            dependencies: ["KeychainCore", "KeychainCrypto", "CKeychainSQLite"],
             swiftSettings: settings),
         // One request end to end.
         .target(
             name: "KeychainEngine",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore", logging],
+            dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", logging],
             swiftSettings: settings),
         // Keys in a TPM 2.0.
         .systemLibrary(
-            name: "CTSS2", path: "Sources/CTSS2", providers: [.apt(["libtss2-dev"])]),
+            name: "CKeychainTSS2", path: "Sources/CKeychainTSS2", providers: [.apt(["libtss2-dev"])]
+        ),
         .target(
             name: "KeychainTPM",
             dependencies: [
-                "KeychainModel", "KeychainCrypto",
-                .target(name: "CTSS2", condition: .when(traits: ["TPM"])),
+                "KeychainCore", "KeychainCrypto",
+                .target(name: "CKeychainTSS2", condition: .when(traits: ["TPM"])),
             ],
             swiftSettings: settings),
         // What client and service say to each other.
         .target(
-            name: "KeychainWire", dependencies: ["KeychainModel"], swiftSettings: settings),
+            name: "KeychainWire", dependencies: ["KeychainCore"], swiftSettings: settings),
         // Which keychain a process speaks to: the service's, or the one it opens itself.
         .target(
-            name: "KeychainClient",
+            name: "KeychainRuntime",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
+                "KeychainCore", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
             ],
             swiftSettings: settings),
         // The service: who asks, and what of the keychain they may have.
         .target(
             name: "KeychainDaemon",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
-                "KeychainClient", "KeychainTPM", lifecycle, unixSignals, logging,
+                "KeychainCore", "KeychainCrypto", "KeychainEngine", "KeychainWire",
+                "KeychainRuntime", "KeychainTPM", lifecycle, unixSignals, logging,
                 argumentParser,
             ] + nio,
             swiftSettings: settings),
@@ -134,7 +135,7 @@ let package = Package(
                 .target(
                     name: "KeychainAuthenticationDarwin",
                     condition: .when(platforms: applePlatforms)),
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
             ],
             swiftSettings: settings),
         .target(name: "KeychainAuthenticationAliasShim", dependencies: ["KeychainAuthentication"]),
@@ -142,7 +143,7 @@ let package = Package(
         .target(
             name: "KeychainAsymmetricKeys",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", crypto, cryptoExtras, asn1,
+                "KeychainCore", "KeychainCrypto", crypto, cryptoExtras, asn1,
                 .product(
                     name: "NIOSSL", package: "swift-nio-ssl",
                     condition: .when(traits: ["OlderPKCS12"])),
@@ -156,7 +157,7 @@ let package = Package(
             dependencies: [
                 .target(
                     name: "KeychainServicesDarwin", condition: .when(platforms: applePlatforms)),
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
                 "KeychainAuthentication", "KeychainAsymmetricKeys", x509, asn1,
             ],
             swiftSettings: settings),
@@ -165,7 +166,7 @@ let package = Package(
         .target(
             name: "KeychainCryptoKit",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainAuthentication",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainAuthentication",
                 "KeychainServices", crypto,
             ],
             swiftSettings: settings),
@@ -177,8 +178,8 @@ let package = Package(
                 .target(
                     name: "KeychainServicesDarwin", condition: .when(platforms: applePlatforms)),
                 .target(name: "KeychainServices", condition: .when(platforms: otherPlatforms)),
-                .target(name: "KeychainClient", condition: .when(platforms: otherPlatforms)),
-                "KeychainModel", crypto,
+                .target(name: "KeychainRuntime", condition: .when(platforms: otherPlatforms)),
+                "KeychainCore", crypto,
             ],
             swiftSettings: settings),
         // The Swift API.
@@ -186,7 +187,7 @@ let package = Package(
             name: "Keychain",
             dependencies: [
                 .target(name: "KeychainSecItem", condition: .when(platforms: applePlatforms)),
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
                 "KeychainAuthentication", crypto,
             ],
             swiftSettings: settings),
@@ -194,8 +195,8 @@ let package = Package(
         .target(
             name: "KeychainTesting",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys", "KeychainStore",
-                "KeychainClient", "KeychainEngine", "KeychainAuthentication", "KeychainServices",
+                "KeychainCore", "KeychainCrypto", "KeychainAsymmetricKeys", "KeychainSQLite",
+                "KeychainRuntime", "KeychainEngine", "KeychainAuthentication", "KeychainServices",
                 "KeychainSecItem", "Keychain",
             ],
             swiftSettings: settings),
@@ -203,7 +204,7 @@ let package = Package(
         .target(
             name: "KeychainTool",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainRuntime",
                 "KeychainEngine",
                 "KeychainTPM", "KeychainAuthentication", argumentParser, logging,
             ],
@@ -213,35 +214,35 @@ let package = Package(
         // Vectors of the file formats: their files, and what writes them.
         .target(
             name: "FormatVectors",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore"],
+            dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite"],
             path: "Tests/FormatVectors", swiftSettings: settings),
         .executableTarget(
             name: "format-vectors",
             dependencies: [
-                "FormatVectors", "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys",
-                "KeychainStore", "KeychainEngine",
+                "FormatVectors", "KeychainCore", "KeychainCrypto", "KeychainAsymmetricKeys",
+                "KeychainSQLite", "KeychainEngine",
             ],
             path: "Tests/FormatVectorGenerator", swiftSettings: settings),
         .testTarget(
             name: "KeychainCryptoTests",
-            dependencies: ["FormatVectors", "KeychainModel", "KeychainCrypto"],
+            dependencies: ["FormatVectors", "KeychainCore", "KeychainCrypto"],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainWireTests",
-            dependencies: ["TestPrograms", "KeychainWire", "KeychainModel"],
+            dependencies: ["TestPrograms", "KeychainWire", "KeychainCore"],
             swiftSettings: settings),
         .testTarget(
-            name: "KeychainClientTests",
+            name: "KeychainRuntimeTests",
             dependencies: [
-                "KeychainClient", "KeychainWire", "KeychainModel", "KeychainCrypto",
+                "KeychainRuntime", "KeychainWire", "KeychainCore", "KeychainCrypto",
                 "KeychainEngine",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainServicesTests",
             dependencies: [
-                "KeychainServices", "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys",
-                "KeychainStore", "KeychainClient", "KeychainEngine", "KeychainDaemon",
+                "KeychainServices", "KeychainCore", "KeychainCrypto", "KeychainAsymmetricKeys",
+                "KeychainSQLite", "KeychainRuntime", "KeychainEngine", "KeychainDaemon",
                 "KeychainAuthentication", "KeychainTesting", logging, x509, asn1, crypto,
                 cryptoExtras,
             ],
@@ -250,22 +251,22 @@ let package = Package(
         .testTarget(
             name: "KeychainAuthenticationTests",
             dependencies: [
-                "KeychainAuthentication", "KeychainModel", "KeychainCrypto", "KeychainEngine",
+                "KeychainAuthentication", "KeychainCore", "KeychainCrypto", "KeychainEngine",
                 "KeychainServices", "KeychainTesting",
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "KeychainStoreTests",
+            name: "KeychainSQLiteTests",
             dependencies: [
-                "FormatVectors", "TestPrograms", "KeychainModel", "KeychainCrypto",
-                "KeychainStore", "CKeychainSQLite",
+                "FormatVectors", "TestPrograms", "KeychainCore", "KeychainCrypto",
+                "KeychainSQLite", "CKeychainSQLite",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainEngineTests",
             dependencies: [
-                "TestPrograms", "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys",
-                "KeychainStore", "KeychainEngine", "KeychainTesting", logging,
+                "TestPrograms", "KeychainCore", "KeychainCrypto", "KeychainAsymmetricKeys",
+                "KeychainSQLite", "KeychainEngine", "KeychainTesting", logging,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -282,7 +283,7 @@ let package = Package(
         .testTarget(
             name: "KeychainTests",
             dependencies: [
-                "Keychain", "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "Keychain", "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
                 "KeychainServices", "KeychainSecItem", "KeychainTesting", "TestPrograms",
                 "fault-writer", "identity-racer",
                 crypto,
@@ -291,14 +292,14 @@ let package = Package(
         .testTarget(
             name: "KeychainTestingTests",
             dependencies: [
-                "KeychainTesting", "Keychain", "KeychainModel", "KeychainEngine",
+                "KeychainTesting", "Keychain", "KeychainCore", "KeychainEngine",
                 "KeychainServices", crypto,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainToolTests",
             dependencies: [
-                "KeychainTool", "KeychainModel", "KeychainEngine", "keychainctl", "keychaind",
+                "KeychainTool", "KeychainCore", "KeychainEngine", "keychainctl", "keychaind",
                 argumentParser,
             ],
             exclude: ["Transcripts"],
@@ -308,8 +309,8 @@ let package = Package(
             name: "KeychainTPMTests",
             dependencies: [
                 "TestPrograms",
-                "KeychainTPM", "KeychainModel", "KeychainCrypto", "KeychainEngine",
-                "KeychainClient", "KeychainServices", crypto,
+                "KeychainTPM", "KeychainCore", "KeychainCrypto", "KeychainEngine",
+                "KeychainRuntime", "KeychainServices", crypto,
             ],
             swiftSettings: settings),
         // The repository's own rules.
@@ -318,35 +319,35 @@ let package = Package(
         .executableTarget(
             name: "service-peer",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainClient",
+                "KeychainCore", "KeychainCrypto", "KeychainEngine", "KeychainRuntime",
                 "KeychainWire",
             ],
             path: "Tests/ServicePeer", swiftSettings: settings),
         .testTarget(
             name: "KeychainDaemonTests",
             dependencies: [
-                "KeychainDaemon", "KeychainModel", "KeychainCrypto", "KeychainEngine",
-                "KeychainWire", "KeychainClient", "TestPrograms", "keychaind", "service-peer",
+                "KeychainDaemon", "KeychainCore", "KeychainCrypto", "KeychainEngine",
+                "KeychainWire", "KeychainRuntime", "TestPrograms", "keychaind", "service-peer",
                 logging, argumentParser,
             ],
             swiftSettings: settings),
         // What tests of several modules share: programs beside a test, doubles, changed pages.
         .target(
             name: "TestPrograms",
-            dependencies: ["KeychainModel", "KeychainCrypto", "KeychainStore"],
+            dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite"],
             path: "Tests/TestPrograms", swiftSettings: settings),
         // Kills, crowds, floods and falsifies.
         .executableTarget(
             name: "fault-writer",
             dependencies: [
-                "FaultSweeps", "TestPrograms", "KeychainModel", "KeychainStore", "KeychainEngine",
+                "FaultSweeps", "TestPrograms", "KeychainCore", "KeychainSQLite", "KeychainEngine",
             ],
             path: "Tests/FaultWriter", swiftSettings: settings),
         // Interruptions and damage at every place, and what the keychain must answer then.
         .target(
             name: "FaultSweeps",
             dependencies: [
-                "TestPrograms", "KeychainModel", "KeychainCrypto", "KeychainStore",
+                "TestPrograms", "KeychainCore", "KeychainCrypto", "KeychainSQLite",
                 "KeychainEngine", logging,
             ],
             path: "Tests/FaultSweeps", swiftSettings: settings),
@@ -358,7 +359,7 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainRuntime",
                 "KeychainEngine",
                 "KeychainServices", "TestPrograms", "FaultSweeps", "fault-writer",
                 "CKeychainSQLite",

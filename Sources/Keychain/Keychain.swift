@@ -1,6 +1,6 @@
 // Keychain: where a program's secrets are: a service name, an access group and a protection.
 
-import KeychainModel
+import KeychainCore
 
 /// The secrets of one service, kept in the keychain.
 ///

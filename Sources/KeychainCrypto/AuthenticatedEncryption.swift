@@ -1,7 +1,7 @@
 // AuthenticatedEncryption: the one place where something is sealed or opened.
 // AES-256-GCM, random 96-bit nonce, 128-bit tag: nonce ‖ ciphertext ‖ tag.
 
-package import KeychainModel
+package import KeychainCore
 package import FoundationEssentials
 import Crypto
 

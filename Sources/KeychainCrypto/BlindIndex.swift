@@ -3,7 +3,7 @@
 //   (2) Equal values of one attribute of one class have equal labels; nothing else is told.
 //   (3) The encoding of each input is injective: fixed-size fields, or lengths in front.
 
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 /// A 16-byte label.

@@ -2,7 +2,7 @@
 // Documentation/Formats/device-key-v1.md. The key stands twice, so that one flipped byte
 // doesn't lose a keychain.
 
-package import KeychainModel
+package import KeychainCore
 
 package enum DeviceKeyFile {
     package static let byteCount = 2 * copyByteCount

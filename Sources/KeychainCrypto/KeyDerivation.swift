@@ -1,6 +1,6 @@
 // KeyDerivation: HKDF-SHA-256 for keys from keys, scrypt for keys from passcodes and passwords.
 
-package import KeychainModel
+package import KeychainCore
 import Crypto
 
 package enum KeyDerivation {

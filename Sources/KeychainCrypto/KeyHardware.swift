@@ -4,7 +4,7 @@
 //   (2) Every use of a key takes its authorization value, which the keychain keeps.
 
 package import FoundationEssentials
-package import KeychainModel
+package import KeychainCore
 
 /// Hardware that keeps keys. Safe to call from many threads at once.
 package protocol KeyHardware: Sendable {

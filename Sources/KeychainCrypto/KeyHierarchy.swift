@@ -4,7 +4,7 @@
 //   (2) Changing the passcode wraps one key anew; no row is touched.
 //   (3) The keys of the when-passcode-set class exist only while a passcode is set.
 
-package import KeychainModel
+package import KeychainCore
 import FoundationEssentials
 
 /// Keys that need the device key only.

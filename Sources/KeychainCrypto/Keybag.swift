@@ -6,7 +6,7 @@
 //       made it.
 
 package import FoundationEssentials
-package import KeychainModel
+package import KeychainCore
 
 package struct Keybag: Hashable, Sendable {
     package static let magic = Array("KCKB".utf8)

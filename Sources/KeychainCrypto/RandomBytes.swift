@@ -1,6 +1,6 @@
 // RandomBytes: fresh bytes in ordinary memory. The keychain's own keys come from SecretBytes.
 
-import KeychainModel
+import KeychainCore
 
 extension [UInt8] {
     /// Fresh bytes of the system's generator.

@@ -2,7 +2,7 @@
 // Documentation/Formats/device-key-v2.md. As in version 1, everything stands twice.
 
 package import FoundationEssentials
-package import KeychainModel
+package import KeychainCore
 
 package enum SealedDeviceKeyFile {
     private static let magic = Array("KCDK".utf8)

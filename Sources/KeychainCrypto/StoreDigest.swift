@@ -3,7 +3,7 @@
 //   (2) The order of changes doesn't count; removing a row takes away what adding it gave.
 //   (3) An attacker without the integrity key can't make rows that give a chosen sum.
 
-package import KeychainModel
+package import KeychainCore
 
 /// Authenticates rows and the header over them.
 package struct StoreAuthenticator: Sendable {

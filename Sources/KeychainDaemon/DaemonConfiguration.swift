@@ -1,7 +1,7 @@
 // DaemonConfiguration: what a service is told when it starts.
 
 package import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 package struct DaemonConfiguration: Sendable {
     /// Whose keychains the service keeps.

@@ -6,7 +6,7 @@
 import Glibc
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 package import Logging
 import NIOCore
 import NIOPosix
@@ -148,7 +148,7 @@ package final class KeychainServer: Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let events = EventQueue()
-                    let session = Session(
+                    let session = PeerSession(
                         peer: peer, entitlements: entitlements, keychain: keychain,
                         configuration: configuration, log: log, onEvent: { events.add($0, $1) })
                     try channel.pipeline.syncOperations.addHandler(

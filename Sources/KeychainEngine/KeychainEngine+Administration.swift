@@ -1,6 +1,6 @@
 // KeychainEngine+Administration: requests about the keychain as a whole.
 
-package import KeychainModel
+package import KeychainCore
 
 extension KeychainEngine: RequestExecutor {
     /// Another process may have changed it since this one looked last.

@@ -1,7 +1,7 @@
 // KeychainEngine+Changes: telling of changes by this and other processes.
 
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 extension KeychainEngine {
     package func subscribe(

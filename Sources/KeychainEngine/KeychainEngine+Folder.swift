@@ -1,7 +1,7 @@
 // KeychainEngine+Folder: the folder of a keychain that is not opened yet.
 
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 extension KeychainEngine {
     /// Makes a folder where it is missing, and checks that no other user may enter it.

@@ -4,12 +4,12 @@
 //   (3) Keys are behind one lock, which is never held during input or output.
 
 import KeychainCrypto
-package import KeychainModel
-package import KeychainStore
+package import KeychainCore
+package import KeychainSQLite
 import Logging
 import Synchronization
 
-package final class KeychainEngine: KeychainService {
+package final class KeychainEngine: RequestHandler {
     package let store: Store
     let options: EngineOptions
     let ring: Mutex<KeyRing>

@@ -3,7 +3,7 @@
 //   (1) The SecItem functions have no notice of changes on any platform. So behind them another
 //       process's change is seen at the next look for another reason.
 
-import KeychainModel
+import KeychainCore
 
 enum LocalChanges {
     /// Those of all SecItem backends: on Apple platforms there is one keychain.

@@ -5,14 +5,14 @@
 //       beside it; on Apple platforms the cause is what follows from the status.
 
 package import Foundation
-package import KeychainModel
+package import KeychainCore
 
 #if canImport(Darwin)
 import Crypto
 import KeychainServicesDarwin
 import Synchronization
 #else
-import KeychainClient
+import KeychainRuntime
 import KeychainServices
 #endif
 

@@ -1,7 +1,7 @@
 // SecItemQuery+SecureEnclave: the dictionaries for keys of the Secure Enclave.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 #if canImport(Darwin)
 import KeychainServicesDarwin

@@ -5,7 +5,7 @@
 //   (3) Keys are Apple's constants, never literals.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 #if canImport(Darwin)
 import KeychainServicesDarwin

@@ -2,7 +2,7 @@
 //   (1) A status leaves as a number, unchanged.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 #if canImport(Darwin)
 import KeychainServicesDarwin

@@ -7,7 +7,7 @@
 
 import Glibc
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 final class ChipAccess: Sendable {

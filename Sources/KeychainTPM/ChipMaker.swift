@@ -3,8 +3,8 @@
 
 #if TPM
 
-import CTSS2
-import KeychainModel
+import CKeychainTSS2
+import KeychainCore
 
 struct ChipMaker: Hashable, Sendable {
     /// Up to four letters.

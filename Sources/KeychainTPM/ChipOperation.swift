@@ -9,7 +9,7 @@
 #if TPM
 
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 /// Where the storage key comes from.
 enum StorageKey: Hashable {

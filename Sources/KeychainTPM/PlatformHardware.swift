@@ -5,7 +5,7 @@
 package import KeychainCrypto
 
 #if TPM
-import KeychainModel
+import KeychainCore
 import Synchronization
 #endif
 

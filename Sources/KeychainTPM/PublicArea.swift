@@ -4,8 +4,8 @@
 
 #if TPM
 
-import CTSS2
-import KeychainModel
+import CKeychainTSS2
+import KeychainCore
 
 /// The kind of an object.
 enum ObjectKind: Hashable, CaseIterable {

@@ -3,8 +3,8 @@
 
 #if TPM
 
-import CTSS2
-import KeychainModel
+import CKeychainTSS2
+import KeychainCore
 
 /// What a command came back with, and which one it was.
 struct ResponseFailure: Error, Hashable {

@@ -10,7 +10,7 @@
 
 package import FoundationEssentials
 package import KeychainCrypto
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 package final class TrustedPlatformModule: KeyHardware {

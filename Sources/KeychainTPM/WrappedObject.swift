@@ -6,7 +6,7 @@
 #if TPM
 
 import FoundationEssentials
-import KeychainModel
+import KeychainCore
 
 struct WrappedObject: Hashable, Sendable {
     let publicArea: PublicArea

@@ -3,7 +3,7 @@
 #if !canImport(Darwin)
 
 public import Keychain
-import KeychainModel
+import KeychainCore
 
 extension TestKeychain {
     /// Something that goes wrong with an operation.

@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 import Keychain
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 extension TestKeychain {

@@ -9,7 +9,7 @@
 package import FoundationEssentials
 import KeychainAsymmetricKeys
 package import KeychainCrypto
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 /// Hardware for keys, imitated in software.

@@ -4,7 +4,7 @@
 
 public import Foundation
 public import Keychain
-import KeychainModel
+import KeychainCore
 
 extension TestKeychain {
     /// An item with its attributes.
@@ -29,7 +29,7 @@ extension TestKeychain {
         /// When the item was last changed.
         public let modificationDate: Date
 
-        init(_ item: Item) {
+        init(_ item: ItemSnapshot) {
             func text(_ attribute: Attribute) -> String? {
                 guard case .string(let text) = item.attributes[attribute] else { return nil }
                 return text

@@ -5,7 +5,7 @@
 
 public import Keychain
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 extension TestKeychain {

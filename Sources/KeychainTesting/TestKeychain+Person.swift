@@ -7,7 +7,7 @@ import Foundation
 import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 extension TestKeychain {

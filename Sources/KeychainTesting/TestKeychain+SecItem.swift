@@ -2,9 +2,9 @@
 
 #if !canImport(Darwin)
 
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainServices
 
 extension TestKeychain {

@@ -9,7 +9,7 @@
 public import Foundation
 public import Keychain
 package import KeychainEngine
-package import KeychainModel
+package import KeychainCore
 import KeychainSecItem
 import Synchronization
 
@@ -92,7 +92,7 @@ public final class TestKeychain: Sendable {
     /// The service with its faults, and the program as it is now.
     package var connection: KeychainConnection {
         KeychainConnection(
-            service: FaultyService(keychain: self), caller: AccessGroups(accessGroups))
+            service: FaultyHandler(keychain: self), caller: AccessGroups(accessGroups))
     }
 
     package var engine: KeychainEngine {

@@ -6,7 +6,7 @@
 import ArgumentParser
 import Glibc
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import KeychainTPM
 
 package enum ControlProgram {

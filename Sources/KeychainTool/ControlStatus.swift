@@ -1,7 +1,7 @@
 // ControlStatus: what the process ends with, and what each failure of a keychain becomes.
 // The numbers are documented in Documentation/keychainctl.md; none is ever given another meaning.
 
-package import KeychainModel
+package import KeychainCore
 
 package enum ControlStatus: Int32, CaseIterable, Sendable {
     case success = 0

@@ -1,20 +1,20 @@
 // FileSession: work on the files of a keychain, which this process opens itself.
 
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct FileSession {
     let engine: KeychainEngine
     /// The same engine, and what unlocks it.
-    let session: Session
+    let session: KeychainSession
 
     /// Opens the keychain that is there; nil where there is none.
     init?(existing passcode: PasscodeSource) throws {
         let directory = try KeychainPlace.folder().directory
         guard try KeychainPlace.holdsKeychain(directory) else { return nil }
         engine = try EmbeddedKeychain.engine(in: directory)
-        session = Session(
+        session = KeychainSession(
             passcode,
             OpenedKeychain(
                 keychain: engine, groups: try ProcessKeychain.entitlements().accessGroups))

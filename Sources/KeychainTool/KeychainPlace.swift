@@ -2,13 +2,13 @@
 //   (1) Requests for items go where those of programs go: to the service, or to the files.
 //   (2) What mends files works on the files themselves, also while another process has them open.
 
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 /// A keychain that was opened, and the groups that its programs have by their entitlements.
 struct OpenedKeychain {
-    let keychain: any KeychainService
+    let keychain: any RequestHandler
     let groups: AccessGroups
 }
 

@@ -5,7 +5,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 package struct CallSweep {
     private let strace: Strace

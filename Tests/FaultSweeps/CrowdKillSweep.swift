@@ -1,7 +1,7 @@
 // CrowdKillSweep: many processes that are the first at once to use a keychain, killed at any moment.
 //   (1) There is one keychain then, with what each of them acknowledged.
 
-import KeychainModel
+import KeychainCore
 import Foundation
 import KeychainEngine
 import TestPrograms

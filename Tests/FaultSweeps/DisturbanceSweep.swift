@@ -7,7 +7,7 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 
 /// What is done to the files.

@@ -8,7 +8,7 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 
 /// What the writes may use.

@@ -4,7 +4,7 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-package import KeychainModel
+package import KeychainCore
 
 /// What one opening of a keychain saw.
 package struct Observation: CustomStringConvertible {

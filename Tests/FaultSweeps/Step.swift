@@ -4,7 +4,7 @@
 //       the state before the step or in the one after it.
 
 package import Foundation
-package import KeychainModel
+package import KeychainCore
 
 /// Accounts, values and passcodes are numbers; what they stand for follows from the number.
 package enum Step: Hashable, Sendable {

@@ -2,8 +2,8 @@
 
 import KeychainCrypto
 package import KeychainEngine
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 import Logging
 import TestPrograms
 

@@ -1,6 +1,6 @@
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 import Testing
 

@@ -3,7 +3,7 @@
 import CKeychainSQLite
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 import Testing
 

@@ -1,7 +1,7 @@
 import FaultSweeps
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 import Testing
 

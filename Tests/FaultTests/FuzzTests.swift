@@ -4,12 +4,12 @@
 
 import FaultSweeps
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainServices
-import KeychainStore
+import KeychainSQLite
 import Testing
 
 /// A parser with valid inputs to start from.
@@ -179,7 +179,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
 }
 
 /// A keychain that holds nothing and takes nothing: only the reading of requests is of interest.
-private struct NoKeychain: KeychainService {
+private struct NoKeychain: RequestHandler {
     func perform<R: Request>(
         _ request: R, as caller: AccessGroups
     ) throws(KeychainFailure) -> R.Answer {

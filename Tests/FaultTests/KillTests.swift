@@ -1,7 +1,7 @@
 import Foundation
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import TestPrograms
 import Testing
 

@@ -2,8 +2,8 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import TestPrograms
 import Testing
 

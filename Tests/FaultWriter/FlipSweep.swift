@@ -5,7 +5,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct FlipSweep {
     let master: String

@@ -2,7 +2,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 /// `save ACCOUNT VALUE` or `delete ACCOUNT` a line, for the items of one service and group.
 struct Obedience {

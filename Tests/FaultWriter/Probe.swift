@@ -2,7 +2,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct Probe {
     let directory: String

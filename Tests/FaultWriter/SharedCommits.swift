@@ -3,8 +3,8 @@
 import Dispatch
 import Foundation
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import Synchronization
 
 /// Lets eight threads write while the disk is full, and again when it isn't. Prints how each ended.

@@ -3,7 +3,7 @@
 import FaultSweeps
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 
 let arguments = CommandLine.arguments

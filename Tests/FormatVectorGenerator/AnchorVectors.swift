@@ -2,7 +2,7 @@
 
 import FormatVectors
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 enum AnchorVectors {
     private static let key = Example.counting(from: 0x60)

@@ -2,7 +2,7 @@
 
 import FormatVectors
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 enum DeviceKeyVectors {
     private static let key = Example.counting(from: 0)

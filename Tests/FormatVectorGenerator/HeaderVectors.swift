@@ -2,8 +2,8 @@
 
 import FormatVectors
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 enum HeaderVectors {
     private static let key = Example.counting(from: 0x60)

@@ -2,7 +2,7 @@
 
 import FormatVectors
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 struct KeybagVectors {
     private static let head = 40

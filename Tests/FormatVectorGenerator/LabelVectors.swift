@@ -3,8 +3,8 @@
 import FormatVectors
 import FoundationEssentials
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 enum LabelVectors {
     private static let key = Example.counting(from: 0x40)

@@ -1,7 +1,7 @@
 // PageExample: Documentation/Formats/database-v1.md, "Page checksum".
 
 import FormatVectors
-import KeychainStore
+import KeychainSQLite
 
 enum PageExample {
     static var lines: [String] {

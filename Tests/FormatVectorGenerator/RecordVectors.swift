@@ -2,8 +2,8 @@
 
 import FormatVectors
 import FoundationEssentials
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 enum RecordVectors {
     /// The item of the worked example: a generic password with a secret.

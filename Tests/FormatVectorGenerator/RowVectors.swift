@@ -3,8 +3,8 @@
 import FormatVectors
 import FoundationEssentials
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 struct RowVectors {
     private let keychains: [KeyHierarchy]

@@ -3,7 +3,7 @@
 import FormatVectors
 import FoundationEssentials
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 enum SealedDeviceKeyVectors {
     /// In place of what a chip makes: the file says nothing about it but its size.

@@ -4,8 +4,8 @@ import FormatVectors
 import FoundationEssentials
 import KeychainAsymmetricKeys
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 struct SecureEnclaveVectors {
     private static let keychainID = Example.counting(from: 0x10, count: 16)

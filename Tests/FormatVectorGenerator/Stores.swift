@@ -3,8 +3,8 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 final class Stores {
     private let directory: String

@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 package import KeychainCrypto
-package import KeychainModel
-package import KeychainStore
+package import KeychainCore
+package import KeychainSQLite
 
 extension Hex {
     package init(_ secret: SecretBytes) {

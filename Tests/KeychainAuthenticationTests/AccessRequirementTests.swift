@@ -3,7 +3,7 @@
 // needed unless `or` stands with them, an application password is never one way of several.
 
 import KeychainAuthentication
-import KeychainModel
+import KeychainCore
 import Testing
 
 struct RequirementRow: Sendable, CustomStringConvertible {

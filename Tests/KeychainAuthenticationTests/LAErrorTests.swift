@@ -2,7 +2,7 @@
 
 import Foundation
 import KeychainAuthentication
-import KeychainModel
+import KeychainCore
 import Testing
 
 @Suite struct `Errors and numbers of LocalAuthentication` {

@@ -2,7 +2,7 @@
 
 import FormatVectors
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import Testing
 
 @Suite struct `Format vectors of keys` {

@@ -1,5 +1,5 @@
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import Testing
 
 /// A test case of RFC 4231, section 4, whose key is no longer than a block.

@@ -1,4 +1,4 @@
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import KeychainDaemon

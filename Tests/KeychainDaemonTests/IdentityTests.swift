@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import KeychainModel
+import KeychainCore
 import TestPrograms
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
-import KeychainClient
+import KeychainRuntime
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 import Testing
 

@@ -2,9 +2,9 @@
 // the items of the others without naming them.
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import TestPrograms
 import Testing
 

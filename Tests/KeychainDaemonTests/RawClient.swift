@@ -2,7 +2,7 @@
 
 import Foundation
 import Glibc
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import Testing
 

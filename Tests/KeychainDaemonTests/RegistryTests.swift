@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import KeychainDaemon

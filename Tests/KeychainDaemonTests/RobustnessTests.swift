@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import KeychainClient
-import KeychainModel
+import KeychainRuntime
+import KeychainCore
 import KeychainWire
 import Logging
 import Synchronization
@@ -133,7 +133,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         for _ in 2..<102 {
             let reply = try client.reply()
             try #require(reply.kind == .answer)
-            let item = try reply.body(Item.self)
+            let item = try reply.body(ItemSnapshot.self)
             #expect(item.attributes[.account] == .string("\(reply.id)"))
             #expect(ids.remove(reply.id) != nil)
         }

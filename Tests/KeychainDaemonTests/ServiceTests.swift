@@ -1,8 +1,8 @@
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import Synchronization
 import TestPrograms

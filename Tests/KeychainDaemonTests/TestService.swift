@@ -1,11 +1,11 @@
 // TestService: a service in this process or beside it, and those who ask it.
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainCrypto
 import Glibc
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Logging
 import Synchronization
 import TestPrograms
@@ -56,7 +56,7 @@ final class LogLines: Sendable {
 
     var all: [String] { lines.withLock { $0 } }
 
-    func logger(_ format: LogFormat = .text) -> Logger {
+    func logger(_ format: LogLineFormat = .text) -> Logger {
         Logger(label: "test") { [self] _ in
             DaemonLogHandler(format: format, level: .trace) { line in
                 self.lines.withLock { $0.append(line) }
@@ -85,7 +85,7 @@ final class TestService: Sendable {
 
     init(
         folder: TemporaryFolder? = nil, socket: Int32? = nil, isStarted: Bool = true,
-        log: LogLines = LogLines(), format: LogFormat = .text,
+        log: LogLines = LogLines(), format: LogLineFormat = .text,
         _ change: (inout DaemonConfiguration) -> Void = { _ in }
     ) throws {
         self.log = log
@@ -217,7 +217,7 @@ func passwordQuery(_ account: String, in group: String? = nil) -> ItemQuery {
         accessGroup: group)
 }
 
-extension KeychainService {
+extension RequestHandler {
     /// The secret of an account; nil when there is none.
     func load(_ account: String, as caller: AccessGroups) throws(KeychainFailure) -> String? {
         do {

@@ -3,8 +3,8 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import Testing
 
 @Suite struct ApplicationPasswordTests {
@@ -16,7 +16,7 @@ import Testing
         _ keychain: TemporaryKeychain, _ constraints: AccessConstraints = .applicationPassword,
         password: Data? = password, data: Data? = secret, itemClass: ItemClass = .genericPassword,
         protection: ProtectionClass = .afterFirstUnlock
-    ) throws -> Item {
+    ) throws -> ItemSnapshot {
         try keychain.engine.perform(
             AddItem(
                 NewItem(

@@ -1,6 +1,6 @@
 // The rule by which access constraints are satisfied, as a table.
 
-import KeychainModel
+import KeychainCore
 import Testing
 
 /// Constraints, and whether each combination of what can be shown is enough.

@@ -3,7 +3,7 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Testing
 
 @Suite struct ConstraintTests {
@@ -20,7 +20,7 @@ import Testing
         _ keychain: TemporaryKeychain, _ account: String, _ constraints: AccessConstraints,
         protection: ProtectionClass = .whenUnlocked, data: Data? = secret,
         isSynchronizable: Bool = false
-    ) throws -> Item {
+    ) throws -> ItemSnapshot {
         try keychain.engine.perform(
             AddItem(
                 NewItem(

@@ -4,8 +4,8 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import Testing
 
 @Suite struct CreationTests {

@@ -2,7 +2,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Testing
 
 @Suite struct `Items for one biometric enrollment` {
@@ -21,7 +21,7 @@ import Testing
         _ keychain: TemporaryKeychain,
         _ constraints: AccessConstraints = .biometryCurrentSet, under enrollment: Data? = first,
         password: Data? = nil
-    ) throws -> Item {
+    ) throws -> ItemSnapshot {
         try keychain.engine.perform(
             AddItem(
                 NewItem(

@@ -3,8 +3,8 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import TestPrograms
 import Testing
 

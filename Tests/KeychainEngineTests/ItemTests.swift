@@ -1,14 +1,14 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Testing
 
 @Suite struct ItemTests {
     private func add(
         _ keychain: TemporaryKeychain, _ account: String, data: String? = "x",
         protection: ProtectionClass = .whenUnlocked, more: Attributes = [:]
-    ) throws -> Item {
+    ) throws -> ItemSnapshot {
         try keychain.engine.perform(
             AddItem(
                 NewItem(

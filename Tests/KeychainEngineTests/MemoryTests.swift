@@ -4,8 +4,8 @@ import Crypto
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import TestPrograms
 import Testing
 

@@ -5,8 +5,8 @@ import Foundation
 import KeychainAsymmetricKeys
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import KeychainTesting
 import Testing
 
@@ -33,7 +33,7 @@ import Testing
         _ keychain: TemporaryKeychain, _ constraints: AccessConstraints = .privateKeyUsage,
         protection: ProtectionClass = .whenUnlocked,
         authorization: Authorization = Authorization()
-    ) throws -> SecureEnclaveKey {
+    ) throws -> MadeSecureEnclaveKey {
         try keychain.engine.perform(
             MakeSecureEnclaveKey(
                 NewSecureEnclaveKey(
@@ -48,7 +48,7 @@ import Testing
             SignDigest(Self.digest, with: key, authorization: authorization), as: keychain.caller)
     }
 
-    private func isValid(_ signature: Data, _ key: SecureEnclaveKey) throws -> Bool {
+    private func isValid(_ signature: Data, _ key: MadeSecureEnclaveKey) throws -> Bool {
         let publicKey = try AsymmetricPublicKey(
             externalRepresentation: key.publicKey, kind: .elliptic)
         do {
@@ -329,7 +329,7 @@ import Testing
     // MARK: Rows
 
     private func row(
-        _ key: SecureEnclaveKey, _ constraints: AccessConstraints,
+        _ key: MadeSecureEnclaveKey, _ constraints: AccessConstraints,
         protection: ProtectionClass = .whenUnlocked
     ) -> NewItem {
         NewItem(

@@ -2,8 +2,8 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import Testing
 
 @Suite struct SurvivalTests {
@@ -36,10 +36,10 @@ import Testing
     }
 
     /// One item for each class and each kind of constraints.
-    private func keychain() throws -> (TemporaryKeychain, [Item]) {
+    private func keychain() throws -> (TemporaryKeychain, [ItemSnapshot]) {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
-        var items: [Item] = []
+        var items: [ItemSnapshot] = []
         for itemClass in ItemClass.allCases {
             for (index, constraints) in Self.constraints.enumerated() {
                 items.append(
@@ -56,7 +56,7 @@ import Testing
         return (keychain, items)
     }
 
-    private func expectAll(_ items: [Item], in keychain: TemporaryKeychain) throws {
+    private func expectAll(_ items: [ItemSnapshot], in keychain: TemporaryKeychain) throws {
         try keychain.engine.unlock(passcode: passcode("1234"))
         let grant = try keychain.engine.perform(
             Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))

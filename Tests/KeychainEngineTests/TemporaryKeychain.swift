@@ -3,8 +3,8 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 /// A keychain for one test.
 final class TemporaryKeychain {

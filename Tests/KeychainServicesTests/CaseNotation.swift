@@ -7,9 +7,9 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainServices
 import Testing
 

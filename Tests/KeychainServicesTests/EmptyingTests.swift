@@ -4,9 +4,9 @@
 #if !canImport(Darwin)
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainTesting
 import Testing
 

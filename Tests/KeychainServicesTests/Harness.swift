@@ -3,14 +3,14 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import KeychainTesting
 import Testing
 
 /// A keychain under test, with what a person or the system does to it.
 protocol KeychainUnderTest: AnyObject {
-    var service: any KeychainService { get }
+    var service: any RequestHandler { get }
 
     /// Forgets the keys of what is readable while unlocked only.
     func lock() throws
@@ -59,7 +59,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
 private final class ModelUnderTest: KeychainUnderTest {
     private let keychain = ModelKeychain()
 
-    var service: any KeychainService { keychain }
+    var service: any RequestHandler { keychain }
 
     func lock() { keychain.set(.locked) }
     func unlock() { keychain.set(.unlocked) }
@@ -77,7 +77,7 @@ private final class TestKeychainUnderTest: KeychainUnderTest {
         try setPasscode()
     }
 
-    var service: any KeychainService { keychain.connection.service }
+    var service: any RequestHandler { keychain.connection.service }
 
     func lock() throws { try keychain.lock() }
     func unlock() throws { try keychain.unlock() }
@@ -94,7 +94,7 @@ final class EngineUnderTest: KeychainUnderTest {
     private var isOpen = true
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
-    var service: any KeychainService { engine }
+    var service: any RequestHandler { engine }
 
     init(hardware: (any KeyHardware)? = nil) throws {
         directory = NSTemporaryDirectory() + "keychain-cases-" + UUID().uuidString

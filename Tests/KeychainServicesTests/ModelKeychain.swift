@@ -2,10 +2,10 @@
 // what the real one is compared with.
 
 import FoundationEssentials
-import KeychainModel
+import KeychainCore
 import Synchronization
 
-final class ModelKeychain: KeychainService, RequestExecutor {
+final class ModelKeychain: RequestHandler, RequestExecutor {
     enum LockState {
         case beforeFirstUnlock
         case locked
@@ -13,7 +13,7 @@ final class ModelKeychain: KeychainService, RequestExecutor {
     }
 
     fileprivate struct State {
-        var items: [Item] = []
+        var items: [ItemSnapshot] = []
         var lockState = LockState.unlocked
         var hasPasscode = true
         var now = 700_000_000.0
@@ -32,11 +32,11 @@ final class ModelKeychain: KeychainService, RequestExecutor {
         }
     }
 
-    func add(_ new: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> Item {
+    func add(_ new: NewItem, as caller: AccessGroups) throws(KeychainFailure) -> ItemSnapshot {
         let group = try Self.writableGroup(new.accessGroup, caller)
         return try state.withLock { (state) throws(KeychainFailure) in
             try state.checkAvailable(new.protection)
-            var item = Item(
+            var item = ItemSnapshot(
                 itemClass: new.itemClass, reference: .random(), attributes: new.attributes,
                 accessGroup: group, protection: new.protection,
                 constraints: new.constraints, isSynchronizable: new.isSynchronizable,
@@ -53,7 +53,7 @@ final class ModelKeychain: KeychainService, RequestExecutor {
 
     func find(
         _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         try Self.check(query, caller)
         return try state.withLock { (state) throws(KeychainFailure) in
             let matches = state.items.filter { Self.matches($0, query, caller) }
@@ -133,19 +133,19 @@ final class ModelKeychain: KeychainService, RequestExecutor {
 
     func execute(
         _ request: AddItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Item {
+    ) throws(KeychainFailure) -> ItemSnapshot {
         try add(request.item, as: caller)
     }
 
     func execute(
         _ request: AddItems, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         try addAll(request.items, as: caller)
     }
 
     func execute(
         _ request: FindItems, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         try find(request.query, request.retrieval, as: caller)
     }
 
@@ -214,7 +214,7 @@ final class ModelKeychain: KeychainService, RequestExecutor {
 
     func execute(
         _ request: MakeSecureEnclaveKey, as caller: AccessGroups
-    ) throws(KeychainFailure) -> SecureEnclaveKey {
+    ) throws(KeychainFailure) -> MadeSecureEnclaveKey {
         throw .notModelled
     }
 
@@ -282,9 +282,9 @@ final class ModelKeychain: KeychainService, RequestExecutor {
 
     func addAll(
         _ items: [NewItem], as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         try orElseAsBefore { () throws(KeychainFailure) in
-            var added: [Item] = []
+            var added: [ItemSnapshot] = []
             for item in items {
                 let one =
                     item.keepsExisting
@@ -297,7 +297,7 @@ final class ModelKeychain: KeychainService, RequestExecutor {
 
     private func addUnlessThere(
         _ item: NewItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Item {
+    ) throws(KeychainFailure) -> ItemSnapshot {
         do {
             return try add(item, as: caller)
         } catch {
@@ -344,14 +344,14 @@ final class ModelKeychain: KeychainService, RequestExecutor {
         return found.count
     }
 
-    private static func query(for item: Item) -> ItemQuery {
+    private static func query(for item: ItemSnapshot) -> ItemQuery {
         ItemQuery(itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference)
     }
 
     /// The item that has the primary key of a new one.
     private func there(
         _ new: NewItem, _ caller: AccessGroups
-    ) throws(KeychainFailure) -> Item {
+    ) throws(KeychainFailure) -> ItemSnapshot {
         var attributes: Attributes = [:]
         for name in [new.itemClass.firstKey, new.itemClass.secondKey] + new.itemClass.otherKeys {
             attributes[name] = new.attributes[name]
@@ -395,7 +395,7 @@ final class ModelKeychain: KeychainService, RequestExecutor {
     // MARK: - Matching
 
     private static func matches(
-        _ item: Item, _ query: ItemQuery, _ caller: AccessGroups
+        _ item: ItemSnapshot, _ query: ItemQuery, _ caller: AccessGroups
     ) -> Bool {
         guard item.itemClass == query.itemClass, caller.contains(item.accessGroup),
             query.accessGroup.map({ $0 == item.accessGroup }) ?? true,
@@ -415,7 +415,7 @@ final class ModelKeychain: KeychainService, RequestExecutor {
         return true
     }
 
-    private static func tombstone(of item: Item) -> Item {
+    private static func tombstone(of item: ItemSnapshot) -> ItemSnapshot {
         var tombstone = item
         tombstone.reference = .random()
         tombstone.isTombstone = true
@@ -440,7 +440,7 @@ extension ModelKeychain.State {
     }
 
     /// Takes a tombstone with the primary key out of the way.
-    fileprivate mutating func makeRoom(for new: Item) throws(KeychainFailure) {
+    fileprivate mutating func makeRoom(for new: ItemSnapshot) throws(KeychainFailure) {
         let key = PrimaryKey(of: new)
         for item in items where item.reference != new.reference && PrimaryKey(of: item) == key {
             guard item.isTombstone else { throw .duplicateItem }
@@ -456,7 +456,7 @@ private struct PrimaryKey: Hashable {
     let isSynchronizable: Bool
     let values: [[UInt8]]
 
-    init(of item: Item) {
+    init(of item: ItemSnapshot) {
         itemClass = item.itemClass
         accessGroup = item.accessGroup
         isSynchronizable = item.isSynchronizable

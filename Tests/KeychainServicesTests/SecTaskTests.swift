@@ -4,7 +4,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import KeychainServices

@@ -1,11 +1,11 @@
 // ServiceUnderTest: a keychain behind a socket, with the service in this process.
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainCrypto
 import KeychainDaemon
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Logging
 import Testing
 
@@ -17,7 +17,7 @@ final class ServiceUnderTest: KeychainUnderTest {
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
     /// What a case claims is what it gets: this program may use every group.
-    var service: any KeychainService { client }
+    var service: any RequestHandler { client }
 
     init(hardware: (any KeyHardware)? = nil) throws {
         var engine = EngineOptions.testing

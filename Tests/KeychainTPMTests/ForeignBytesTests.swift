@@ -5,7 +5,7 @@
 import Crypto
 import Foundation
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 import Testing
 

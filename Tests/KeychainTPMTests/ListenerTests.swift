@@ -6,7 +6,7 @@ import Crypto
 import Foundation
 import Glibc
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 import Synchronization
 import Testing

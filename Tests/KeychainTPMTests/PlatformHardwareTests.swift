@@ -4,7 +4,7 @@ import Testing
 
 #if TPM
 
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 
 @Suite struct `Platform hardware` {

@@ -5,7 +5,7 @@
 
 import Foundation
 import Glibc
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 
 /// A command that a chip refused, or an answer that is none.

@@ -2,7 +2,7 @@
 
 #if TPM
 
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 import Testing
 

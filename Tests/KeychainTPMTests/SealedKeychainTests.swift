@@ -5,7 +5,7 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 import Testing
 

@@ -4,9 +4,9 @@
 
 import Crypto
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainServices
 import Testing
 

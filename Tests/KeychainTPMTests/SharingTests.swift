@@ -7,7 +7,7 @@ import Dispatch
 import Foundation
 import Glibc
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 import Synchronization
 import Testing

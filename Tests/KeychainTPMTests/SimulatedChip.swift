@@ -5,7 +5,7 @@
 import Foundation
 import Glibc
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 @testable import KeychainTPM
 
 /// A chip that could not be started, and what to do about it.

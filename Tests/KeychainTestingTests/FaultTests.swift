@@ -3,7 +3,7 @@
 import Dispatch
 import Foundation
 import Keychain
-import KeychainModel
+import KeychainCore
 import KeychainServices
 import KeychainTesting
 import Synchronization

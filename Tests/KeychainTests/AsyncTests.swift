@@ -1,7 +1,7 @@
 // The asynchronous forms: they do the same, block no thread and heed cancellation.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import Synchronization
 import TestPrograms
 import Testing
@@ -9,7 +9,7 @@ import Testing
 @testable import Keychain
 
 /// Holds every search until the gate is opened, and then finds nothing.
-final class GatedService: KeychainService {
+final class GatedService: RequestHandler {
     private let gate = NSCondition()
     // Guarded by `gate`.
     nonisolated(unsafe) private var isOpen = false

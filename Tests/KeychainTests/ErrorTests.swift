@@ -2,13 +2,13 @@
 
 import Crypto
 import Foundation
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import Keychain
 
 /// Fails every request with one status.
-struct FailingService: KeychainService {
+struct FailingService: RequestHandler {
     let failure: KeychainFailure
 
     init(failure: KeychainFailure) { self.failure = failure }
@@ -84,7 +84,7 @@ extension KeychainKey where Value == DeviceState {
 
     @Test(arguments: Way.allCases)
     func `an item that can neither be added nor changed is an error in the end`(way: Way) throws {
-        struct Contradiction: KeychainService {
+        struct Contradiction: RequestHandler {
             func perform<R: Request>(
                 _ request: R, as caller: AccessGroups
             ) throws(KeychainFailure) -> R.Answer {

@@ -2,7 +2,7 @@
 
 import Foundation
 import Keychain
-import KeychainModel
+import KeychainCore
 import KeychainServices
 import Testing
 

@@ -3,7 +3,7 @@
 import Crypto
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainTesting
 import Testing
 
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// The one key of the keychain, without what is its own.
-    private func stored() throws -> Item {
+    private func stored() throws -> ItemSnapshot {
         let found = try test.engine.perform(
             FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
             as: AccessGroups(["default"]))
@@ -41,7 +41,7 @@ import Testing
         condition: Keychain.UseCondition
     ) throws {
         test.biometry = TestKeychain.Biometry()
-        var items: [Item] = []
+        var items: [ItemSnapshot] = []
         for way in [Way.typedInMemory, .secItemInMemory] {
             try keychain(way).createSecureEnclaveKey(
                 "a", accessibility: .whenUnlockedThisDeviceOnly, condition: condition)

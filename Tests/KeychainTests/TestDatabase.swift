@@ -3,7 +3,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainSecItem
 import KeychainTesting
 import Testing
@@ -34,7 +34,7 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 
     /// A database in front of a service that isn't an engine.
-    func database(_ service: any KeychainService) -> KeychainDatabase {
+    func database(_ service: any RequestHandler) -> KeychainDatabase {
         let connection = KeychainConnection(
             service: service, caller: AccessGroups(TestDatabase.groups))
         return KeychainDatabase(backend: backend { connection })

@@ -1,5 +1,5 @@
 import Foundation
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import KeychainTool

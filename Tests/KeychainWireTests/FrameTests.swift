@@ -1,7 +1,7 @@
 // FrameTests: sizes, limits, long answers, and what is left of them in memory.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import TestPrograms
 import Testing

@@ -1,7 +1,7 @@
 // HostileMessageTests: messages that no honest end sends. Each is refused, none traps.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import Testing
 
@@ -86,8 +86,8 @@ struct Hostile: Sendable, CustomStringConvertible {
         Hostile("a flag of 2", Bool.self, "02"),
         Hostile("a count above all", Int.self, "8000000000000000"),
         Hostile("a grant of 15 bytes", AuthenticationGrant.self, "000102030405060708090a0b0c0d0e"),
-        Hostile("an item of no class", Item.self, "00000000"),
-        Hostile("items that never come", [Item].self, "ffffffff"),
+        Hostile("an item of no class", ItemSnapshot.self, "00000000"),
+        Hostile("items that never come", [ItemSnapshot].self, "ffffffff"),
         Hostile("a failure of no cause", failure, "ffffffce 00000000 06 00"),
         Hostile(
             "a failure with access control without meaning", failure,

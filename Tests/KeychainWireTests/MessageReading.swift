@@ -2,7 +2,7 @@
 // are the same.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainWire
 
 extension FrameBuffer {

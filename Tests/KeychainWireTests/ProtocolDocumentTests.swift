@@ -1,7 +1,7 @@
 // ProtocolDocumentTests: the document of the protocol, held against the codec.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import Testing
 
@@ -51,7 +51,7 @@ import Testing
         let find = FindItems(
             ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("mail")]),
             Retrieval(includesData: true))
-        let item = Item(
+        let item = ItemSnapshot(
             itemClass: .genericPassword,
             reference: ItemReference(counting(from: 0x20)),
             attributes: [

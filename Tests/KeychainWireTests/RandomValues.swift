@@ -1,7 +1,7 @@
 // RandomValues: values of every type that goes over the wire, from a fixed seed.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainWire
 
 /// splitmix64: repeatable, and good enough to choose values.
@@ -171,8 +171,8 @@ struct RandomValues {
 
     // MARK: Answers
 
-    mutating func item() -> Item {
-        Item(
+    mutating func item() -> ItemSnapshot {
+        ItemSnapshot(
             itemClass: itemClass(), reference: ItemReference(bytes16()), attributes: attributes(),
             accessGroup: text(), protection: protection(), constraints: constraints(),
             isSynchronizable: flag(), isTombstone: flag(), hasData: flag(),
@@ -257,7 +257,7 @@ struct RandomValues {
             welcome(), Done(), item(), list(upTo: 3) { $0.item() },
             list(upTo: 3) { Identity(certificate: $0.item(), key: $0.item()) }, count(), flag(),
             AuthenticationGrant(token: bytes16()),
-            SecureEnclaveKey(blob: data(), publicKey: data()), data(), status(), report(),
+            MadeSecureEnclaveKey(blob: data(), publicKey: data()), data(), status(), report(),
         ]
     }
 }

@@ -1,7 +1,7 @@
 // RoundTripTests: what one end sends is what the other end reads.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import Testing
 

@@ -3,7 +3,7 @@
 //   (2) No input may trap; what is taken is sent again as it was read.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import Testing
 

@@ -14,41 +14,42 @@ struct ImportRow: CustomStringConvertible {
 @Suite struct `Imports` {
     /// The rows follow the data's way: each module knows those above it only.
     static let table = [
-        ImportRow(module: "KeychainModel", imports: []),
+        ImportRow(module: "KeychainCore", imports: []),
         ImportRow(
             module: "KeychainCrypto",
-            imports: ["KeychainModel", "Crypto", "CryptoExtras"]),
+            imports: ["KeychainCore", "Crypto", "CryptoExtras"]),
         ImportRow(
             module: "KeychainAsymmetricKeys",
             imports: [
-                "KeychainModel", "KeychainCrypto", "Crypto", "CryptoExtras", "SwiftASN1",
+                "KeychainCore", "KeychainCrypto", "Crypto", "CryptoExtras", "SwiftASN1",
                 "NIOSSL",
             ]),
         ImportRow(
-            module: "KeychainStore",
-            imports: ["KeychainModel", "KeychainCrypto", "CKeychainSQLite"]),
+            module: "KeychainSQLite",
+            imports: ["KeychainCore", "KeychainCrypto", "CKeychainSQLite"]),
         ImportRow(
             module: "KeychainEngine",
-            imports: ["KeychainModel", "KeychainCrypto", "KeychainStore", "Logging"]),
-        ImportRow(module: "KeychainTPM", imports: ["KeychainModel", "KeychainCrypto", "CTSS2"]),
-        ImportRow(module: "KeychainWire", imports: ["KeychainModel"]),
+            imports: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", "Logging"]),
         ImportRow(
-            module: "KeychainClient",
+            module: "KeychainTPM", imports: ["KeychainCore", "KeychainCrypto", "CKeychainTSS2"]),
+        ImportRow(module: "KeychainWire", imports: ["KeychainCore"]),
+        ImportRow(
+            module: "KeychainRuntime",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
+                "KeychainCore", "KeychainCrypto", "KeychainEngine", "KeychainWire", "KeychainTPM",
             ]),
         ImportRow(
             module: "KeychainDaemon",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainEngine", "KeychainWire",
-                "KeychainClient", "KeychainTPM", "NIOCore", "NIOPosix", "ServiceLifecycle",
+                "KeychainCore", "KeychainCrypto", "KeychainEngine", "KeychainWire",
+                "KeychainRuntime", "KeychainTPM", "NIOCore", "NIOPosix", "ServiceLifecycle",
                 "UnixSignals", "Logging", "ArgumentParser",
             ]),
         ImportRow(module: "keychaind", imports: ["KeychainDaemon"]),
         ImportRow(
             module: "KeychainAuthentication",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
                 "KeychainAuthenticationDarwin",
             ]),
         ImportRow(module: "KeychainAuthenticationAliasShim", imports: ["KeychainAuthentication"]),
@@ -58,20 +59,20 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "KeychainServices",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
                 "KeychainAuthentication", "KeychainAsymmetricKeys",
                 "KeychainServicesDarwin", "X509", "SwiftASN1",
             ]),
         ImportRow(
             module: "KeychainSecItem",
             imports: [
-                "KeychainModel", "KeychainClient", "KeychainServices", "KeychainServicesDarwin",
+                "KeychainCore", "KeychainRuntime", "KeychainServices", "KeychainServicesDarwin",
                 "Crypto",
             ]),
         ImportRow(
             module: "KeychainCryptoKit",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainAuthentication",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainAuthentication",
                 "KeychainServices", "Crypto",
             ]),
         ImportRow(module: "KeychainCryptoKitAliasShim", imports: ["KeychainCryptoKit"]),
@@ -79,27 +80,27 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "Keychain",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainClient", "KeychainEngine",
+                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
                 "KeychainAuthentication", "KeychainSecItem", "Crypto",
             ]),
         ImportRow(
             module: "KeychainTesting",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainAsymmetricKeys", "KeychainStore",
-                "KeychainClient", "KeychainEngine", "KeychainAuthentication", "KeychainServices",
+                "KeychainCore", "KeychainCrypto", "KeychainAsymmetricKeys", "KeychainSQLite",
+                "KeychainRuntime", "KeychainEngine", "KeychainAuthentication", "KeychainServices",
                 "KeychainSecItem", "Keychain",
             ]),
         ImportRow(
             module: "KeychainTool",
             imports: [
-                "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainClient",
+                "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainRuntime",
                 "KeychainEngine",
                 "KeychainTPM", "KeychainAuthentication", "ArgumentParser", "Logging",
             ]),
         ImportRow(module: "keychainctl", imports: ["KeychainTool"]),
     ]
 
-    /// The system's and the language's own. KeychainModel has no I/O and takes `pure` only, with
+    /// The system's and the language's own. KeychainCore has no I/O and takes `pure` only, with
     /// Glibc for memory that is locked and erased.
     static let everywhere: Set<String> = [
         "FoundationEssentials", "Foundation", "Glibc", "Musl", "Android", "Darwin", "Dispatch",
@@ -109,7 +110,7 @@ struct ImportRow: CustomStringConvertible {
     /// A program on these alone doesn't link Foundation, which costs a program many times their
     /// size.
     static let lean: Set<String> = [
-        "KeychainModel", "KeychainCrypto", "KeychainStore", "KeychainEngine",
+        "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine",
     ]
 
     @Test func `the table has a row for every module and no other`() throws {
@@ -129,7 +130,7 @@ struct ImportRow: CustomStringConvertible {
     func `a module imports what its row allows`(_ row: ImportRow) throws {
         let files = try Repository.sources().filter { $0.module == row.module }
         #expect(!files.isEmpty)
-        let common = row.module == "KeychainModel" ? Self.pure : Self.everywhere
+        let common = row.module == "KeychainCore" ? Self.pure : Self.everywhere
         let allowed = row.imports.union(
             Self.lean.contains(row.module) ? common.subtracting(["Foundation"]) : common)
         for file in files {

@@ -9,13 +9,13 @@ import Testing
     /// Where `unsafe` may stand: secret memory, the bytes of messages, page checksums, calls into
     /// C, and the result pointers of Apple's functions.
     static let unsafeFolders = [
-        "Sources/KeychainModel/Memory/", "Sources/KeychainModel/Coding/",
-        "Sources/KeychainCrypto/Memory/", "Sources/KeychainStore/Pages/",
-        "Sources/KeychainStore/ForeignCalls/", "Sources/KeychainStore/SQLite/",
+        "Sources/KeychainCore/Memory/", "Sources/KeychainCore/Coding/",
+        "Sources/KeychainCrypto/Memory/", "Sources/KeychainSQLite/Pages/",
+        "Sources/KeychainSQLite/ForeignCalls/", "Sources/KeychainSQLite/SQLite/",
         "Sources/KeychainTool/SystemCalls/",
         "Sources/KeychainServices/", "Sources/KeychainAuthentication/SystemCalls/",
         "Sources/KeychainTPM/ForeignCalls/",
-        "Sources/KeychainDaemon/SystemCalls/", "Sources/KeychainClient/SystemCalls/",
+        "Sources/KeychainDaemon/SystemCalls/", "Sources/KeychainRuntime/SystemCalls/",
     ]
 
     /// Single files outside these folders, each with its reason.
@@ -24,7 +24,7 @@ import Testing
             "takes the bytes of the crypto library's keys",
         "Sources/KeychainAuthentication/Context/LAContext.swift":
             "writes to the error pointer of canEvaluatePolicy",
-        "Sources/KeychainStore/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
+        "Sources/KeychainSQLite/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
         "Sources/KeychainAsymmetricKeys/Keys/PrecomputedDigest.swift":
             "gives the crypto library the bytes of a digest, and takes those of a shared secret",
         "Sources/KeychainSecItem/SecItemBackend.swift":

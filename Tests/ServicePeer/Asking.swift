@@ -1,10 +1,10 @@
 // Asking: what the service lets a program do, a line for each request.
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainWire
 
 struct Asking {

@@ -1,8 +1,8 @@
 // Using: a program that uses its keychain, its own or that of a service, as any program does.
 
 import Foundation
-import KeychainClient
-import KeychainModel
+import KeychainRuntime
+import KeychainCore
 
 /// Carries out words such as `add:ACCOUNT`, each with a line that says what came of it.
 struct Using {

@@ -1,7 +1,7 @@
 // service-peer: a process at the other end of the service's socket, honest or not.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {

@@ -2,7 +2,7 @@
 
 import Foundation
 import Glibc
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 /// The search could not look everywhere, so that finding nothing would say nothing.

@@ -2,7 +2,7 @@
 // their bytes were wrong before they were written, or an attacker had forged them.
 
 import Foundation
-import KeychainStore
+import KeychainSQLite
 
 package enum PageSeal {
     /// A database with the checksum at the end of each page.

@@ -1,6 +1,6 @@
 // RootPage: where the tables and indexes of a keychain's database begin.
 
-import KeychainStore
+import KeychainSQLite
 
 /// The pages that tables and indexes begin with, in the order in which they are made. A small one is
 /// on this page alone.

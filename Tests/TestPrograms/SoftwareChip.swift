@@ -2,7 +2,7 @@
 
 package import Foundation
 package import KeychainCrypto
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 /// Hardware that seals by adding bytes of its own, for as long as it is good. It does nothing else.

@@ -7,7 +7,7 @@
 
 import Crypto
 import Foundation
-import KeychainModel
+import KeychainCore
 
 extension TypedBackend {
     func makeSecureEnclaveKey(
@@ -30,7 +30,7 @@ extension TypedBackend {
         _ key: SecureEnclaveSelector
     ) throws(BackendFailure) -> (any SecureEnclaveHandle)? {
         try withKeychain { keychain throws(KeychainFailure) in
-            let found: [Item]
+            let found: [ItemSnapshot]
             do throws(KeychainFailure) {
                 found = try keychain.perform(FindItems(key.query, Retrieval(includesData: true)))
             } catch {
@@ -111,7 +111,7 @@ private struct TypedSecureEnclaveKey: SecureEnclaveHandle {
     func sign(_ input: Data, isDigest: Bool) throws(BackendFailure) -> Data {
         let digest =
             isDigest
-            ? SecureEnclaveKey.signedBytes(of: input) : Data(SHA256.hash(data: input))
+            ? MadeSecureEnclaveKey.signedBytes(of: input) : Data(SHA256.hash(data: input))
         do throws(KeychainFailure) {
             let signature = try keychain.perform(
                 SignDigest(digest, with: blob, authorization: Authorization()))

@@ -4,7 +4,7 @@
 
 import Foundation
 import KeychainAuthentication
-import KeychainModel
+import KeychainCore
 
 /// Keeps the items in a keychain service.
 struct TypedBackend: Backend {
@@ -152,7 +152,7 @@ struct TypedBackend: Backend {
 
     private func first(
         _ item: ItemSelector, includesData: Bool
-    ) throws(BackendFailure) -> Item? {
+    ) throws(BackendFailure) -> ItemSnapshot? {
         do {
             let connection = try connection()
             return try connection.perform(
@@ -176,7 +176,7 @@ struct TypedBackend: Backend {
 
     // MARK: Answers
 
-    private static func attributes(_ item: Item) -> ItemSummary {
+    private static func attributes(_ item: ItemSnapshot) -> ItemSummary {
         ItemSummary(
             account: text(item.attributes[.account]) ?? "",
             label: text(item.attributes[.label]),
@@ -188,7 +188,7 @@ struct TypedBackend: Backend {
             persistentReference: Data(Array(item.itemClass.name.utf8) + item.reference.bytes))
     }
 
-    private static func seconds(_ item: Item, _ attribute: Attribute) -> Double {
+    private static func seconds(_ item: ItemSnapshot, _ attribute: Attribute) -> Double {
         guard case .date(let seconds) = item.attributes[attribute] else { return 0 }
         return seconds
     }

@@ -6,7 +6,7 @@
 //   (4) It ends, and lets go of everything, with the task that waits or with the last reference.
 
 import Dispatch
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 final class ChangeFollower: Sendable {

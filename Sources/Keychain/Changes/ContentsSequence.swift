@@ -1,7 +1,7 @@
 // ContentsSequence: the sequence of what becomes of the items of a keychain.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 extension Keychain {
     /// What becomes of the items of this keychain, from now on: those of its service, in its

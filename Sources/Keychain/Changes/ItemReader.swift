@@ -4,7 +4,7 @@
 //   (2) A state is given once. After it was unavailable, it is given anew even if it is the same.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 struct ItemReader: Sendable {
     private enum Seen: Hashable {

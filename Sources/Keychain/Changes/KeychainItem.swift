@@ -1,7 +1,7 @@
 // KeychainItem: one secret, kept in step with the keychain, for user interfaces to observe.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 public import Observation
 
 /// One secret, kept in step with the keychain.

@@ -8,7 +8,7 @@
 //   (4) The keychain is read and written on threads of its own, never on the main actor's.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import Observation
 
 @MainActor @Observable

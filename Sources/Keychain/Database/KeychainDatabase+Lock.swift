@@ -8,7 +8,7 @@
 
 import KeychainCrypto
 import KeychainEngine
-package import KeychainModel
+package import KeychainCore
 
 extension KeychainDatabase {
     /// Makes every item readable until `lock()`, or until the process that has the database open
@@ -126,7 +126,7 @@ extension KeychainDatabase {
 
     @discardableResult
     package func administer<Result>(
-        _ body: (any KeychainService) throws(KeychainFailure) -> Result
+        _ body: (any RequestHandler) throws(KeychainFailure) -> Result
     ) throws -> Result {
         do throws(KeychainFailure) {
             guard let administration else {

@@ -10,7 +10,7 @@ extension KeychainDatabase {
 #else
 
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 extension KeychainDatabase {
     /// Whether items of an accessibility are locked. False where that can't be asked.

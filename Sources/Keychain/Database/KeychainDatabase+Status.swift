@@ -4,7 +4,7 @@
 
 public import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 extension KeychainDatabase {
     /// What can be read at a time.

@@ -2,7 +2,7 @@
 
 #if canImport(Darwin)
 
-import KeychainModel
+import KeychainCore
 import KeychainSecItem
 
 /// A database of items. On Apple platforms there is one, the system's.
@@ -17,9 +17,9 @@ public struct KeychainDatabase: Sendable {
 #else
 
 public import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 /// A database of items, with a lock and a passcode of its own.
@@ -34,12 +34,12 @@ import Synchronization
 public struct KeychainDatabase: Sendable {
     let backend: any Backend
     /// Opens the database if it is not open. nil: there is nothing to administer.
-    let administration: (@Sendable () throws(KeychainFailure) -> any KeychainService)?
+    let administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)?
     let identity: DatabaseIdentity
 
     package init(
         backend: any Backend, identity: DatabaseIdentity = .unique(),
-        administration: (@Sendable () throws(KeychainFailure) -> any KeychainService)? = nil
+        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil
     ) {
         self.backend = backend
         self.identity = identity
@@ -49,7 +49,7 @@ public struct KeychainDatabase: Sendable {
     /// A database behind a service, which is asked for at every request.
     package init(
         connection: @escaping @Sendable () -> KeychainConnection, identity: DatabaseIdentity,
-        administration: @escaping @Sendable () throws(KeychainFailure) -> any KeychainService
+        administration: @escaping @Sendable () throws(KeychainFailure) -> any RequestHandler
     ) {
         self.init(
             backend: TypedBackend { () throws(KeychainFailure) in connection() },
@@ -93,7 +93,7 @@ public struct KeychainDatabase: Sendable {
     ///     nil: those of the program's entitlements.
     public init(directory: URL, accessGroups: [String]? = nil) {
         let path = directory.isFileURL ? directory.absoluteURL.standardizedFileURL.path : nil
-        let engine = { @Sendable () throws(KeychainFailure) -> any KeychainService in
+        let engine = { @Sendable () throws(KeychainFailure) -> any RequestHandler in
             guard let path else { throw .param("The folder must be a file URL.") }
             return try EmbeddedKeychain.keychain(in: path)
         }

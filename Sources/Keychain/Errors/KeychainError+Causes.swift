@@ -1,7 +1,7 @@
 // The border between causes and codes: what a KeychainError is made of.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 extension KeychainError {
     /// What a backend reported. Its status becomes the code, whatever it is.

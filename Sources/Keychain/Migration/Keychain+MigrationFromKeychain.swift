@@ -6,7 +6,7 @@
 //   (3) The source's value is removed only in the version that was read.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 extension Keychain {
     /// Moves a value from another keychain into this one.

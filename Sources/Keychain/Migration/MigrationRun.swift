@@ -7,7 +7,7 @@
 //       was compared.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 /// The steps of a migration after which a test can stop it.
 package enum MigrationStep: String, CaseIterable, Hashable, Sendable {

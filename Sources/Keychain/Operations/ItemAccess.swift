@@ -1,7 +1,7 @@
 // ItemAccess: one operation on one item. What a backend reports becomes a KeychainError here.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 
 /// An operation on an item: what it is, on which item, and where that is kept.
 struct ItemAccess: Sendable {

@@ -4,7 +4,7 @@
 //   (2) An attempt that matches nothing is repeated from the start only after a change by another
 //       thread or process; one of all attempts that run at the same time succeeds.
 
-import KeychainModel
+import KeychainCore
 
 extension Keychain {
     /// Changes a value depending on the present one, as one step for everybody else.

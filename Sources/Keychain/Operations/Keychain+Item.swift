@@ -1,7 +1,7 @@
 // Keychain.Item: what is known about an item without reading its secret.
 
 public import Foundation
-import KeychainModel
+import KeychainCore
 
 extension Keychain {
     /// The attributes of an item. The secret is not among them and was not read.

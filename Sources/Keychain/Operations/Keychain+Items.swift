@@ -1,6 +1,6 @@
 // The items of a keychain without their secrets, and all of them at once.
 
-import KeychainModel
+import KeychainCore
 
 extension Keychain {
     /// The attributes of an item.

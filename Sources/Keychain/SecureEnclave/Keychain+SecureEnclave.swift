@@ -1,7 +1,7 @@
 // Keys of the Secure Enclave by name: making, loading and deleting them, blocking the calling thread.
 //   (1) Without a Secure Enclave nothing is made, and no key in software stands in for one.
 
-import KeychainModel
+import KeychainCore
 
 extension Keychain {
     /// Whether there is a Secure Enclave: on Linux, a TPM 2.0 that this program or the service it

@@ -4,7 +4,7 @@
 public import Crypto
 public import Foundation
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 extension Keychain {
     /// A private key on P-256 that never leaves the Secure Enclave.

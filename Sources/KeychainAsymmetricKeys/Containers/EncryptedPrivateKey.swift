@@ -1,7 +1,7 @@
 // EncryptedPrivateKey: a private key under a password: EncryptedPrivateKeyInfo of PKCS #8
 // (RFC 5958, section 3).
 
-package import KeychainModel
+package import KeychainCore
 package import SwiftASN1
 
 /// A private key under a password.

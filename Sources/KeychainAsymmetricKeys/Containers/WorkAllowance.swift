@@ -4,7 +4,7 @@
 // What one key or container asks for is bounded where it is read. Without this, data with a thousand
 // of them could ask for that a thousand times.
 
-package import KeychainModel
+package import KeychainCore
 
 /// The work that one import may still do.
 package struct WorkAllowance {

@@ -3,7 +3,7 @@
 
 package import FoundationEssentials
 import Crypto
-import KeychainModel
+import KeychainCore
 
 extension SignatureAlgorithm {
     /// What the chip signs for an input, 32 bytes, and how its answer is written.
@@ -16,7 +16,7 @@ extension SignatureAlgorithm {
             throw .parameter("The key is of another kind than the algorithm.")
         }
         let digest = try algorithm.digest(of: input, kind)
-        return (SecureEnclaveKey.signedBytes(of: Data(digest)), form)
+        return (MadeSecureEnclaveKey.signedBytes(of: Data(digest)), form)
     }
 }
 

@@ -7,7 +7,7 @@
 //       second one, which it refuses without a trap.
 //   (3) NIOSSL is here with the package trait OlderPKCS12 only.
 
-import KeychainModel
+import KeychainCore
 import SwiftASN1
 
 #if OlderPKCS12

@@ -6,7 +6,7 @@
 //       certificate: it traps on any other container. See `OlderEncryption`.
 //   (3) Without the package trait OlderPKCS12 those ciphers are `unimplemented`; all else works.
 
-package import KeychainModel
+package import KeychainCore
 
 /// What a container holds.
 package struct PKCS12Contents: Hashable, Sendable {

@@ -2,7 +2,7 @@
 //   (1) Nothing of the contents is looked at before the authentication code was found right.
 //   (2) Certificates and keys come in the container's order.
 
-import KeychainModel
+import KeychainCore
 import SwiftASN1
 
 /// Reads one container.

@@ -3,7 +3,7 @@
 //       Programs that read one key and one chain find both.
 
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import SwiftASN1
 
 enum PKCS12Writer {

@@ -4,9 +4,9 @@
 
 #if !canImport(Darwin)
 
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 /// Who asks, by which clock, and which proofs are recent enough to be taken again.
@@ -15,7 +15,7 @@ package struct AuthenticationEnvironment: Sendable {
     @TaskLocal package static var current: AuthenticationEnvironment?
 
     /// The environment of a call to a keychain; nil: of one that concerns none.
-    package static func inUse(for keychain: (any KeychainService)?) -> AuthenticationEnvironment {
+    package static func inUse(for keychain: (any RequestHandler)?) -> AuthenticationEnvironment {
         if let current { return current }
         let host = keychain as? any AuthenticationHost
         return host?.authenticationEnvironment ?? process
@@ -50,7 +50,7 @@ package struct AuthenticationEnvironment: Sendable {
 }
 
 /// A keychain that says itself who is asked for it.
-package protocol AuthenticationHost: KeychainService {
+package protocol AuthenticationHost: RequestHandler {
     var authenticationEnvironment: AuthenticationEnvironment { get }
 }
 

@@ -6,7 +6,7 @@
 
 package import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
+package import KeychainCore
 
 /// Asks the person at the device.
 package protocol Authenticator: Sendable {

@@ -7,7 +7,7 @@
 #if !canImport(Darwin)
 
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 package struct PinentryAuthenticator: Authenticator {
     private let program: String

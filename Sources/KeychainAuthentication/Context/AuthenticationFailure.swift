@@ -3,7 +3,7 @@
 #if !canImport(Darwin)
 
 import Foundation
-package import KeychainModel
+package import KeychainCore
 
 /// An authentication that didn't succeed.
 package enum AuthenticationFailure: Error, Hashable, Sendable {

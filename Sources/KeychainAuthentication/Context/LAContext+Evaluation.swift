@@ -3,9 +3,9 @@
 #if !canImport(Darwin)
 
 import Dispatch
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 extension LAContext {
@@ -74,7 +74,7 @@ extension LAContext {
         state.withLock { $0.enrollment = enrollment }
     }
 
-    private static func keychain() throws(AuthenticationFailure) -> any KeychainService {
+    private static func keychain() throws(AuthenticationFailure) -> any RequestHandler {
         do {
             return try KeychainContext.current().service
         } catch {

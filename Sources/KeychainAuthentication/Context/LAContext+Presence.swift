@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 extension LAContext {
@@ -13,7 +13,7 @@ extension LAContext {
     static var attempts: Int { 3 }
 
     func possibilities(
-        _ keychain: any KeychainService
+        _ keychain: any RequestHandler
     ) throws(AuthenticationFailure) -> PresencePossibilities {
         let biometry = AuthenticationEnvironment.inUse(for: keychain).authenticator.biometry
         do {
@@ -52,7 +52,7 @@ extension LAContext {
     }
 
     /// What was proven to this context, or to another one lately enough.
-    func knownProofs(for keychain: any KeychainService) -> [PresenceProof] {
+    func knownProofs(for keychain: any RequestHandler) -> [PresenceProof] {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,
             LATouchIDAuthenticationMaximumAllowableReuseDuration)
@@ -106,7 +106,7 @@ extension LAContext {
 
     /// - Returns: nil for a wrong passcode.
     private func grant(
-        for passcode: SecretBytes, _ keychain: any KeychainService
+        for passcode: SecretBytes, _ keychain: any RequestHandler
     ) throws(AuthenticationFailure) -> AuthenticationGrant? {
         do {
             return try keychain.perform(Authenticate(passcode: passcode))

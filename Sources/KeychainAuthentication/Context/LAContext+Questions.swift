@@ -4,7 +4,7 @@
 
 import Foundation
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 extension LAContext {

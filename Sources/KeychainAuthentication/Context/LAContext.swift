@@ -7,7 +7,7 @@
 
 public import Foundation
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 /// Authenticates the owner of the keychain, and remembers that it did.

@@ -6,7 +6,7 @@
 
 #if !canImport(Darwin)
 
-package import KeychainModel
+package import KeychainCore
 
 /// A way for a person to prove to be present.
 package enum PresenceMethod: Hashable, Sendable {

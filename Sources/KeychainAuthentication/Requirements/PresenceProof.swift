@@ -2,7 +2,7 @@
 
 #if !canImport(Darwin)
 
-package import KeychainModel
+package import KeychainCore
 
 /// One successful authentication.
 package struct PresenceProof: Hashable, Sendable {

@@ -9,7 +9,7 @@
 
 import Glibc
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 final class Conversation {
     /// What the prompter answers to a command.

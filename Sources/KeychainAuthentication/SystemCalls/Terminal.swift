@@ -9,7 +9,7 @@
 
 import Glibc
 import KeychainCrypto
-package import KeychainModel
+package import KeychainCore
 
 package struct Terminal: ~Copyable {
     /// The longest hidden input, in bytes.

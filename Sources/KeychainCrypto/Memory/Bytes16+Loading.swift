@@ -2,7 +2,7 @@
 // them byte by byte took longer than opening the row.
 
 import Crypto
-package import KeychainModel
+package import KeychainCore
 
 extension Bytes16 {
     /// - Returns: nil unless the buffer holds exactly 16 bytes.

@@ -7,7 +7,7 @@
 // The library's HMAC is generic. On inputs as short as these it takes longer to call than to
 // compute, and a write needs twelve codes.
 
-import KeychainModel
+import KeychainCore
 import Crypto
 
 struct KeyedHash: Sendable {

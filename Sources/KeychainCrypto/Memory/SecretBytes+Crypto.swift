@@ -4,7 +4,7 @@
 package import Crypto
 import CryptoExtras
 import FoundationEssentials
-package import KeychainModel
+package import KeychainCore
 
 extension SecretBytes {
     /// The bytes of a key of the crypto library.

@@ -1,6 +1,6 @@
 // SecretBytes+Files: secrets to and from file descriptors, without a buffer in between.
 
-import KeychainModel
+import KeychainCore
 package import FoundationEssentials
 package import Glibc
 

@@ -5,8 +5,8 @@
 import Crypto
 public import Foundation
 import KeychainAuthentication
-import KeychainClient
-import KeychainModel
+import KeychainRuntime
+import KeychainCore
 public import KeychainServices
 
 /// A key in hardware, with the person who authenticates its uses in front of the keychain.

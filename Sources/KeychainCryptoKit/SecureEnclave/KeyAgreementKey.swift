@@ -6,7 +6,7 @@ public import Crypto
 public import Foundation
 public import KeychainAuthentication
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 public import KeychainServices
 
 extension SecureEnclave.P256.KeyAgreement {

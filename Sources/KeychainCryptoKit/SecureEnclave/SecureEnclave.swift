@@ -4,8 +4,8 @@
 
 #if !canImport(Darwin)
 
-import KeychainClient
-import KeychainModel
+import KeychainRuntime
+import KeychainCore
 
 /// Keys that hardware makes and never gives out.
 ///

@@ -5,8 +5,8 @@
 public import Crypto
 public import Foundation
 public import KeychainAuthentication
-import KeychainModel
-import KeychainModel
+import KeychainCore
+import KeychainCore
 public import KeychainServices
 
 extension SecureEnclave.P256.Signing {
@@ -74,7 +74,7 @@ extension SecureEnclave.P256.Signing {
         ) throws -> Crypto.P256.Signing.ECDSASignature {
             try Crypto.P256.Signing.ECDSASignature(
                 rawRepresentation: key.sign(
-                    digest: SecureEnclaveKey.signedBytes(of: Data(digest))))
+                    digest: MadeSecureEnclaveKey.signedBytes(of: Data(digest))))
         }
 
         /// Signs data, hashed with SHA-256.

@@ -1,8 +1,8 @@
 // DaemonCommand+Configuration: from arguments and environment to what a service is told.
 
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 extension DaemonCommand {
     /// What the arguments say, and what is taken where they say nothing.

@@ -61,7 +61,7 @@ struct DaemonCommand: ParsableCommand {
     var logLevel: Logger.Level = .info
 
     @Option(help: ArgumentHelp("How lines look: text or json.", valueName: "format"))
-    var logFormat: LogFormat = .text
+    var logFormat: LogLineFormat = .text
 
     private static func level(_ argument: String) throws -> Logger.Level {
         guard let level = Logger.Level(rawValue: argument) else {
@@ -84,4 +84,4 @@ struct TimeSpan: ExpressibleByArgument {
     }
 }
 
-extension LogFormat: ExpressibleByArgument {}
+extension LogLineFormat: ExpressibleByArgument {}

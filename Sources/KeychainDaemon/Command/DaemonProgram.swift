@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainTPM
 import Logging
 

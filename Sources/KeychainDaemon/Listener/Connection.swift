@@ -6,7 +6,7 @@
 //   (4) Events are told of one at a time: what happens while the last one goes out is told of by
 //       the next.
 
-import KeychainModel
+import KeychainCore
 import KeychainWire
 import NIOCore
 import NIOPosix
@@ -15,7 +15,7 @@ final class Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let session: Session
+    private let session: PeerSession
     private let workers: Workers
     private let requestLimit: Int
     private let log: AuditLog
@@ -32,7 +32,7 @@ final class Connection: ChannelInboundHandler {
 
     /// `onEnd` is called once, when the channel is closed and no request is under way.
     init(
-        _ session: Session, _ workers: Workers, requestLimit: Int, events: EventQueue,
+        _ session: PeerSession, _ workers: Workers, requestLimit: Int, events: EventQueue,
         log: AuditLog, onEnd: @escaping () -> Void
     ) {
         self.session = session

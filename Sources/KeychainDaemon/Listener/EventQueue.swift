@@ -3,7 +3,7 @@
 //   (2) One batch is on its way at a time. While it is, an event that is waiting already is not
 //       added again, so what waits is bounded by the number of subscriptions and requests.
 
-import KeychainModel
+import KeychainCore
 import NIOCore
 import Synchronization
 

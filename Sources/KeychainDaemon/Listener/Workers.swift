@@ -3,7 +3,7 @@
 //       of a second and much memory, and others don't wait for it.
 //   (2) The threads take turns among clients, or users.
 
-import KeychainModel
+import KeychainCore
 import KeychainWire
 
 /// What becomes of a frame.
@@ -32,7 +32,7 @@ final class Workers: Sendable {
     ///
     /// `then` is given what comes of it, on any thread.
     func answer(
-        _ frame: FrameBuffer, of session: Session, then: @escaping @Sendable (Outcome) -> Void
+        _ frame: FrameBuffer, of session: PeerSession, then: @escaping @Sendable (Outcome) -> Void
     ) {
         pool.submit(for: session.party) { [derivations] isActive in
             guard isActive else { return then(Self.stopped) }
@@ -50,7 +50,7 @@ final class Workers: Sendable {
         }
     }
 
-    private static func outcome(of message: ReceivedMessage, in session: Session) -> Outcome {
+    private static func outcome(of message: ReceivedMessage, in session: PeerSession) -> Outcome {
         do throws(KeychainFailure) {
             return .answer(try message.answer(in: session))
         } catch {

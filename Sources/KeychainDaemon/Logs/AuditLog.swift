@@ -2,7 +2,7 @@
 //   (1) A line holds names of operations and attributes, a status, and who asked; never a value of
 //       an attribute and never a secret.
 
-import KeychainModel
+import KeychainCore
 import Logging
 
 struct AuditLog: Sendable {

@@ -7,7 +7,7 @@ package import Logging
 import Synchronization
 
 /// How log lines look.
-package enum LogFormat: String, CaseIterable, Sendable {
+package enum LogLineFormat: String, CaseIterable, Sendable {
     /// Level, message and `key=value`. The time is left to the program that takes the lines, such
     /// as systemd's journal.
     case text
@@ -19,12 +19,12 @@ package struct DaemonLogHandler: LogHandler {
     package var logLevel: Logger.Level
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
-    private let format: LogFormat
+    private let format: LogLineFormat
     private let write: @Sendable (String) -> Void
 
     /// `write` takes each line, with its end.
     package init(
-        format: LogFormat, level: Logger.Level,
+        format: LogLineFormat, level: Logger.Level,
         write: @escaping @Sendable (String) -> Void = Self.writeToStandardError
     ) {
         self.format = format

@@ -3,9 +3,9 @@
 //   (2) Where something is wrong, the program gets nothing, never more than it should.
 
 import Glibc
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct EntitlementRules: Sendable {
     let registry: ProgramRegistry

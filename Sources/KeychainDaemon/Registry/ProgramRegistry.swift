@@ -8,7 +8,7 @@
 import FoundationEssentials
 import Glibc
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 final class ProgramRegistry: Sendable {

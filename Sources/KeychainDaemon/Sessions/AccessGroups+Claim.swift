@@ -1,6 +1,6 @@
 // AccessGroups+Claim: what becomes of the groups that a client claims.
 
-import KeychainModel
+import KeychainCore
 
 extension AccessGroups {
     /// The groups of this entitlement that a client means that claims others: those that are in

@@ -4,7 +4,7 @@
 //   (3) The engine stays open for as long as a request uses it, also when it is to be closed.
 
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Synchronization
 
 final class ServedKeychain: Sendable {

@@ -1,6 +1,6 @@
 // ServedKeychains: the keychains of a service, one for each user.
 
-import KeychainModel
+import KeychainCore
 import Glibc
 import Synchronization
 

@@ -1,7 +1,7 @@
 // ByteBuffer+Erasing: buffers of the network library, which doesn't erase them itself.
 
 import Glibc
-import KeychainModel
+import KeychainCore
 import NIOCore
 
 extension ByteBuffer {

@@ -4,7 +4,7 @@
 //   (2) All that is kept is in buffers that are erased when they are no longer used.
 
 import Glibc
-import KeychainModel
+import KeychainCore
 import KeychainWire
 
 struct FrameAssembler {

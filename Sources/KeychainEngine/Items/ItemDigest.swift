@@ -2,13 +2,13 @@
 
 package import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 package enum ItemDigest {
     /// SHA-1 over the item's encoded primary key. Equal for equal keys; it protects nothing.
     /// - Returns: 20 bytes.
-    package static func sha1(of item: Item) -> Data {
+    package static func sha1(of item: ItemSnapshot) -> Data {
         let kept = [item.itemClass.firstKey, item.itemClass.secondKey] + item.itemClass.otherKeys
         let record = ItemRecord(
             itemClass: item.itemClass, attributes: item.attributes.filter { kept.contains($0.key) },

@@ -2,13 +2,13 @@
 
 import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 extension KeychainEngine {
     package func execute(
         _ request: AddItem, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Item {
+    ) throws(KeychainFailure) -> ItemSnapshot {
         try logged(request) { () throws(KeychainFailure) in
             let item = request.item
             let group = try group(of: item, for: caller)
@@ -23,7 +23,7 @@ extension KeychainEngine {
 
     package func execute(
         _ request: AddItems, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         try logged(request) { () throws(KeychainFailure) in
             let items = request.items
             guard !items.isEmpty else { throw .param("There is no item to add.") }
@@ -33,7 +33,7 @@ extension KeychainEngine {
                 // A lock is reported before a duplicate would be, and before anything is sealed.
                 var keys: [ClassKeys] = []
                 for item in items { keys.append(try self.keys(for: item.protection)) }
-                var added: [Item] = []
+                var added: [ItemSnapshot] = []
                 for (index, item) in items.enumerated() {
                     added.append(
                         try insert(
@@ -52,7 +52,7 @@ extension KeychainEngine {
     private func insert(
         _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
         into transaction: inout StoreTransaction, orKeepExisting keepsExisting: Bool
-    ) throws(KeychainFailure) -> Item {
+    ) throws(KeychainFailure) -> ItemSnapshot {
         do {
             return try insert(
                 item, group: group, by: program, keys: keys, into: &transaction)
@@ -87,7 +87,7 @@ extension KeychainEngine {
     func insert(
         _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
         into transaction: inout StoreTransaction
-    ) throws(KeychainFailure) -> Item {
+    ) throws(KeychainFailure) -> ItemSnapshot {
         let now = options.now()
         var record = ItemRecord(
             itemClass: item.itemClass, attributes: item.attributes, accessGroup: group,

@@ -7,8 +7,8 @@
 
 import FoundationEssentials
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import Synchronization
 
 /// What a request shows for itself, with its grant looked at.

@@ -7,15 +7,15 @@
 
 import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 import Logging
 import Synchronization
 
 extension KeychainEngine {
     package func execute(
         _ request: FindItems, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         try logged(request) { () throws(KeychainFailure) in
             try authorize(caller, group: request.query.accessGroup)
             if let limit = request.retrieval.limit, limit <= 0 { throw .itemNotFound }
@@ -25,7 +25,7 @@ extension KeychainEngine {
 
     private func searchUnderPresentKeybag(
         _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         do {
             return try search(query, retrieval, caller)
         } catch {
@@ -47,10 +47,10 @@ extension KeychainEngine {
 
     private func search(
         _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
-    ) throws(KeychainFailure) -> [Item] {
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
         let search = RowSearch(query, visibleTo: caller, index: store.index)
         let proof = try presentProof(query.authorization)
-        var found: [(id: Int64, item: Item)] = []
+        var found: [(id: Int64, item: ItemSnapshot)] = []
         var damaged = DamagedRows()
         var refused = RefusedRows(skips: retrieval.skipsConstrained)
         let limit = retrieval.limit ?? .max

@@ -4,8 +4,8 @@
 //       that another group shares.
 
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 extension KeychainEngine {
     package func execute(

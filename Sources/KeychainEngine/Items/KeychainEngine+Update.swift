@@ -6,8 +6,8 @@
 
 import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 extension KeychainEngine {
     package func execute(

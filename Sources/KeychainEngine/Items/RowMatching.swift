@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 /// A row whose metadata were opened, so their tag was checked.
 struct OpenedRow {
@@ -12,8 +12,8 @@ struct OpenedRow {
     let protection: ProtectionClass
     let keys: ClassKeys
 
-    func item(data: Data? = nil) -> Item {
-        Item(
+    func item(data: Data? = nil) -> ItemSnapshot {
+        ItemSnapshot(
             itemClass: record.itemClass, reference: row.reference, attributes: record.attributes,
             accessGroup: record.accessGroup, protection: protection,
             constraints: record.constraints, isSynchronizable: record.isSynchronizable,

@@ -6,8 +6,8 @@
 //   (3) The keybag row is the one that counts; the copy stands in where the row is damaged.
 
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 import Logging
 
 enum Bootstrap {

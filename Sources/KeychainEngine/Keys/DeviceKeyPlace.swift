@@ -4,8 +4,8 @@
 
 import FoundationEssentials
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 struct DeviceKeyPlace {
     let folder: StoreFolder

@@ -5,7 +5,7 @@
 //   (4) Without a passcode all keys but those of the when-passcode-set class are there.
 
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 struct KeyRing: Sendable {
     private(set) var hierarchy: KeyHierarchy

@@ -7,7 +7,7 @@
 
 import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
+package import KeychainCore
 import Synchronization
 
 extension KeychainEngine {

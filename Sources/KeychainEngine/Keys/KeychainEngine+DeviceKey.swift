@@ -3,8 +3,8 @@
 //       so programs that have the keychain open notice nothing.
 
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 extension KeychainEngine {
     /// Lets the machine's hardware seal the device key. A copy of the folder that is made from then

@@ -11,8 +11,8 @@
 //   (6) Followers of changes are told once the keys in memory are others.
 
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine {

@@ -3,8 +3,8 @@
 //       them reaches a file.
 
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 package struct MemoryPlace: Sendable {
     let file: StoreFile

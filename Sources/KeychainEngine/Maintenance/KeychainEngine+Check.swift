@@ -5,8 +5,8 @@
 
 import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine {

@@ -4,8 +4,8 @@
 //   (2) The row leaves the place where it was set aside in the commit that makes it an item.
 
 import KeychainCrypto
-package import KeychainModel
-package import KeychainStore
+package import KeychainCore
+package import KeychainSQLite
 import Synchronization
 
 /// What became of a row that was to be restored.

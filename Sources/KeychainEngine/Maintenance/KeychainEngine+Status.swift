@@ -1,8 +1,8 @@
 // KeychainEngine+Status: what a person wants to know about a keychain, without its items.
 
 import KeychainCrypto
-package import KeychainModel
-package import KeychainStore
+package import KeychainCore
+package import KeychainSQLite
 import Synchronization
 
 extension KeychainStatus {

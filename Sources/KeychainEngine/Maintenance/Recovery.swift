@@ -14,8 +14,8 @@
 
 import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 /// What a recovery brought back.
 package struct RecoveryReport: Hashable, Sendable {

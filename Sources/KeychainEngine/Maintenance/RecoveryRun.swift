@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 struct Recovery {
     let folder: StoreFolder

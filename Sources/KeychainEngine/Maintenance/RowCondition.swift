@@ -1,8 +1,8 @@
 // RowCondition: how much of a row is as it was written, as far as the keys at hand tell.
 
 import KeychainCrypto
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 enum RowCondition {
     /// Both halves open, under the labels that are its own.

@@ -4,7 +4,7 @@
 //       as many of the other rows, in the order in which they were found, as the count still lacks.
 
 import KeychainCrypto
-import KeychainStore
+import KeychainSQLite
 
 struct Settlement {
     /// Whether the rows make up the header's digest and its count.

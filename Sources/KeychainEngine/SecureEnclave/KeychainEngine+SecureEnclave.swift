@@ -6,8 +6,8 @@
 
 package import FoundationEssentials
 import KeychainCrypto
-package import KeychainModel
-import KeychainStore
+package import KeychainCore
+import KeychainSQLite
 
 extension KeychainEngine {
     private var hardware: (any KeyHardware)? {
@@ -22,7 +22,7 @@ extension KeychainEngine {
 
     package func execute(
         _ request: MakeSecureEnclaveKey, as caller: AccessGroups
-    ) throws(KeychainFailure) -> SecureEnclaveKey {
+    ) throws(KeychainFailure) -> MadeSecureEnclaveKey {
         try logged(request) { () throws(KeychainFailure) in
             let key = request.key
             try authorizeWrite(caller, group: nil)
@@ -40,7 +40,7 @@ extension KeychainEngine {
 
     private func make(
         _ key: NewSecureEnclaveKey, _ hardware: any KeyHardware, _ classKeys: ClassKeys
-    ) throws(KeychainFailure) -> SecureEnclaveKey {
+    ) throws(KeychainFailure) -> MadeSecureEnclaveKey {
         let enrollment = try enrollment(for: key.constraints, key.authorization.enrollment)
         let authorization = SecretBytes.random(
             byteCount: SecureEnclaveSealing.authorizationByteCount)
@@ -64,7 +64,7 @@ extension KeychainEngine {
         let sealed = SecureEnclaveSealing.seal(
             SecureEnclaveSealing.Content(enrollment: enrollment, authorization: content),
             in: blob, keychainID: store.keychainID, keys: classKeys)
-        return SecureEnclaveKey(blob: sealed.encoded, publicKey: made.publicKey)
+        return MadeSecureEnclaveKey(blob: sealed.encoded, publicKey: made.publicKey)
     }
 
     package func execute(

@@ -5,8 +5,8 @@
 //   (2) The row has the protection class and the constraints of its key.
 
 import FoundationEssentials
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 extension ItemRecord {
     /// Whether the record is of a key in this keychain's hardware.

@@ -6,7 +6,7 @@
 #if !canImport(Darwin)
 
 public import KeychainAuthentication
-internal import KeychainModel
+internal import KeychainCore
 
 extension LAContext {
     /// Gets what an access control asks for, so that later calls with this context need not ask.

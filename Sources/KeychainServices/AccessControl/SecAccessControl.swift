@@ -7,7 +7,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// The protection class of an item and the conditions for opening its secret.
 ///

@@ -4,7 +4,7 @@
 
 internal import Foundation
 internal import KeychainCrypto
-package import KeychainModel
+package import KeychainCore
 internal import SwiftASN1
 
 extension SecCertificate {

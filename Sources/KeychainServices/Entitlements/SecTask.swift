@@ -5,9 +5,9 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainClient
+internal import KeychainRuntime
 internal import KeychainEngine
-internal import KeychainModel
+internal import KeychainCore
 
 /// A process, for asking about its entitlements. It never changes: the entitlements are those of the
 /// time when it was made.

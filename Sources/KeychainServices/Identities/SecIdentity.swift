@@ -8,7 +8,7 @@
 
 public import Foundation
 internal import KeychainEngine
-internal import KeychainModel
+internal import KeychainCore
 
 /// A certificate and the private key to its public key.
 ///

@@ -4,7 +4,7 @@
 
 internal import Foundation
 internal import KeychainAsymmetricKeys
-internal import KeychainModel
+internal import KeychainCore
 internal import SwiftASN1
 
 /// Certificates alone, as files with the endings p7b and p7c hold them.

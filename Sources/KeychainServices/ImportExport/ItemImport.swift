@@ -7,7 +7,7 @@
 
 internal import Foundation
 internal import KeychainAsymmetricKeys
-internal import KeychainModel
+internal import KeychainCore
 internal import SwiftASN1
 
 /// One import.

@@ -9,7 +9,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainModel
+internal import KeychainCore
 internal import SwiftASN1
 
 /// One block of a text.

@@ -6,7 +6,7 @@
 
 internal import Foundation
 internal import KeychainAsymmetricKeys
-internal import KeychainModel
+internal import KeychainCore
 
 /// The contents of a container.
 struct PKCS12Items {

@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// Writes keys, certificates and identities for other programs.
 ///

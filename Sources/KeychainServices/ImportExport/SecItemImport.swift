@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// Makes keys, certificates and identities from data of other programs. No keychain is changed:
 /// ``SecItemAdd(_:_:)`` adds what this gives, by `kSecValueRef`.

@@ -5,7 +5,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// The version of ``SecItemImportExportKeyParameters``.
 public let SEC_KEY_IMPORT_EXPORT_PARAMS_VERSION: Int32 = 0

@@ -6,7 +6,7 @@
 
 public import Foundation
 internal import KeychainAsymmetricKeys
-internal import KeychainModel
+internal import KeychainCore
 
 /// Opens a PKCS #12 container.
 ///

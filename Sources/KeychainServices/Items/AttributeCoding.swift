@@ -3,7 +3,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 extension AttributeValue {
     /// The value of an attribute as its kind stores it.

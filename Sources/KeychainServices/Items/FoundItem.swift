@@ -3,11 +3,11 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// An answer, with the keychain that it is from: keys in hardware are used there.
 enum FoundItem {
-    case item(Item, in: KeychainConnection)
+    case item(ItemSnapshot, in: KeychainConnection)
     case identity(Identity, in: KeychainConnection)
 
     var kind: ItemKind {
@@ -18,7 +18,7 @@ enum FoundItem {
     }
 
     /// The item that stands for the whole: of an identity, its certificate.
-    var leading: Item {
+    var leading: ItemSnapshot {
         switch self {
         case .item(let item, _): item
         case .identity(let identity, _): identity.certificate
@@ -64,7 +64,7 @@ enum FoundItem {
         kind.hasCertificate ? Self.certificate(leading) : nil
     }
 
-    private static func certificate(_ item: Item) -> SecCertificate? {
+    private static func certificate(_ item: ItemSnapshot) -> SecCertificate? {
         item.data.flatMap { SecCertificate(der: $0) }
     }
 }

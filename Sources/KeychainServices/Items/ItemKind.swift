@@ -2,7 +2,7 @@
 
 #if !canImport(Darwin)
 
-internal import KeychainModel
+internal import KeychainCore
 
 /// Items of a class that is stored, or identities, which are not.
 enum ItemKind: Equatable {

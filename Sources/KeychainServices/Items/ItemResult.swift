@@ -7,7 +7,7 @@
 
 internal import Foundation
 internal import KeychainEngine
-internal import KeychainModel
+internal import KeychainCore
 
 /// How one call gives items back.
 struct ItemResult {
@@ -70,7 +70,7 @@ struct ItemResult {
         return entries.dictionary
     }
 
-    private func addAttributes(of item: Item, to entries: inout Entries) {
+    private func addAttributes(of item: ItemSnapshot, to entries: inout Entries) {
         for (attribute, value) in item.attributes {
             entries.set(attribute.name, value.object)
         }
@@ -86,7 +86,7 @@ struct ItemResult {
         }
     }
 
-    private static func accessControl(of item: Item) -> SecAccessControl? {
+    private static func accessControl(of item: ItemSnapshot) -> SecAccessControl? {
         guard !item.constraints.isEmpty else { return unconstrained[item.protection] }
         let flags = SecAccessControlCreateFlags(
             rawValue: CFOptionFlags(item.constraints.rawValue))

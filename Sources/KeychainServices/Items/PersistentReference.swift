@@ -10,7 +10,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// A persistent reference that was read.
 enum PersistentReference: Equatable {

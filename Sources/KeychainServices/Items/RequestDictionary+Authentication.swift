@@ -3,9 +3,9 @@
 #if !canImport(Darwin)
 
 internal import KeychainAuthentication
-internal import KeychainClient
+internal import KeychainRuntime
 internal import KeychainEngine
-internal import KeychainModel
+internal import KeychainCore
 
 /// The use keys that are about authentication.
 struct AuthenticationKeys {

@@ -2,7 +2,7 @@
 
 #if !canImport(Darwin)
 
-internal import KeychainModel
+internal import KeychainCore
 
 extension RequestDictionary {
     // MARK: - Adding

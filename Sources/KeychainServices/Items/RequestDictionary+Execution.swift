@@ -5,7 +5,7 @@
 
 internal import Foundation
 internal import KeychainEngine
-internal import KeychainModel
+internal import KeychainCore
 
 extension RequestDictionary {
     /// - Returns: The item; of an item list, one for each object of the list.

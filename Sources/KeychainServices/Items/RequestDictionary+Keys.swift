@@ -3,7 +3,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// What a caller wants to have of each item.
 struct ReturnTypes: OptionSet {

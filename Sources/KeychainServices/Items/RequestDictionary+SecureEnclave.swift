@@ -6,7 +6,7 @@
 
 internal import Foundation
 internal import KeychainAsymmetricKeys
-internal import KeychainModel
+internal import KeychainCore
 
 extension RequestDictionary {
     /// Whether an addition of this dictionary makes a key: it names the hardware, and no key.

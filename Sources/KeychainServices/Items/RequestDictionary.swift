@@ -11,7 +11,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// One of the four calls.
 enum ItemCall {

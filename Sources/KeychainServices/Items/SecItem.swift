@@ -8,9 +8,9 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainClient
+internal import KeychainRuntime
 internal import KeychainEngine
-internal import KeychainModel
+internal import KeychainCore
 
 /// Adds an item to the keychain.
 ///

@@ -3,7 +3,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
-internal import KeychainModel
+internal import KeychainCore
 
 /// A key, certificate or identity by which a dictionary names items or describes a new one.
 enum ValueReference {

@@ -10,7 +10,7 @@
 
 internal import Foundation
 package import KeychainAsymmetricKeys
-package import KeychainModel
+package import KeychainCore
 
 /// Ed25519, for signatures. Apple exports the constant without declaring it.
 @safe public nonisolated(unsafe) let kSecAttrKeyTypeEd25519: CFString = "105"

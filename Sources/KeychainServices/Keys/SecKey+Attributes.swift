@@ -7,7 +7,7 @@
 
 public import Foundation
 package import KeychainAsymmetricKeys
-package import KeychainModel
+package import KeychainCore
 
 extension SecKey {
     /// The attributes of an item with this key: what its numbers say, with what was given for it.
@@ -35,7 +35,7 @@ extension SecKey {
     ///   for symmetric keys and algorithms that are not built; `decode` where the item is of
     ///   hardware and the data aren't.
     package convenience init(
-        _ item: Item, in keychain: KeychainConnection
+        _ item: ItemSnapshot, in keychain: KeychainConnection
     ) throws(KeychainFailure) {
         guard let data = item.data else { throw .param("The item has no key data.") }
         if item.attributes.nameSecureEnclave {

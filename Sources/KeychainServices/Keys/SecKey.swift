@@ -9,7 +9,7 @@
 
 public import Foundation
 package import KeychainAsymmetricKeys
-package import KeychainModel
+package import KeychainCore
 
 /// A private or public key.
 ///

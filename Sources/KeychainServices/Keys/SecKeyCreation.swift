@@ -7,9 +7,9 @@
 #if !canImport(Darwin)
 
 public import Foundation
-internal import KeychainClient
+internal import KeychainRuntime
 internal import KeychainAsymmetricKeys
-internal import KeychainModel
+internal import KeychainCore
 
 /// Makes a new key pair.
 ///

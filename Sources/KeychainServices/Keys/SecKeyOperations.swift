@@ -9,7 +9,7 @@
 
 public import Foundation
 internal import KeychainAsymmetricKeys
-internal import KeychainModel
+internal import KeychainCore
 
 /// Makes a signature.
 ///

@@ -7,7 +7,7 @@
 
 package import FoundationEssentials
 package import KeychainAsymmetricKeys
-package import KeychainModel
+package import KeychainCore
 
 package struct SecureEnclavePrivateKey: Sendable {
     /// What the keychain uses the key by.

@@ -7,10 +7,10 @@
 
 #if TPM
 
-import CTSS2
+import CKeychainTSS2
 import Glibc
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 typealias Encoder<Structure> = (
     UnsafePointer<Structure>?, UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>?

@@ -2,9 +2,9 @@
 
 #if TPM
 
-import CTSS2
+import CKeychainTSS2
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 /// The library's name for an object or session in the chip.
 typealias Reference = UInt32

@@ -2,9 +2,9 @@
 
 #if TPM
 
-import CTSS2
+import CKeychainTSS2
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 extension TSSConnection {
     /// Makes an object under the storage key: TPM2B_PUBLIC and TPM2B_PRIVATE. Its use will take the

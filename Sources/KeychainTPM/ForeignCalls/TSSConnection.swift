@@ -5,7 +5,7 @@
 
 #if TPM
 
-import CTSS2
+import CKeychainTSS2
 import Glibc
 import KeychainCrypto
 

@@ -4,9 +4,9 @@
 
 #if TPM
 
-import CTSS2
+import CKeychainTSS2
 import Glibc
-import KeychainModel
+import KeychainCore
 
 /// `@unchecked Sendable`: it needs no lock, the addresses of functions never change.
 @safe
@@ -50,7 +50,7 @@ struct TSSLibrary: @unchecked Sendable {
 
     private init() throws(KeychainFailure) {
         // SAFETY: each name is looked up in the library whose header declares the function,
-        // and CTSS2 makes the type of the pointer out of that declaration.
+        // and CKeychainTSS2 makes the type of the pointer out of that declaration.
         let ways = try OpenLibrary("libtss2-tctildr.so.0")
         unsafe openWay = try ways.function("Tss2_TctiLdr_Initialize")
         unsafe closeWay = try ways.function("Tss2_TctiLdr_Finalize")

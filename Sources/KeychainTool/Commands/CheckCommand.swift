@@ -1,9 +1,9 @@
 // CheckCommand: reads everything once and says what is not as it was written.
 
 import ArgumentParser
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,7 +32,9 @@ struct CheckCommand: ParsableCommand {
     /// By the process that has the keychain open: a service may have it unlocked.
     /// - Returns: What was found, and how many items are set aside in all.
     private func checkKeychain() throws -> (CheckReport, Int) {
-        guard let session = try Session(existing: passcode.source) else { throw try absent() }
+        guard let session = try KeychainSession(existing: passcode.source) else {
+            throw try absent()
+        }
         defer { session.close() }
         if try session.hasPasscode,
             try session.keychain.perform(ReadStatus()).lockState != .unlocked

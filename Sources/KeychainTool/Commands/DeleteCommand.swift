@@ -5,7 +5,7 @@
 import ArgumentParser
 import KeychainAuthentication
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,7 +53,7 @@ struct DeleteCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard let session = try Session(existing: passcode.source) else {
+        guard let session = try KeychainSession(existing: passcode.source) else {
             throw KeychainFailure.itemNotFound
         }
         defer { session.close() }
@@ -71,14 +71,14 @@ struct DeleteCommand: ParsableCommand {
         try Output.print("Deleted \(counted(count, "item")).")
     }
 
-    private func delete(_ query: ItemQuery, _ session: Session) throws -> Int {
+    private func delete(_ query: ItemQuery, _ session: KeychainSession) throws -> Int {
         try session.unlocking { () throws(KeychainFailure) in
             try session.keychain.perform(
                 DeleteItems(query, tombstones: .automatic), as: session.caller)
         }
     }
 
-    private func confirm(_ session: Session) throws {
+    private func confirm(_ session: KeychainSession) throws {
         guard !yes else { return }
         let count = try session.find(selection.queries).count
         guard count > 0 else { throw KeychainFailure.itemNotFound }

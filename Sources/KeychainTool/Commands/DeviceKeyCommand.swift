@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct DeviceKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

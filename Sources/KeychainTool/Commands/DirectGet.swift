@@ -4,7 +4,7 @@
 //   (2) Only what the parser would read the same way is read here; for anything else the answer
 //       is nil, and the parser has its turn. A test holds the two against each other.
 
-import KeychainModel
+import KeychainCore
 
 enum DirectGet {
     /// - Parameter arguments: Those of the process, without its name.

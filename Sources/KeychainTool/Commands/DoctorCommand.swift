@@ -2,10 +2,10 @@
 
 import ArgumentParser
 import FoundationEssentials
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

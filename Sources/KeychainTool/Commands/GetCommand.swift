@@ -5,7 +5,7 @@ import FoundationEssentials
 import Glibc
 import KeychainAuthentication
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 struct GetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,7 +63,7 @@ struct GetRequest: Hashable {
     var passcode = PasscodeSource()
 
     func run() throws {
-        guard let session = try Session(existing: passcode) else {
+        guard let session = try KeychainSession(existing: passcode) else {
             throw KeychainFailure.itemNotFound
         }
         ProcessProtection.beginHoldingSecrets()
@@ -92,7 +92,7 @@ struct GetRequest: Hashable {
     }
 
     /// The attributes, the secret in Base64, and as text where it is UTF-8.
-    static func json(of item: Item) -> JSON {
+    static func json(of item: ItemSnapshot) -> JSON {
         var members = item.members
         if let data = item.data {
             members.append(("data", .string(data.base64EncodedString())))

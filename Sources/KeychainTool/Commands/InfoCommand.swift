@@ -1,7 +1,7 @@
 // InfoCommand: everything about one item but its secret.
 
 import ArgumentParser
-import KeychainModel
+import KeychainCore
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,7 +23,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard let session = try Session(existing: passcode.source) else {
+        guard let session = try KeychainSession(existing: passcode.source) else {
             throw KeychainFailure.itemNotFound
         }
         let item = try session.findOne(selection.queries)

@@ -1,7 +1,7 @@
 // ListCommand: lists items without opening a secret.
 
 import ArgumentParser
-import KeychainModel
+import KeychainCore
 
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,7 +17,7 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        let items = try Session(existing: passcode.source)?.find(selection.queries) ?? []
+        let items = try KeychainSession(existing: passcode.source)?.find(selection.queries) ?? []
         try show(items)
         if EngineLog.tellsOfDamage {
             throw ControlFailure(
@@ -26,7 +26,7 @@ struct ListCommand: ParsableCommand {
         }
     }
 
-    private func show(_ items: [Item]) throws {
+    private func show(_ items: [ItemSnapshot]) throws {
         if json {
             return try Output.print(JSON.array(items.map { .object($0.members) }).text)
         }
@@ -35,7 +35,7 @@ struct ListCommand: ParsableCommand {
     }
 
     /// The names of the columns, as the classes that are listed have them.
-    private static func heading(of items: [Item]) -> [String] {
+    private static func heading(of items: [ItemSnapshot]) -> [String] {
         let classes = Set(items.map(\.itemClass))
         var first: [String] = []
         var second: [String] = []
@@ -59,7 +59,7 @@ struct ListCommand: ParsableCommand {
         return names.dropLast().joined(separator: ", ") + " OR " + last
     }
 
-    private static func row(of item: Item) -> [String] {
+    private static func row(of item: ItemSnapshot) -> [String] {
         let modified =
             if case .date(let seconds) = item.attributes[.modificationDate] {
                 timestamp(seconds)
@@ -75,7 +75,7 @@ struct ListCommand: ParsableCommand {
     }
 
     /// What the item belongs to, in its class.
-    private static func place(of item: Item) -> String {
+    private static func place(of item: ItemSnapshot) -> String {
         switch item.itemClass {
         case .genericPassword: item.text(of: .service)
         case .internetPassword: address(of: item)
@@ -87,7 +87,7 @@ struct ListCommand: ParsableCommand {
     }
 
     /// The parts of a server's address that are set.
-    private static func address(of item: Item) -> String {
+    private static func address(of item: ItemSnapshot) -> String {
         var place = item.text(of: .server)
         let networkProtocol = item.text(of: .protocolType)
         if !networkProtocol.isEmpty { place = networkProtocol + "://" + place }

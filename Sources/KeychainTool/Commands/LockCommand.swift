@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct LockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,7 +19,7 @@ struct LockCommand: ParsableCommand {
     var all = false
 
     func run() throws {
-        let keychain = try Session(ofService: PasscodeSource()).keychain
+        let keychain = try KeychainSession(ofService: PasscodeSource()).keychain
         if all { try keychain.perform(LockAll()) } else { try keychain.perform(Lock()) }
         try Output.print(Self.text(of: try keychain.perform(ReadStatus()).lockState))
     }
@@ -55,7 +55,7 @@ struct UnlockCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        let session = try Session(ofService: passcode.source)
+        let session = try KeychainSession(ofService: passcode.source)
         guard try session.hasPasscode else {
             throw ControlFailure(
                 .notFound, "No passcode is set, so the keychain is never locked.")

@@ -4,7 +4,7 @@ import ArgumentParser
 import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,7 +65,7 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var new: NewPasscodeOptions
 
         func run() throws {
-            let session = try Session(making: PasscodeSource())
+            let session = try KeychainSession(making: PasscodeSource())
             defer { session.close() }
             guard try !session.hasPasscode else {
                 throw ControlFailure(
@@ -135,8 +135,8 @@ struct PasscodeCommand: ParsableCommand {
         }
     }
 
-    private static func sessionWithPasscode() throws -> Session {
-        guard let session = try Session(existing: PasscodeSource()), try session.hasPasscode
+    private static func sessionWithPasscode() throws -> KeychainSession {
+        guard let session = try KeychainSession(existing: PasscodeSource()), try session.hasPasscode
         else {
             throw ControlFailure(
                 .notFound, "No passcode is set. `keychainctl passcode set` sets one.")

@@ -3,9 +3,9 @@
 import ArgumentParser
 import Glibc
 import KeychainCrypto
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

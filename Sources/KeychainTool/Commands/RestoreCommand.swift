@@ -2,8 +2,8 @@
 
 import ArgumentParser
 import KeychainEngine
-import KeychainModel
-import KeychainStore
+import KeychainCore
+import KeychainSQLite
 
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -6,7 +6,7 @@ import Glibc
 import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 struct SetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -86,7 +86,7 @@ struct SetCommand: ParsableCommand {
         try KeychainPlace.connect()
         ProcessProtection.beginHoldingSecrets()
         let secret = try readSecret()
-        let session = try Session(making: application.source(with: passcode))
+        let session = try KeychainSession(making: application.source(with: passcode))
         defer { session.close() }
         // Another process may add or delete the item between the two steps.
         for _ in 0..<8 {
@@ -143,12 +143,12 @@ struct SetCommand: ParsableCommand {
     }
 
     /// The item with exactly these key attributes. One that has more of them is another item.
-    private func existingItem(_ session: Session) throws -> Item? {
+    private func existingItem(_ session: KeychainSession) throws -> ItemSnapshot? {
         let keys = key.attributes
         let query = ItemQuery(
             itemClass: itemClass, attributes: keys, accessGroup: key.group,
             isSynchronizable: key.synchronizable)
-        let found: [Item]
+        let found: [ItemSnapshot]
         do {
             found = try session.find([query])
         } catch let failure as KeychainFailure where failure.status == .decode {
@@ -166,7 +166,7 @@ struct SetCommand: ParsableCommand {
         return same.first
     }
 
-    private func add(_ secret: Data, _ session: Session) throws {
+    private func add(_ secret: Data, _ session: KeychainSession) throws {
         let synchronizable = key.synchronizable ?? false
         let item = NewItem(
             itemClass: itemClass, attributes: key.attributes.merging(remarks) { $1 },
@@ -179,7 +179,7 @@ struct SetCommand: ParsableCommand {
         }
     }
 
-    private func change(_ item: Item, to secret: Data, _ session: Session) throws {
+    private func change(_ item: ItemSnapshot, to secret: Data, _ session: KeychainSession) throws {
         if item.isSynchronizable, accessible?.protection.isThisDeviceOnly == true {
             throw ControlFailure(
                 .failure,

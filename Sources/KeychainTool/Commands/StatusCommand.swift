@@ -1,9 +1,9 @@
 // StatusCommand: which keychain is in use, why that one, and how it is protected.
 
 import ArgumentParser
-import KeychainClient
+import KeychainRuntime
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainTPM
 
 struct StatusCommand: ParsableCommand {
@@ -107,7 +107,7 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func hardware(
-        _ keychain: any KeychainService, _ mode: KeychainChoice.Mode
+        _ keychain: any RequestHandler, _ mode: KeychainChoice.Mode
     ) throws(KeychainFailure) -> String {
         let word = try keychain.perform(HasSecureEnclave()) ? "yes" : "none"
         // Of the service's hardware only the service could tell more.

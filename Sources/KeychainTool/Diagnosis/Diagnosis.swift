@@ -3,7 +3,7 @@
 //   (2) What is compared is what the engine compares: bytes, with their case.
 
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 
 /// One thing worth knowing about a query.
 struct Finding {
@@ -15,7 +15,7 @@ struct Finding {
 
     let kind: Kind
     let text: String
-    var item: Item?
+    var item: ItemSnapshot?
 
     var json: JSON {
         .object([
@@ -26,13 +26,13 @@ struct Finding {
 }
 
 struct Diagnosis {
-    let session: Session
+    let session: KeychainSession
     let selection: SelectionOptions
     /// The groups of the program that asks.
     let groups: AccessGroups
     private(set) var findings: [Finding] = []
 
-    init(_ session: Session, _ selection: SelectionOptions, groups: AccessGroups) {
+    init(_ session: KeychainSession, _ selection: SelectionOptions, groups: AccessGroups) {
         self.session = session
         self.selection = selection
         self.groups = groups
@@ -70,7 +70,7 @@ struct Diagnosis {
         }
     }
 
-    private mutating func note(_ kind: Finding.Kind, _ text: String, _ item: Item? = nil) {
+    private mutating func note(_ kind: Finding.Kind, _ text: String, _ item: ItemSnapshot? = nil) {
         findings.append(Finding(kind: kind, text: printable(text), item: item))
     }
 
@@ -87,7 +87,7 @@ struct Diagnosis {
     }
 
     private mutating func examineCandidates(_ query: ItemQuery) throws {
-        let candidates: [Item]
+        let candidates: [ItemSnapshot]
         do {
             candidates = try session.find([relaxed(query)])
         } catch let failure as KeychainFailure where failure.status == .decode {
@@ -117,7 +117,7 @@ struct Diagnosis {
         }
     }
 
-    private mutating func examine(_ item: Item, _ query: ItemQuery) {
+    private mutating func examine(_ item: ItemSnapshot, _ query: ItemQuery) {
         if let group = query.accessGroup, group != item.accessGroup {
             note(
                 .otherGroup, "An item is in the group “\(item.accessGroup)”, not “\(group)”.", item)

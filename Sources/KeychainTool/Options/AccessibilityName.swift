@@ -1,7 +1,7 @@
 // AccessibilityName: the names of protection classes on the command line.
 
 import ArgumentParser
-package import KeychainModel
+package import KeychainCore
 
 extension ProtectionClass {
     /// The name of the command line, that of Apple's constant in words.

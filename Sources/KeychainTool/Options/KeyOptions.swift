@@ -1,7 +1,7 @@
 // KeyOptions: the options that make up an item's primary key.
 
 import ArgumentParser
-import KeychainModel
+import KeychainCore
 
 struct KeyOptions: ParsableArguments {
     @Option(

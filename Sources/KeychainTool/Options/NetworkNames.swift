@@ -3,7 +3,7 @@
 //       not in the table is taken, and shown, as it is.
 
 import ArgumentParser
-package import KeychainModel
+package import KeychainCore
 
 package enum NetworkNames {
     package static let protocols: [(name: String, code: String)] = [

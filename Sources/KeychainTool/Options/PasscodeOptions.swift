@@ -4,7 +4,7 @@ import ArgumentParser
 import Glibc
 import KeychainAuthentication
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 struct PasscodeOptions: ParsableArguments {
     @Option(

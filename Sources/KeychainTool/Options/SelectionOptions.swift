@@ -1,7 +1,7 @@
 // SelectionOptions: the options that choose among the items that are there.
 
 import ArgumentParser
-import KeychainModel
+import KeychainCore
 
 struct SelectionOptions: ParsableArguments {
     @OptionGroup var key: KeyOptions

@@ -1,13 +1,13 @@
 // Distinction: what tells several items apart, as the options that choose each of them.
 
-import KeychainModel
+import KeychainCore
 
 extension ControlFailure {
     /// How many of the items are shown.
     private static let shownCount = 20
 
     /// Several items where one is meant.
-    static func ambiguous(_ items: [Item]) -> ControlFailure {
+    static func ambiguous(_ items: [ItemSnapshot]) -> ControlFailure {
         let options = items.map(\.distinctions)
         var lines = [
             "\(items.count) items match. Add what tells the one you mean from the others:"
@@ -28,7 +28,7 @@ extension ControlFailure {
     }
 }
 
-extension Item {
+extension ItemSnapshot {
     fileprivate var referenceOption: String { "--reference \(reference)" }
 
     /// Options that this item matches, quoted for a shell.

@@ -1,7 +1,7 @@
 // ItemFields: an item's attributes as a person and as a program read them. No secret.
 
 import FoundationEssentials
-import KeychainModel
+import KeychainCore
 
 /// One attribute of an item, named and in words.
 struct ItemField {
@@ -13,7 +13,7 @@ struct ItemField {
     let json: JSON
 }
 
-extension Item {
+extension ItemSnapshot {
     /// Attributes in the order of display, with their names.
     private static let named: [(attribute: Attribute, label: String, key: String)] = [
         (.service, "service", "service"),

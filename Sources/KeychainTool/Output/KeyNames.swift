@@ -2,7 +2,7 @@
 //   (1) Only for people to look at: nothing is decided by it, and any bytes are taken.
 
 import FoundationEssentials
-package import KeychainModel
+package import KeychainCore
 
 package enum KeyNames {
     private static let keyTypes: [Int64: String] = [

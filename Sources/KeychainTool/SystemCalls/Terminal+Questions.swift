@@ -3,7 +3,7 @@
 import Glibc
 import KeychainAuthentication
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 
 extension Terminal {
     /// Asks for a line that is not shown. nil: the person ended the input.

@@ -1,6 +1,6 @@
 // FrameHeader: how many bytes the message of a frame has.
 
-package import KeychainModel
+package import KeychainCore
 
 /// The bytes before a message: its size, most significant byte first.
 package enum FrameHeader {

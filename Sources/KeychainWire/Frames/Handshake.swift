@@ -2,7 +2,7 @@
 //   (1) A client that sends them back has the connection now: the kernel puts the credentials of
 //       the process that sends beside them.
 
-package import KeychainModel
+package import KeychainCore
 
 /// What the service sends when it has accepted a connection, and the client sends back.
 package struct Handshake: Hashable, Sendable {

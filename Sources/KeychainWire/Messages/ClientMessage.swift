@@ -1,7 +1,7 @@
 // ClientMessage: what a client sends.
 // Documentation/Formats/service-protocol-v2.md.
 
-package import KeychainModel
+package import KeychainCore
 
 /// What stands before the body of a message from a client.
 package enum ClientMessage: Sendable {

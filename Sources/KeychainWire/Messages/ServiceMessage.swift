@@ -3,7 +3,7 @@
 //   (1) A long answer comes in several messages, cut anywhere: its bytes are those of all of them,
 //       one after the other.
 
-package import KeychainModel
+package import KeychainCore
 
 /// What stands between the id and the body of a message from the service. The id is that of the
 /// client's message; 0 in the failure of a whole connection, after which it ends.

@@ -3,7 +3,7 @@
 import Foundation
 import KeychainAuthentication
 import KeychainCrypto
-import KeychainModel
+import KeychainCore
 import KeychainServices
 import Synchronization
 import Testing

@@ -2,9 +2,9 @@
 // nothing that could be damaged, so the rows run over the engine alone.
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import KeychainServices
-import KeychainStore
+import KeychainSQLite
 import Testing
 
 /// A row of section O: it needs the engine's files.

@@ -3,7 +3,7 @@
 #if !canImport(Darwin)
 
 import Foundation
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import KeychainServices

@@ -3,10 +3,10 @@
 #if !canImport(Darwin)
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainAsymmetricKeys
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainTesting
 import Testing
 
@@ -266,8 +266,8 @@ import Testing
     }
 
     @Test func `an item that holds no key makes no key`() throws {
-        func item(_ attributes: Attributes, _ data: Data?) -> Item {
-            Item(
+        func item(_ attributes: Attributes, _ data: Data?) -> ItemSnapshot {
+            ItemSnapshot(
                 itemClass: .key, reference: .random(), attributes: attributes, accessGroup: "g",
                 protection: .whenUnlocked, isSynchronizable: false, isTombstone: false,
                 hasData: data != nil, data: data)

@@ -3,10 +3,10 @@
 #if !canImport(Darwin)
 
 import Foundation
-import KeychainClient
+import KeychainRuntime
 import KeychainAsymmetricKeys
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import KeychainTesting
 import Testing
 

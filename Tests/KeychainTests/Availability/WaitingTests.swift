@@ -3,7 +3,7 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Synchronization
 import Testing
 
@@ -78,7 +78,7 @@ final class ManualClock: Clock {
 }
 
 /// Is busy for some searches, and then finds nothing.
-final class BusyService: KeychainService {
+final class BusyService: RequestHandler {
     private let left: Mutex<Int>
 
     init(searches: Int) { left = Mutex(searches) }

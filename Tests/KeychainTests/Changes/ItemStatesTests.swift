@@ -3,7 +3,7 @@
 import Foundation
 import KeychainCrypto
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import Keychain

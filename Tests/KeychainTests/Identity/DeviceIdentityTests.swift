@@ -2,7 +2,7 @@
 
 import Foundation
 import KeychainEngine
-import KeychainModel
+import KeychainCore
 import Testing
 
 @testable import Keychain
@@ -231,7 +231,7 @@ import Testing
 }
 
 /// Answers "nothing found" to no caller before a number of searches have found nothing.
-private final class Rendezvous: KeychainService {
+private final class Rendezvous: RequestHandler {
     private let engine: KeychainEngine
     private let count: Int
     private let gate = NSCondition()

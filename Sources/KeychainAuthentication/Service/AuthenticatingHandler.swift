@@ -1,0 +1,162 @@
+// AuthenticatingHandler: a keychain in front of which a person is authenticated.
+//   (1) `authenticationNeeded` never leaves it: it is answered with proofs, or with the reason why
+//       there are none.
+//   (2) Whether proofs are enough is the keychain's to decide. Here they are got, and shown again.
+//   (3) A request that needs no person costs one call and makes no context.
+
+#if !canImport(Darwin)
+
+package import KeychainCore
+
+package struct AuthenticatingHandler: RequestHandler {
+    private let service: any RequestHandler
+    private let options: AuthenticationOptions
+
+    package init(_ service: any RequestHandler, _ options: AuthenticationOptions) {
+        self.service = service
+        self.options = options
+    }
+
+    package func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        guard let purpose = request.purpose else {
+            return try service.perform(request, as: caller)
+        }
+        return try authenticated(purpose) { authorization throws(KeychainFailure) in
+            var request = request
+            // One that came with the request is replaced.
+            request.authorization = authorization
+            return try service.perform(request, as: caller)
+        }
+    }
+
+    package func stream<R: StreamRequest>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        try service.stream(request, as: caller, progress: progress)
+    }
+
+    package func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        try service.subscribe(handler)
+    }
+
+    // MARK: Rounds
+
+    /// The most rounds that a request takes: items can ask for different things.
+    private static let rounds = 20
+
+    /// Carries out a request, with as much proof as it turns out to need.
+    private func authenticated<Answer>(
+        _ purpose: AuthorizationPurpose,
+        _ request: (Authorization) throws(KeychainFailure) -> Answer
+    ) throws(KeychainFailure) -> Answer {
+        // A context that is invalid matters once it is needed.
+        let known = options.context.flatMap { context in
+            Result { () throws(AuthenticationFailure) in
+                try context.authorization(for: service)
+            }.success
+        }
+        var run = Run(
+            context: options.context, shown: known ?? Authorization(),
+            asksForNewPassword: purpose != .use, asksForPresence: purpose != .creation)
+        for _ in 0..<Self.rounds {
+            var shown = run.shown
+            // The one of now: it may have changed while the person was asked.
+            shown.enrollment =
+                AuthenticationEnvironment.inUse(for: service).authenticator.biometry
+                .enrollmentDigest
+            let outcome = Result { () throws(KeychainFailure) in try request(shown) }
+            switch outcome {
+            case .success(let answer): return answer
+            case .failure(let failure): try run.answer(failure, options, service)
+            }
+        }
+        throw KeychainFailure(.authFailed, "The items keep asking for authentication.")
+    }
+
+    /// A request on its way.
+    private struct Run {
+        var context: LAContext?
+        var shown: Authorization
+        let asksForNewPassword: Bool
+        let asksForPresence: Bool
+        var wrongPasswordCount = 0
+
+        /// Gets what a failure asks for.
+        /// - Throws: The failure, if it asks for nothing, or why there is nothing to be got.
+        mutating func answer(
+            _ failure: KeychainFailure, _ options: AuthenticationOptions,
+            _ service: any RequestHandler
+        ) throws(KeychainFailure) {
+            let isWrongPassword =
+                failure.status == .authFailed && failure.item != nil
+                && shown.applicationPassword != nil && context?.knowsEnteredPassword == true
+            guard isWrongPassword || failure.constraints != nil else { throw failure }
+            let context = context ?? LAContext()
+            self.context = context
+            let asking = Asking(
+                service, reason: options.reason ?? context.localizedReason,
+                isAllowed: options.allowsQuestions)
+            do {
+                if let constraints = failure.constraints {
+                    try satisfy(AccessRequirement(constraints), context, asking)
+                } else {
+                    wrongPasswordCount += 1
+                    try context.replaceWrongPassword(afterAttempt: wrongPasswordCount, asking)
+                }
+                shown = try context.authorization(for: service)
+            } catch {
+                throw error.keychainFailure
+            }
+        }
+
+        private func satisfy(
+            _ requirement: AccessRequirement, _ context: LAContext, _ asking: Asking
+        ) throws(AuthenticationFailure) {
+            if asksForNewPassword { try context.prepare(requirement, asking) }
+            guard asksForPresence else { return }
+            let lacksPassword =
+                requirement.needsApplicationPassword && shown.applicationPassword == nil
+            if !lacksPassword, requirement.isSatisfied(by: shown.methods) {
+                // It should have been enough.
+                context.forgetGrants(of: shown, for: asking.keychain)
+            }
+            try context.satisfy(requirement, asking)
+        }
+    }
+}
+
+extension KeychainConnection {
+    /// The keychain with authentication in front of it.
+    package func authenticating(_ options: AuthenticationOptions) -> KeychainConnection {
+        KeychainConnection(service: AuthenticatingHandler(service, options), caller: caller)
+    }
+}
+
+extension KeychainFailure {
+    /// The constraints that are not satisfied, for a failure of that kind.
+    fileprivate var constraints: AccessConstraints? {
+        if case .authentication(let constraints) = cause { constraints } else { nil }
+    }
+}
+
+extension Authorization {
+    /// The methods whose proof it holds.
+    fileprivate var methods: Set<PresenceMethod> {
+        var methods: Set<PresenceMethod> = []
+        if grant != nil { methods.insert(.passcode) }
+        if recognition != nil { methods.insert(.biometry) }
+        return methods
+    }
+}
+
+extension Result {
+    fileprivate var success: Success? {
+        if case .success(let success) = self { success } else { nil }
+    }
+}
+
+#endif

@@ -1,0 +1,37 @@
+// Item: what a keychain gives back.
+
+package import FoundationEssentials
+
+/// One item of an answer.
+package struct ItemSnapshot: Hashable, Sendable {
+    package var itemClass: ItemClass
+    package var reference: ItemReference
+    /// All attributes that are set, with creation and modification date.
+    package var attributes: Attributes
+    package var accessGroup: String
+    package var protection: ProtectionClass
+    package var constraints: AccessConstraints
+    package var isSynchronizable: Bool
+    package var isTombstone: Bool
+    /// Whether the item has a secret, opened or not.
+    package var hasData: Bool
+    /// The secret, where it was asked for and is there.
+    package var data: Data?
+
+    package init(
+        itemClass: ItemClass, reference: ItemReference, attributes: Attributes,
+        accessGroup: String, protection: ProtectionClass, constraints: AccessConstraints = [],
+        isSynchronizable: Bool, isTombstone: Bool, hasData: Bool, data: Data? = nil
+    ) {
+        self.itemClass = itemClass
+        self.reference = reference
+        self.attributes = attributes
+        self.accessGroup = accessGroup
+        self.protection = protection
+        self.constraints = constraints
+        self.isSynchronizable = isSynchronizable
+        self.isTombstone = isTombstone
+        self.hasData = hasData
+        self.data = data
+    }
+}

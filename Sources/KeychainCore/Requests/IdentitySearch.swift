@@ -1,0 +1,72 @@
+// IdentitySearch: identities, by searches for certificates and keys.
+
+extension RequestExecutor {
+    /// A search for certificates, then for the key of each, and last for their data, so that the
+    /// person is not asked because of a certificate without a key.
+    package func search(
+        _ request: FindIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Identity] {
+        let query = request.query
+        let retrieval = request.retrieval
+        let limit = retrieval.limit ?? .max
+        let opens = retrieval.includesData
+        let pairs = try pairs(
+            query, limit: opens && retrieval.skipsConstrained ? .max : limit, as: caller)
+        var found: [Identity] = []
+        for pair in pairs where found.count < limit {
+            guard opens else {
+                found.append(pair)
+                continue
+            }
+            guard
+                let certificate = try opened(
+                    pair.certificate, query.certificate, retrieval, as: caller),
+                let key = try opened(pair.key, query.key, retrieval, as: caller)
+            else { continue }
+            found.append(Identity(certificate: certificate, key: key))
+        }
+        guard !found.isEmpty else { throw .itemNotFound }
+        return found
+    }
+
+    /// Identities without their data.
+    private func pairs(
+        _ query: IdentityQuery, limit: Int, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Identity] {
+        // With a limit of nothing the caller is checked all the same.
+        let certificates = try execute(
+            FindItems(query.certificate, Retrieval(limit: limit > 0 ? nil : 0)), as: caller)
+        var pairs: [Identity] = []
+        for certificate in certificates where pairs.count < limit {
+            guard let keyQuery = query.key.ofKey(to: certificate.attributes) else { continue }
+            for key in try findAny(keyQuery, Retrieval(limit: nil), as: caller)
+            where pairs.count < limit {
+                pairs.append(Identity(certificate: certificate, key: key))
+            }
+        }
+        return pairs
+    }
+
+    /// An item that was found, with its data; nil where it is gone meanwhile, or passed over.
+    private func opened(
+        _ item: ItemSnapshot, _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ItemSnapshot? {
+        var retrieval = retrieval
+        retrieval.limit = 1
+        let query = ItemQuery(
+            itemClass: item.itemClass, isSynchronizable: nil, isTombstone: item.isTombstone,
+            reference: item.reference, authorization: query.authorization)
+        return try findAny(query, retrieval, as: caller).first
+    }
+
+    private func findAny(
+        _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
+        do {
+            return try execute(FindItems(query, retrieval), as: caller)
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return []
+        }
+    }
+}

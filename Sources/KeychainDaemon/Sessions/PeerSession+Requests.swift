@@ -1,0 +1,146 @@
+// PeerSession+Requests: messages of a client, from their bytes to the frames of the answer.
+
+import KeychainEngine
+import KeychainCore
+import KeychainWire
+
+/// A message of a client that can be carried out.
+struct ReceivedMessage: Sendable {
+    /// Whether keys are derived from a passcode or a password, which is slow on purpose.
+    let derivesKeys: Bool
+    private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
+
+    private init(
+        derivesKeys: Bool = false,
+        _ answer: @escaping @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
+    ) {
+        self.derivesKeys = derivesKeys
+        self.answer = answer
+    }
+
+    /// Carries it out, and gives the frames of the answer.
+    /// - Throws: `param` for a message that ends the connection.
+    func answer(in session: PeerSession) throws(KeychainFailure) -> [FrameBuffer] {
+        try answer(session)
+    }
+
+    // MARK: Reading
+
+    /// Reads the message of a frame. One that can't be carried out is answered with the reason.
+    /// - Throws: `param` for bytes that are no message at all: the connection is to be ended.
+    init(_ frame: FrameBuffer) throws(KeychainFailure) {
+        self = try frame.read(elementLimit: WireLimits.elementCount) {
+            reader throws(KeychainFailure) -> ReceivedMessage in
+            let id = try ClientMessage.id(from: &reader)
+            do throws(KeychainFailure) {
+                return try Self.read(&reader, id: id)
+            } catch {
+                let failure = error
+                return ReceivedMessage { session throws(KeychainFailure) in
+                    try session.answerUnreadable(id, failure)
+                }
+            }
+        }
+    }
+
+    private static func read(
+        _ reader: inout MessageReader, id: UInt64
+    ) throws(KeychainFailure) -> ReceivedMessage {
+        switch try ClientMessage(from: &reader) {
+        case .hello(let hello):
+            return ReceivedMessage { session throws(KeychainFailure) in
+                try session.greet(hello, id: id)
+            }
+        case .subscribe:
+            return ReceivedMessage { session throws(KeychainFailure) in
+                try session.logged(id, "subscribe") { () throws(KeychainFailure) in
+                    try session.subscribe(id)
+                    return Done()
+                }
+            }
+        case .unsubscribe(let subscription):
+            return ReceivedMessage { session throws(KeychainFailure) in
+                try session.logged(id, "unsubscribe") { () throws(KeychainFailure) in
+                    session.unsubscribe(subscription)
+                    return Done()
+                }
+            }
+        case .request(let code, let claim): return try read(code, &reader, claim, id)
+        }
+    }
+
+    private static func read(
+        _ code: RequestCode, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
+    ) throws(KeychainFailure) -> ReceivedMessage {
+        switch code {
+        case .add: try read(AddItem.self, &reader, claim, id)
+        case .addAll: try read(AddItems.self, &reader, claim, id)
+        case .find: try read(FindItems.self, &reader, claim, id)
+        case .update: try read(UpdateItems.self, &reader, claim, id)
+        case .put: try read(PutItem.self, &reader, claim, id)
+        case .delete: try read(DeleteItems.self, &reader, claim, id)
+        case .findIdentities: try read(FindIdentities.self, &reader, claim, id)
+        case .updateIdentities: try read(UpdateIdentities.self, &reader, claim, id)
+        case .deleteIdentities: try read(DeleteIdentities.self, &reader, claim, id)
+        case .authenticate: try read(Authenticate.self, &reader, claim, id)
+        case .hasPasscode: try read(HasPasscode.self, &reader, claim, id)
+        case .hasSecureEnclave: try read(HasSecureEnclave.self, &reader, claim, id)
+        case .makeSecureEnclaveKey: try read(MakeSecureEnclaveKey.self, &reader, claim, id)
+        case .sign: try read(SignDigest.self, &reader, claim, id)
+        case .sharedSecret: try read(DeriveSharedSecret.self, &reader, claim, id)
+        case .unlock: try read(Unlock.self, &reader, claim, id)
+        case .lock: try read(Lock.self, &reader, claim, id)
+        case .lockAll: try read(LockAll.self, &reader, claim, id)
+        case .setPasscode: try read(SetPasscode.self, &reader, claim, id)
+        case .changePasscode: try read(ChangePasscode.self, &reader, claim, id)
+        case .removePasscode: try read(RemovePasscode.self, &reader, claim, id)
+        case .status: try read(ReadStatus.self, &reader, claim, id)
+        case .check: try readStream(CheckKeychain.self, &reader, claim, id)
+        }
+    }
+
+    private static func read<R: Request>(
+        _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
+    ) throws(KeychainFailure) -> ReceivedMessage {
+        let request: R = try reader.whole()
+        return ReceivedMessage(derivesKeys: R.code.holdsPasscode || request.showsPassword) {
+            session throws(KeychainFailure) in
+            try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
+                try engine.perform(request, as: caller)
+            }
+        }
+    }
+
+    private static func readStream<R: StreamRequest>(
+        _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
+    ) throws(KeychainFailure) -> ReceivedMessage {
+        let request: R = try reader.whole()
+        return ReceivedMessage { session throws(KeychainFailure) in
+            try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
+                var last = ContinuousClock.now
+                return try engine.stream(request, as: caller) { progress in
+                    if last.duration(to: .now) > .milliseconds(100) {
+                        last = .now
+                        session.tell(ServiceMessage.frame(id: id, progress), of: id)
+                    }
+                    return !session.isEnded
+                }
+            }
+        }
+    }
+}
+
+extension PeerSession {
+    /// Carries out a request with what the client is entitled to.
+    func answer<R: Request>(
+        _ request: R, _ claim: AccessGroups, id: UInt64,
+        _ body: (KeychainEngine, AccessGroups) throws(KeychainFailure) -> R.Answer
+    ) throws(KeychainFailure) -> [FrameBuffer] {
+        try logged(id, R.code.name, request.shape) { () throws(KeychainFailure) in
+            if R.code.isAdministration { try checkAdministration() }
+            let answer = try body(try keychain.engine(), try caller(claim))
+            if request.usedUnlockedKeys(answer) { keychain.noteUse() }
+            return answer
+        }
+    }
+}

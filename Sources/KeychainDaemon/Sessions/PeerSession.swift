@@ -1,0 +1,190 @@
+// PeerSession: what one connection may ask for, and its requests.
+//   (1) What a request claims is narrowed to what the peer is entitled to before anything is done.
+//   (2) The first request is `hello`; before its answer there is no other.
+//   (3) Every request ends in one answer and one line of the audit log.
+//   (4) Methods block. They may be called by several threads at once.
+
+import KeychainEngine
+import KeychainCore
+import KeychainWire
+import Synchronization
+
+/// Who is at the other end of a connection, as logs name it.
+struct PeerName: Hashable, Sendable {
+    let pid: Int32
+    let uid: UInt32
+    let executable: String
+
+    /// Among whom the service's threads are shared: users, or the programs of the one user.
+    func party(_ kind: DaemonConfiguration.Kind) -> UInt64 {
+        switch kind {
+        case .user: UInt64(truncatingIfNeeded: pid)
+        case .system: UInt64(uid)
+        }
+    }
+}
+
+final class PeerSession: Sendable {
+    let peer: PeerName
+    let keychain: ServedKeychain
+    let kind: DaemonConfiguration.Kind
+    let subscriptionLimit: Int
+    let party: UInt64
+    private let entitlements: Result<Entitlements, KeychainFailure>
+    private let log: AuditLog
+    private let state = Mutex(State())
+    /// Sends what comes before an answer, or unasked.
+    private let onEvent: @Sendable (_ id: UInt64, FrameBuffer) -> Void
+
+    private struct State {
+        var isGreeted = false
+        var isEnded = false
+        /// By the ids of the requests that made them.
+        var subscriptions: [UInt64: any ChangeSubscription] = [:]
+    }
+
+    init(
+        peer: PeerName, entitlements: Result<Entitlements, KeychainFailure>,
+        keychain: ServedKeychain, configuration: DaemonConfiguration, log: AuditLog,
+        onEvent: @escaping @Sendable (_ id: UInt64, FrameBuffer) -> Void
+    ) {
+        self.peer = peer
+        self.entitlements = entitlements
+        self.keychain = keychain
+        self.kind = configuration.kind
+        party = peer.party(configuration.kind)
+        self.subscriptionLimit = configuration.limits.subscriptionsPerConnection
+        self.log = log
+        self.onEvent = onEvent
+    }
+
+    /// The connection is gone: the client is told of nothing any more.
+    func end() {
+        let subscriptions = state.withLock { state in
+            state.isEnded = true
+            defer { state.subscriptions = [:] }
+            return state.subscriptions
+        }
+        for subscription in subscriptions.values { subscription.end() }
+    }
+
+    var isGreeted: Bool { state.withLock { $0.isGreeted } }
+
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    // MARK: Requests
+
+    /// Carries out anything but the first request.
+    ///
+    /// - Parameters:
+    ///   - id: Of the client's message.
+    ///   - operation: Its name, for logs.
+    ///   - shape: What it is about, for logs.
+    ///   - body: What it is.
+    /// - Returns: The frames of the answer, or of the failure.
+    /// - Throws: `param` for one that comes before `hello` was answered.
+    func logged<Answer: MessageCodable>(
+        _ id: UInt64, _ operation: String, _ shape: String? = nil,
+        _ body: () throws(KeychainFailure) -> Answer
+    ) throws(KeychainFailure) -> [FrameBuffer] {
+        guard isGreeted else { throw .param("A request before hello was answered.") }
+        return answered(id, operation, shape, body)
+    }
+
+    /// A message that can't be carried out.
+    func answerUnreadable(
+        _ id: UInt64, _ failure: KeychainFailure
+    ) throws(KeychainFailure) -> [FrameBuffer] {
+        try logged(id, "unknown") { () throws(KeychainFailure) -> Done in throw failure }
+    }
+
+    private func answered<Answer: MessageCodable>(
+        _ id: UInt64, _ operation: String, _ shape: String?,
+        _ body: () throws(KeychainFailure) -> Answer
+    ) -> [FrameBuffer] {
+        let start = ContinuousClock.now
+        let frames: [FrameBuffer]
+        var status = Status(rawValue: 0)
+        do throws(KeychainFailure) {
+            frames = ServiceMessage.frames(id: id, try body())
+        } catch {
+            status = error.status
+            frames = [ServiceMessage.frame(id: id, error)]
+        }
+        log.request(
+            operation, shape, of: peer, status: status, duration: start.duration(to: .now))
+        return frames
+    }
+
+    // MARK: Rights
+
+    /// Answers the first request.
+    /// - Throws: `param` where it isn't the first.
+    func greet(_ hello: ClientHello, id: UInt64) throws(KeychainFailure) -> [FrameBuffer] {
+        guard !isGreeted else { throw .param("A second hello.") }
+        return answered(id, "hello", nil) { () throws(KeychainFailure) in
+            let versions = WireLimits.versions
+            guard hello.versions.overlaps(versions) else {
+                throw KeychainFailure(
+                    .wrongVersion,
+                    "The keychain service speaks versions \(versions.lowerBound) to "
+                        + "\(versions.upperBound) of its protocol, and the program versions "
+                        + "\(hello.versions.lowerBound) to \(hello.versions.upperBound). Update the "
+                        + "older one.")
+            }
+            let entitlements = try entitlements.get()
+            state.withLock { $0.isGreeted = true }
+            return Welcome(
+                version: min(hello.versions.upperBound, versions.upperBound),
+                entitlements: entitlements, kind: kind == .user ? .user : .system,
+                allowsAdministration: mayAdminister(entitlements))
+        }
+    }
+
+    /// In a user's own service every program of the user may: it could stop the service as well.
+    /// In that of the system the programs that the registry gives every group.
+    private func mayAdminister(_ entitlements: Entitlements) -> Bool {
+        kind == .user || entitlements.accessGroups.includesAll
+    }
+
+    /// The groups that a request may use.
+    func caller(_ claim: AccessGroups) throws(KeychainFailure) -> AccessGroups {
+        try entitlements.get().accessGroups.granted(to: claim)
+    }
+
+    /// - Throws: `missingEntitlement` for a peer that may not administer.
+    func checkAdministration() throws(KeychainFailure) {
+        guard mayAdminister(try entitlements.get()) else {
+            throw .missingEntitlement(
+                "This program may not administer keychains of the system's service: its "
+                    + "entitlements lack the group \"*\".")
+        }
+    }
+
+    // MARK: Changes
+
+    /// Tells of every change from now on, under the id of the message.
+    func subscribe(_ id: UInt64) throws(KeychainFailure) {
+        let isTooMany = state.withLock { $0.subscriptions.count >= subscriptionLimit }
+        guard !isTooMany else {
+            throw KeychainFailure(
+                .notAvailable, "The connection has \(subscriptionLimit) subscriptions already.")
+        }
+        let onEvent = onEvent
+        let subscription = try keychain.engine().subscribe {
+            onEvent(id, ServiceMessage.frameOfChange(id: id))
+        }
+        let old = state.withLock { state -> (any ChangeSubscription)? in
+            if state.isEnded { return subscription }
+            return state.subscriptions.updateValue(subscription, forKey: id)
+        }
+        old?.end()
+    }
+
+    func unsubscribe(_ id: UInt64) {
+        state.withLock { $0.subscriptions.removeValue(forKey: id) }?.end()
+    }
+
+    /// Sends a frame that comes before the answer to a message.
+    func tell(_ frame: FrameBuffer, of id: UInt64) { onEvent(id, frame) }
+}

@@ -1,0 +1,145 @@
+// EmbeddedKeychain: the keychain that this process opens itself, and who it says it is.
+//   (1) The folder and the entitlements are decided at the first use and stay.
+//   (2) A failure to open is not remembered: the next call tries again.
+//   (3) Looking makes no keychain: the first change does.
+
+import Foundation
+import KeychainCrypto
+package import KeychainEngine
+package import KeychainCore
+import KeychainTPM
+import Synchronization
+
+package enum EmbeddedKeychain {
+    /// The access group of programs that come without entitlements.
+    package static let defaultGroup = AccessGroups.shared
+
+    /// The folder to use instead of the default one, an absolute path.
+    package static let directoryVariable = "KEYCHAIN_DIRECTORY"
+    /// The entitlements to use instead of those beside the executable, a path.
+    package static let entitlementsVariable = "KEYCHAIN_ENTITLEMENTS"
+
+    private static let opened = Mutex<[String: KeychainEngine]>([:])
+    private static let deferred = Mutex<[String: DeferredKeychain]>([:])
+    private static let current = Mutex<KeychainConnection?>(nil)
+
+    /// The keychain of this process with the groups of its entitlements.
+    /// - Throws: `missingEntitlement` when the entitlements give no group, and what opening throws.
+    package static func connection() throws(KeychainFailure) -> KeychainConnection {
+        if let connection = current.withLock({ $0 }) { return connection }
+        let connection = KeychainConnection(
+            service: try keychain(in: try location().directory),
+            caller: try entitlements().accessGroups)
+        if connection.service is KeychainEngine { current.withLock { $0 = connection } }
+        return connection
+    }
+
+    /// The keychain of a folder, which may be made by the first change only.
+    package static func keychain(
+        in directory: String
+    ) throws(KeychainFailure) -> any RequestHandler {
+        if let engine = try existingEngine(in: directory) { return engine }
+        return deferred.withLock { deferred in
+            if let keychain = deferred[directory] { return keychain }
+            let keychain = DeferredKeychain(directory: directory)
+            deferred[directory] = keychain
+            return keychain
+        }
+    }
+
+    /// The one engine of this process for a folder; nil where the folder holds no keychain.
+    package static func existingEngine(
+        in directory: String
+    ) throws(KeychainFailure) -> KeychainEngine? {
+        if let engine = opened.withLock({ $0[directory] }) { return engine }
+        return try KeychainEngine.isPresent(in: directory) ? engine(in: directory) : nil
+    }
+
+    /// The one engine of this process for a folder. It makes the keychain where there is none.
+    package static func engine(in directory: String) throws(KeychainFailure) -> KeychainEngine {
+        try opened.withLock { engines throws(KeychainFailure) in
+            if let engine = engines[directory] { return engine }
+            let engine = try KeychainEngine.open(
+                directory: directory, options: EngineOptions(hardware: PlatformHardware.current))
+            engines[directory] = engine
+            return engine
+        }
+    }
+
+    // MARK: Where
+
+    /// Where the keychain is, and what decided it.
+    package struct Location: Hashable, Sendable {
+        package let directory: String
+        package let reason: String
+
+        package init(directory: String, reason: String) {
+            self.directory = directory
+            self.reason = reason
+        }
+    }
+
+    package static func location(
+        _ environment: [String: String] = ProcessEnvironment.variables
+    ) throws(KeychainFailure) -> Location {
+        if let chosen = environment[directoryVariable], !chosen.isEmpty {
+            guard chosen.hasPrefix("/") else {
+                throw .param("\(directoryVariable) must be an absolute path.")
+            }
+            return Location(directory: chosen, reason: "the variable \(directoryVariable)")
+        }
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+            return Location(directory: data + "/keychain", reason: "the variable XDG_DATA_HOME")
+        }
+        guard let home = ProcessEnvironment.home(environment) else {
+            throw .param(
+                "Neither HOME nor the user database names a home folder. Set \(directoryVariable) to "
+                    + "the folder of the keychain.")
+        }
+        return Location(
+            directory: home + "/.local/share/keychain", reason: "the default for this user")
+    }
+
+    // MARK: Who
+
+    /// Where the entitlements come from.
+    package enum EntitlementsSource: Hashable, Sendable {
+        case variable(String)
+        case besideExecutable(String)
+        case none
+    }
+
+    package static func entitlementsSource(
+        _ environment: [String: String] = ProcessEnvironment.variables
+    ) -> EntitlementsSource {
+        if let path = environment[entitlementsVariable], !path.isEmpty { return .variable(path) }
+        if let path = executablePath.map({ $0 + ".entitlements" }),
+            FileManager.default.fileExists(atPath: path)
+        {
+            return .besideExecutable(path)
+        }
+        return .none
+    }
+
+    /// - Throws: `missingEntitlement` for a list that can't be read: a program that came with
+    ///   entitlements never gets more than they say.
+    package static func entitlements(
+        _ environment: [String: String] = ProcessEnvironment.variables
+    ) throws(KeychainFailure) -> Entitlements {
+        switch entitlementsSource(environment) {
+        case .none:
+            return Entitlements(
+                accessGroups: .withoutEntitlements(executable: executablePath))
+        case .variable(let path), .besideExecutable(let path):
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw .missingEntitlement("The entitlements \(path) can't be read.")
+            }
+            return try Entitlements(propertyList: data, name: path)
+        }
+    }
+
+    /// The path of this program's file.
+    package static var executablePath: String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    }
+}

@@ -1,0 +1,158 @@
+// ChangeListener: tells handlers of the changes that the service tells of.
+//   (1) There is one connection for all handlers, with a thread of its own, while there are any.
+//   (2) Every change after `subscribe` has returned is told of. Where the connection broke, the
+//       handlers are called once it is there again: what they missed isn't known.
+//   (3) Handlers are called without a lock held.
+
+import Foundation
+import Glibc
+import KeychainCore
+import KeychainWire
+import Synchronization
+
+final class ChangeListener: Sendable {
+    private struct State {
+        var handlers: [UInt64: @Sendable () -> Void] = [:]
+        var nextID: UInt64 = 0
+        /// nil: no thread listens.
+        var wake: WakeSignal?
+        /// The process whose thread it is. A fork takes no threads along.
+        var processID: pid_t = 0
+    }
+
+    private let path: String
+    private let options: ServiceOptions
+    private let state = Mutex(State())
+    /// Held while a connection for listening is made, so that it is one.
+    private let beginning = Mutex(())
+
+    init(path: String, options: ServiceOptions) {
+        self.path = path
+        self.options = options
+    }
+
+    /// - Throws: What connecting throws, or the service answers: nothing is subscribed to then.
+    func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        let id = state.withLock { state in
+            state.nextID += 1
+            state.handlers[state.nextID] = handler
+            return state.nextID
+        }
+        do {
+            try beginning.withLock { _ throws(KeychainFailure) in try beginListening() }
+        } catch {
+            end(id)
+            throw error
+        }
+        return Subscription(listener: self, id: id)
+    }
+
+    private func end(_ id: UInt64) {
+        let wake = state.withLock { state -> WakeSignal? in
+            state.handlers[id] = nil
+            guard state.handlers.isEmpty else { return nil }
+            defer { state.wake = nil }
+            return state.wake
+        }
+        wake?.raise()
+    }
+
+    /// Whether a thread listens.
+    var isListening: Bool {
+        state.withLock { $0.wake != nil && $0.processID == getpid() }
+    }
+
+    // MARK: Listening
+
+    private func beginListening() throws(KeychainFailure) {
+        guard !isListening else { return }
+        let connection = try subscribed()
+        guard let wake = WakeSignal() else {
+            throw .busy("This process has too many open files. Close some and try again.")
+        }
+        let isWanted = state.withLock { state in
+            // All of them may have ended meanwhile.
+            guard !state.handlers.isEmpty else { return false }
+            state.wake = wake
+            state.processID = getpid()
+            return true
+        }
+        guard isWanted else { return }
+        let thread = Thread { [self] in listen(connection, wake) }
+        thread.name = "keychain changes"
+        thread.start()
+    }
+
+    /// A new connection on which changes are told of from now on.
+    private func subscribed() throws(KeychainFailure) -> ServiceConnection {
+        let connection = try ServiceConnection(to: path, options)
+        let id: UInt64 = 2
+        let frame = try ClientMessage.subscribe.frame(id: id)
+        switch connection.exchange(frame, id: id, time: options.requestTime, for: Done.self) {
+        case .answered: return connection
+        case .failed(let failure): throw failure
+        case .unreadable, .givenUp: throw .serviceUnreadable(path)
+        case .notSent, .broken: throw .serviceRefuses(path)
+        case .timedOut: throw .serviceSilent(path)
+        }
+    }
+
+    private func listen(_ connection: ServiceConnection, _ wake: WakeSignal) {
+        var connection = connection
+        while true {
+            switch next(connection, wake) {
+            case .changed: signal()
+            case .other: continue
+            case .ended:
+                guard let another = reconnected(wake) else { return }
+                connection = another
+                signal()
+            case nil: return
+            }
+        }
+    }
+
+    /// - Returns: nil when no handler is left.
+    private func next(
+        _ connection: ServiceConnection, _ wake: WakeSignal
+    ) -> ServiceConnection.Event? {
+        if !connection.isPending {
+            switch wake.wait(orFor: connection.socket, milliseconds: -1) {
+            case .raised: return nil
+            case .readable, .timedOut: break
+            }
+        }
+        return connection.event(within: options.requestTime)
+    }
+
+    /// Tries again and again, at first soon and then every few seconds.
+    /// - Returns: nil when no handler is left.
+    private func reconnected(_ wake: WakeSignal) -> ServiceConnection? {
+        var milliseconds: Int32 = 20
+        while true {
+            if case .raised = wake.wait(orFor: nil, milliseconds: milliseconds) { return nil }
+            if let connection = try? subscribed() { return connection }
+            milliseconds = min(milliseconds * 2, 5000)
+        }
+    }
+
+    private func signal() {
+        for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
+    }
+
+    private final class Subscription: ChangeSubscription {
+        private let listener: ChangeListener
+        private let id: UInt64
+
+        init(listener: ChangeListener, id: UInt64) {
+            self.listener = listener
+            self.id = id
+        }
+
+        deinit { end() }
+
+        func end() { listener.end(id) }
+    }
+}

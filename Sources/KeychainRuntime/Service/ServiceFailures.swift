@@ -1,0 +1,86 @@
+// ServiceFailures: what is said where the service can't be reached or doesn't answer.
+
+import KeychainCore
+import KeychainWire
+
+extension KeychainFailure {
+    private static let advice =
+        "`keychainctl status` says what is wrong. KEYCHAIN_SERVICE=embedded opens the keychain "
+        + "without the service."
+
+    /// No program takes connections.
+    static func serviceRefuses(_ path: String) -> KeychainFailure {
+        .busy(
+            "The keychain service at \(path) doesn't take connections: it isn't running, or has "
+                + "too much to do. Start it and try again. \(advice)")
+    }
+
+    static func serviceMissing(_ path: String) -> KeychainFailure {
+        .busy("There is no keychain service at \(path). Start it and try again. \(advice)")
+    }
+
+    /// Before anything was asked.
+    static func serviceSilent(_ path: String) -> KeychainFailure {
+        .busy("The keychain service at \(path) doesn't answer. Try again. \(advice)")
+    }
+
+    /// A process that holds a secret doesn't let a service of the same user see what it runs.
+    static func serviceLost(_ path: String) -> KeychainFailure {
+        .busy(
+            "The connection to the keychain service at \(path) broke, and it isn't made anew while "
+                + "a secret is in memory. The request was not carried out. Run the command again.")
+    }
+
+    static func socketPathTooLong(_ path: String) -> KeychainFailure {
+        .param("The path of the keychain service's socket, \(path), isn't 1 to 107 bytes long.")
+    }
+
+    static func serviceNotReached(_ path: String, code: Int32) -> KeychainFailure {
+        KeychainFailure(
+            .notAvailable,
+            "The keychain service at \(path) can't be reached (error \(code)). \(advice)")
+    }
+
+    static func serviceDenied(_ path: String) -> KeychainFailure {
+        .notPermitted(
+            "This user may not use the keychain service at \(path). Correct the rights of the socket "
+                + "and its folder. \(advice)")
+    }
+
+    static func serviceNotTrusted(_ path: String, userID: UInt32?) -> KeychainFailure {
+        let who = userID.map { "the user \($0)" } ?? "an unknown user"
+        return .notPermitted(
+            "The keychain service at \(path) belongs to \(who), neither to this user nor to root. "
+                + "Nothing was sent to it.")
+    }
+
+    /// The program that listens there is no keychain service, or one that speaks another protocol.
+    static func serviceUnreadable(_ path: String) -> KeychainFailure {
+        KeychainFailure(
+            .notAvailable,
+            "What answers at \(path) can't be understood: it is no keychain service, or one of "
+                + "another version. \(advice)")
+    }
+
+    static func serviceOfOtherVersion(_ path: String, _ version: UInt32) -> KeychainFailure {
+        KeychainFailure(
+            .wrongVersion,
+            "The keychain service at \(path) speaks version \(version) of the protocol, and this "
+                + "program versions \(WireLimits.versions.lowerBound) to "
+                + "\(WireLimits.versions.upperBound). Bring both to the same release, and "
+                + "start the service anew.")
+    }
+
+    /// A request was sent, and no answer came.
+    static func unanswered(_ operation: RequestCode, timedOut: Bool) -> KeychainFailure {
+        let what =
+            timedOut
+            ? "The keychain service didn't answer in time."
+            : "The connection to the keychain service broke before it answered."
+        guard !operation.isRead else { return .busy("\(what) Try again. \(advice)") }
+        return KeychainFailure(
+            .notAvailable,
+            "\(what) It is not known whether the change was made: look before you try again.",
+            cause: .interruption)
+    }
+}

@@ -1,0 +1,37 @@
+// FrameBuffer+Sending: whole frames to a socket.
+
+import KeychainCore
+
+extension FrameBuffer {
+    /// Sends all bytes.
+    /// - Returns: How many were sent, and why no more; nil when all were.
+    func send(
+        to socket: UnixSocket, until deadline: Deadline
+    ) -> (count: Int, end: UnixSocket.Transfer?) {
+        // SAFETY: the bytes are valid within the closure.
+        unsafe withUnsafeBytes { unsafe socket.send(all: $0, until: deadline) }
+    }
+}
+
+extension UnixSocket {
+    /// Whether all bytes were sent.
+    func sends(_ bytes: [UInt8], until deadline: Deadline) -> Bool {
+        // SAFETY: the bytes are valid within the closure.
+        unsafe bytes.withUnsafeBytes { unsafe send(all: $0, until: deadline) }.end == nil
+    }
+
+    fileprivate func send(
+        all bytes: UnsafeRawBufferPointer, until deadline: Deadline
+    ) -> (count: Int, end: Transfer?) {
+        var offset = 0
+        while offset < bytes.count {
+            // SAFETY: the offset is below the number of the bytes.
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
+            switch unsafe send(rest, until: deadline) {
+            case .moved(let count): offset += count
+            case let end: return (offset, end)
+            }
+        }
+        return (offset, nil)
+    }
+}

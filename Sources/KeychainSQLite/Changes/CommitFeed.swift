@@ -1,0 +1,162 @@
+// CommitFeed: tells subscribers that something was committed, by this process or another.
+//   (1) After a subscription is made, every commit is followed by a call of its handler.
+//   (2) Commits of this process come straight from the writer, so a database without files has
+//       them too. Those of other processes come from a watch of the folder, which exists only
+//       while there are subscribers.
+//   (3) Without subscribers a commit costs one uncontended lock.
+//   (4) Handlers are called without a lock held.
+
+package import Dispatch
+package import KeychainCore
+import Synchronization
+
+package final class CommitFeed: Sendable {
+    /// What the header said when it was last looked at.
+    private enum Seen: Equatable {
+        case generation(UInt64)
+        case unreadable
+    }
+
+    private struct State {
+        var handlers: [UInt64: @Sendable () -> Void] = [:]
+        var next: UInt64 = 0
+        var seen = Seen.unreadable
+    }
+
+    private let state = Mutex(State())
+    /// Held while the watch is started or stopped, so that a subscription finds it running.
+    private let watch = Mutex<CommitWatch?>(nil)
+    /// nil: no other process can write.
+    private let folder: StoreFolder?
+
+    package init(folder: StoreFolder?) {
+        self.folder = folder
+    }
+
+    // MARK: Telling
+
+    /// A commit of this process, durable and noted in the anchor.
+    func note(generation: UInt64) {
+        tell { state in
+            if case .generation(let seen) = state.seen, seen > generation { return true }
+            state.seen = .generation(generation)
+            return true
+        }
+    }
+
+    /// Something else than a commit changed what can be read.
+    package func signal() {
+        tell { _ in true }
+    }
+
+    /// Holds the header against what was seen last.
+    private func look(_ generation: () -> UInt64?) {
+        let now = generation().map { Seen.generation($0) } ?? .unreadable
+        tell { state in
+            guard state.seen != now else { return false }
+            state.seen = now
+            return true
+        }
+    }
+
+    private func tell(_ isNews: (inout State) -> Bool) {
+        let handlers: [@Sendable () -> Void] = state.withLock { state in
+            guard !state.handlers.isEmpty, isNews(&state) else { return [] }
+            return Array(state.handlers.values)
+        }
+        for handler in handlers { handler() }
+    }
+
+    // MARK: Subscribing
+
+    /// - Parameters:
+    ///   - means: How other processes' commits are noticed.
+    ///   - interval: How often the header is looked at without a notice. nil: as
+    ///     ``CommitWatch`` says.
+    ///   - generation: Reads that of the last commit; nil where it can't be read.
+    ///   - handler: Called on any thread; it must not block.
+    /// - Returns: The subscription, which lasts as long as it is held.
+    func subscribe(
+        by means: CommitWatch.Means, lookingEvery interval: DispatchTimeInterval?,
+        reading generation: @escaping @Sendable () -> UInt64?,
+        _ handler: @escaping @Sendable () -> Void
+    ) -> any ChangeSubscription {
+        watch.withLock { watch in
+            if watch == nil, let folder {
+                watch = CommitWatch(folder, by: means, every: interval) { [weak self] in
+                    self?.look(generation)
+                }
+            }
+            let isFirst = state.withLock { $0.handlers.isEmpty }
+            // What was committed before the watch began is no news: the subscriber has read
+            // nothing yet.
+            let seen =
+                isFirst ? generation().map { Seen.generation($0) } ?? .unreadable : nil
+            let id = state.withLock { state in
+                if let seen { state.seen = seen }
+                state.next += 1
+                state.handlers[state.next] = handler
+                return state.next
+            }
+            return Subscription(feed: self, id: id)
+        }
+    }
+
+    /// How other processes' commits are noticed at present. nil: they aren't watched.
+    package var means: CommitWatch.Means? {
+        watch.withLock { $0?.means }
+    }
+
+    package var isFollowed: Bool {
+        state.withLock { !$0.handlers.isEmpty }
+    }
+
+    private func remove(_ id: UInt64) {
+        watch.withLock { watch in
+            let isLast = state.withLock { state in
+                state.handlers[id] = nil
+                return state.handlers.isEmpty
+            }
+            if isLast { stop(&watch) }
+        }
+    }
+
+    /// Ends all subscriptions. Their handlers aren't called any more.
+    func close() {
+        watch.withLock { watch in
+            state.withLock { $0.handlers = [:] }
+            stop(&watch)
+        }
+    }
+
+    private func stop(_ watch: inout CommitWatch?) {
+        watch?.stop()
+        watch = nil
+    }
+
+    private final class Subscription: ChangeSubscription {
+        private let feed: CommitFeed
+        private let id: UInt64
+
+        init(feed: CommitFeed, id: UInt64) {
+            self.feed = feed
+            self.id = id
+        }
+
+        deinit { end() }
+
+        func end() { feed.remove(id) }
+    }
+}
+
+extension Store {
+    /// Calls `handler` after every commit from now on, see ``CommitFeed``.
+    package func subscribe(
+        by means: CommitWatch.Means = .notices, lookingEvery interval: DispatchTimeInterval? = nil,
+        _ handler: @escaping @Sendable () -> Void
+    ) -> any ChangeSubscription {
+        commits.subscribe(
+            by: means, lookingEvery: interval,
+            reading: { [weak self] in try? self?.header().generation }, handler)
+    }
+}

@@ -1,0 +1,177 @@
+// Connections: the open connections to one database file.
+//   (1) A connection is used by one call at a time and goes back when the call ends.
+//   (2) A call waits for other processes, at the most for `Store.longestWait`; one that writes until
+//       its deadline. Those of this process come one at a time, see `CommitQueue`.
+//   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
+//   (4) A database in memory has one connection, on which every call waits for its turn, and
+//       goes with it. Nothing of it is written to a file, rollback journal included.
+//   (5) In a folder that can't be written, it reads as `ReadOnlyAccess.swift` says, and refuses every
+//       write.
+
+import Dispatch
+import KeychainCore
+import Synchronization
+
+final class Connections: Sendable {
+    /// Unused for a database in memory.
+    private let path: String
+    /// The one connection to a database in memory, and whose turn it is to use it.
+    private let memory: (connection: DatabaseConnection, turn: DispatchSemaphore)?
+    private let idle = Mutex<[Pooled]>([])
+    /// The database's folder, where it can't be written.
+    private let readOnly: StoreFolder?
+
+    /// A connection to a file.
+    private struct Pooled {
+        let connection: DatabaseConnection
+        /// What it was opened at, in a folder that can't be written.
+        let moment: ReadOnlyMoment?
+
+        func serves(_ now: ReadOnlyMoment?) -> Bool {
+            guard let moment, let now else { return true }
+            return moment.servesConnections(of: now)
+        }
+    }
+
+    init(_ folder: StoreFolder) {
+        path = folder.path(of: .database)
+        memory = nil
+        readOnly = folder.isReadOnly ? folder : nil
+    }
+
+    /// Makes an empty database in memory.
+    init() throws(KeychainFailure) {
+        path = ""
+        readOnly = nil
+        let connection = try DatabaseConnection(":memory:")
+        try connection.execute(Self.settings)
+        memory = (connection, DispatchSemaphore(value: 1))
+    }
+
+    /// Runs `body` on a connection outside a transaction: a single statement sees one commit.
+    func read<Result>(
+        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        try run(body)
+    }
+
+    /// Runs `body` in a transaction that sees one commit throughout.
+    func readConsistently<Result>(
+        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        try run { database throws(KeychainFailure) in
+            try database.transaction(.reading) { () throws(KeychainFailure) in try body(database) }
+        }
+    }
+
+    /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
+    ///
+    /// Other processes are waited for until `deadline`; nil: ``Store/longestWait`` long.
+    func write<Result>(
+        until deadline: ContinuousClock.Instant? = nil,
+        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        if let readOnly { throw readOnly.readOnlyFailure }
+        return try run(until: deadline) { database throws(KeychainFailure) in
+            try database.transaction(.writing) { () throws(KeychainFailure) in try body(database) }
+        }
+    }
+
+    /// Folds the log into the database and cuts it to nothing.
+    func emptyLog() throws(KeychainFailure) {
+        if let readOnly { throw readOnly.readOnlyFailure }
+        let busy = try run { database throws(KeychainFailure) in
+            try database.integer("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        guard busy == 0 else {
+            throw .busy("Another process reads the log. Try again.")
+        }
+    }
+
+    /// A database in memory stays: it would be gone with its connection.
+    func close() {
+        // What is taken out goes when the lock is free again: the last connection folds the log in.
+        _ = idle.withLock { idle in
+            defer { idle = [] }
+            return idle
+        }
+    }
+
+    private func run<Result>(
+        until deadline: ContinuousClock.Instant? = nil,
+        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        if let memory {
+            memory.turn.wait()
+            defer { memory.turn.signal() }
+            return try body(memory.connection)
+        }
+        guard let readOnly else { return try runOnFile(nil, until: deadline, body) }
+        let before = try readOnly.readOnlyMoment()
+        let result = Swift.Result { () throws(KeychainFailure) in
+            try runOnFile(before, until: deadline, body)
+        }
+        guard before.isOneState(with: try readOnly.readOnlyMoment()) else {
+            throw .busy("The keychain was changed while it was read. Try again.")
+        }
+        return try result.get()
+    }
+
+    private func runOnFile<Result>(
+        _ moment: ReadOnlyMoment?, until deadline: ContinuousClock.Instant?,
+        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let pooled: Pooled
+        if let waiting = waiting(moment) {
+            pooled = waiting
+        } else {
+            pooled = Pooled(connection: try open(moment), moment: moment)
+        }
+        // One that could not leave its transaction is closed, which ends it.
+        defer {
+            if !pooled.connection.isInsideTransaction { idle.withLock { $0.append(pooled) } }
+        }
+        pooled.connection.deadline = deadline
+        return try body(pooled.connection)
+    }
+
+    /// A connection that can be used at a moment. Those that can't any more are closed.
+    private func waiting(_ moment: ReadOnlyMoment?) -> Pooled? {
+        while let waiting = idle.withLock({ $0.popLast() }) {
+            if waiting.serves(moment) { return waiting }
+        }
+        return nil
+    }
+
+    private func open(_ moment: ReadOnlyMoment?) throws(KeychainFailure) -> DatabaseConnection {
+        try PageChecksumVFS.register()
+        let database = try DatabaseConnection(
+            PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? ""),
+            isReadOnly: moment != nil)
+        if moment == nil { try database.reserveChecksumBytes() }
+        // Before anything else: the first of the settings would change a foreign database.
+        try Self.checkOwner(of: database)
+        if moment == nil {
+            try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+        }
+        try database.execute(Self.settings)
+        return database
+    }
+
+    /// Only a file of ours, or one that holds nothing yet, is opened any further.
+    private static func checkOwner(of database: DatabaseConnection) throws(KeychainFailure) {
+        let application = try database.integer("PRAGMA application_id")
+        guard application != StoreSchema.applicationID else { return }
+        guard try database.integer("PRAGMA page_count") == 0 else {
+            throw .damagedStore("keychain.db is a database of another program")
+        }
+    }
+
+    /// What files and memory have in common.
+    private static let settings = """
+        PRAGMA secure_delete = ON;
+        PRAGMA cell_size_check = ON;
+        PRAGMA trusted_schema = OFF;
+        PRAGMA temp_store = MEMORY;
+        """
+}

@@ -1,0 +1,122 @@
+// Store+Writing: writes, and the commits that they share.
+//   (1) A write returns after the commit that it is in is durable, and noted in the anchor.
+//   (2) When a write fails, nothing of it is in the database, and the others of its commit are
+//       as if it had not been.
+//   (3) When a commit fails, every write in it fails: what one was told may rest on another.
+//   (4) A write sees what those before it in its commit have done, so the keybag's generation is
+//       looked at for each.
+//   (5) A commit fails if damage was met since it began, or if it would write a damaged page.
+
+import Dispatch
+import KeychainCrypto
+package import KeychainCore
+
+extension Store {
+    /// A commit takes no further writes in after so many, or when that has taken so long: the first
+    /// of them waits for the last.
+    private static let longestGroup = 64
+    private static let longestGathering: DispatchTimeInterval = .milliseconds(10)
+
+    /// How many writes wait for another thread to carry them out or to pass the lead on.
+    package var waitingWriteCount: Int { queue.waitingCount }
+
+    /// Runs `body` in a transaction, which it may share with other threads' writes, and commits
+    /// what it did, durably.
+    ///
+    /// `body` may run on another thread, while this one waits. `keybagGeneration` is that of the
+    /// keybag whose keys `body` uses. Where the keybag has been changed since, `body` doesn't run
+    /// and the outcome says so.
+    package func write<Result>(
+        keybagGeneration: UInt64,
+        _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> WriteOutcome<Result> {
+        try requireSound()
+        var outcome = WriteOutcome<Result>.staleKeybag
+        let failure = withoutActuallyEscaping(body) { body -> KeychainFailure? in
+            let write = QueuedWrite(
+                keybagGeneration: keybagGeneration, deadline: .now + Self.longestWait
+            ) {
+                transaction throws(KeychainFailure) in
+                outcome = .done(try body(&transaction))
+            }
+            if queue.enter(write) { lead(write) }
+            return write.failure
+        }
+        if let failure { throw failure }
+        return outcome
+    }
+
+    /// Carries out a write and those that wait meanwhile, and commits them.
+    private func lead(_ first: QueuedWrite) {
+        // In memory there is no disk to wait for, and a probe looks at one write.
+        let probe = file.folder == nil ? WriteProbe.current : nil
+        var others: [QueuedWrite] = []
+        var committed: UInt64?
+        do {
+            var changed = DispatchTime.now()
+            committed = try connections.write(until: first.deadline) {
+                database throws(KeychainFailure) in
+                defer { changed = .now() }
+                let met = damage.recordingCount
+                let generation = try carryOut(first, &others, in: database, probe)
+                guard damage.recordingCount == met else {
+                    throw KeychainFailure.damagedStore("a page that the change rests on is damaged")
+                }
+                return generation
+            }
+            let now = DispatchTime.now().uptimeNanoseconds
+            queue.note(
+                count: others.count + 1, nanoseconds: Int(clamping: now - changed.uptimeNanoseconds)
+            )
+        } catch {
+            let failure =
+                damage.takeRefusedWrite()
+                ? .damagedStore("a page that would have to be changed is damaged") : error
+            first.failure = failure
+            for write in others { write.failure = failure }
+        }
+        queue.passOn()
+        if let committed {
+            anchor?.note(generation: committed)
+            commits.note(generation: committed)
+            do { try probe?.reach(.committed) } catch { first.failure = error }
+        }
+        for write in others { queue.end(write) }
+    }
+
+    /// - Returns: The generation to be committed; nil where nothing has changed.
+    private func carryOut(
+        _ first: QueuedWrite, _ others: inout [QueuedWrite], in database: DatabaseConnection,
+        _ probe: WriteProbe?
+    ) throws(KeychainFailure) -> UInt64? {
+        guard let bytes = try StoreFile.body("header", in: database),
+            let header = StoreHeader(bytes, authenticator: authenticator)
+        else { throw KeychainFailure.damagedStore("the header was altered or is missing") }
+        var transaction = StoreTransaction(database, header: header, authenticator, probe)
+        // Nothing comes before it, so its failure may end the transaction.
+        if header.keybagGeneration == first.keybagGeneration {
+            try probe?.reach(.began)
+            try first.take()?(&transaction)
+        }
+        if file.folder != nil {
+            let start = DispatchTime.now()
+            while others.count < Self.longestGroup - 1,
+                start + Self.longestGathering > .now(),
+                let write = queue.next(behind: others.count + 1, since: start)
+            {
+                others.append(write)
+                try transaction.attempt(write)
+            }
+        }
+        guard let generation = try transaction.finish() else { return nil }
+        try probe?.reach(.changed)
+        return generation
+    }
+}
+
+/// What became of a write.
+package enum WriteOutcome<Result> {
+    case done(Result)
+    /// The passcode was changed meanwhile: read the keybag again and repeat. Nothing was done.
+    case staleKeybag
+}

@@ -1,0 +1,181 @@
+// Store: an opened database with the keys that its structure needs.
+//   (1) Every commit raises the header's generation and is noted in the anchor afterwards.
+//   (2) A header, and so a commit, that is behind the anchor is refused.
+//   (3) Subscribers are told of a commit once it is noted.
+//   (4) A miss is trusted, and a write begun, only while no damaged page was seen, or after the
+//       structure was found whole in spite of it; and never while the log is damaged.
+
+import FoundationEssentials
+package import KeychainCrypto
+package import KeychainCore
+import Synchronization
+
+package final class Store: Sendable {
+    package let file: StoreFile
+    package let keychainID: [UInt8]
+    package let index: BlindIndex
+    package let authenticator: StoreAuthenticator
+    /// nil: there is no folder to keep it in.
+    package let anchor: Anchor?
+    package let commits: CommitFeed
+    let damage: PageDamage
+    let queue = CommitQueue()
+    /// How long a call waits for other processes, its time in this process's queue included.
+    @TaskLocal package static var longestWait: Duration = .seconds(30)
+    /// The registry's count at which the structure was last found whole.
+    private let examined = Mutex<UInt64>(0)
+
+    package var folder: StoreFolder? { file.folder }
+    var connections: Connections { file.connections }
+
+    /// - Throws: `notAvailable` when the header is altered or behind the anchor.
+    package init(
+        _ file: StoreFile, keychainID: [UInt8], deviceKeys: DeviceKeys
+    ) throws(KeychainFailure) {
+        self.file = file
+        self.keychainID = keychainID
+        index = BlindIndex(key: deviceKeys.indexKey)
+        authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
+        commits = CommitFeed(folder: file.folder)
+        if let folder = file.folder {
+            anchor = Anchor(folder: folder, authenticator: authenticator)
+            damage = PageDamage.registry(forPath: folder.path(of: .database))
+        } else {
+            anchor = nil
+            damage = PageDamage.none
+        }
+        // The anchor first: a commit between the two reads makes the header newer, never older.
+        let noted = anchor?.read() ?? .absent
+        let header = try self.header()
+        // After the header, for reading it may have had SQLite recover the log.
+        if file.folder?.exists(.damagedLog) == true { damage.recordLostCommits() }
+        if damage.hasDamagedLog { throw Self.damagedLog }
+        guard header.keychainID == keychainID else {
+            throw .damagedStore("the database and the keybag belong to different keychains")
+        }
+        switch noted {
+        case .absent: break
+        case .unreadable:
+            // Both records are gone, so nothing is known about lost commits. The next commit
+            // writes one anew; `check` reports it.
+            break
+        case .generation(let last):
+            guard header.generation >= last else {
+                // Closing would fold the log into the database and delete it, with the damaged
+                // commits that recovery can still read.
+                damage.recordLostCommits()
+                throw .damagedStore(
+                    "commits after number \(header.generation) of \(last) are missing. Its "
+                        + "log was damaged, or an older copy was put back")
+            }
+        }
+    }
+
+    /// The header of the last commit.
+    package func header() throws(KeychainFailure) -> StoreHeader {
+        guard let header = try file.header(authenticator) else {
+            throw .damagedStore("the header was altered or is missing")
+        }
+        return header
+    }
+
+    // MARK: Searching
+
+    /// What a search meets.
+    package enum Found {
+        case row(SealedRow)
+        /// A row whose columns are not those of a row.
+        case misshapen(id: Int64?)
+    }
+
+    /// Visits the rows that labels select. With a limit above one in the order of addition.
+    /// `visit` gives false to stop.
+    package func visit(
+        _ search: RowSearch, includesSecret: Bool, limit: Int?,
+        _ visit: (Found) throws(KeychainFailure) -> Bool
+    ) throws(KeychainFailure) {
+        let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: limit)
+        try connections.read { database throws(KeychainFailure) in
+            try Self.visit(
+                database, sql, arguments, includesSecret: includesSecret, visit)
+        }
+    }
+
+    static func visit(
+        _ database: DatabaseConnection, _ sql: String, _ arguments: [Bytes16],
+        includesSecret: Bool, _ visit: (Found) throws(KeychainFailure) -> Bool
+    ) throws(KeychainFailure) {
+        let cursor = try database.rows(sql, arguments)
+        while try cursor.next() {
+            let found: Found
+            do {
+                found = .row(try SealedRow(cursor, includesSecret: includesSecret))
+            } catch {
+                found = .misshapen(id: error.id)
+            }
+            guard try visit(found) else { return }
+        }
+    }
+
+    /// Why an item that is not found may have been there.
+    package enum Loss: Hashable, Sendable {
+        /// It was set aside from under the labels that were searched for.
+        case setAside(ItemReference)
+        /// A recovery lost items whose labels nothing tells.
+        case unknown
+    }
+
+    /// What was lost that a search may have meant. It costs the reading of all set-aside rows, of
+    /// which there are none most of the time.
+    package func loss(for search: RowSearch) throws(KeychainFailure) -> Loss? {
+        try connections.read { database throws(KeychainFailure) in
+            let cursor = try database.rows(
+                "SELECT id, \(StoreSchema.rowColumns), reason FROM set_aside ORDER BY id")
+            var isUnknown = false
+            while try cursor.next() {
+                guard let reason = cursor.text(9), SetAsideReason.meansLoss(reason) else {
+                    continue
+                }
+                if reason == SetAsideReason.lostByRecovery.rawValue { isUnknown = true }
+                if search.namesLabels,
+                    let row = try? SealedRow(cursor, includesSecret: false), search.includes(row)
+                {
+                    return .setAside(row.reference)
+                }
+            }
+            return isUnknown ? .unknown : nil
+        }
+    }
+
+    // MARK: Trust
+
+    static let damagedLog = KeychainFailure.damagedStore(
+        "its log is damaged, and commits in it may be lost")
+
+    /// Makes sure that what was not found is not there.
+    ///
+    /// Costs one comparison while no damaged page was seen. Otherwise the whole structure is
+    /// examined, once for each newly seen page.
+    package func requireSound() throws(KeychainFailure) {
+        if damage.isEmpty { return }
+        if damage.hasDamagedLog { throw Self.damagedLog }
+        let seen = damage.recordingCount
+        if examined.withLock({ $0 == seen }) { return }
+        let problems = try StructureCheck.problems(of: self)
+        if let problem = problems.first { throw .damagedStore(problem) }
+        // The examination itself may have met further pages; all of them are covered by it.
+        let now = damage.recordingCount
+        examined.withLock { $0 = now }
+    }
+
+    package func close() {
+        commits.close()
+        file.close()
+    }
+}
+
+extension Store {
+    /// Folds the log into the database and cuts it to nothing.
+    /// - Throws: `notAvailable` where another process doesn't let it.
+    package func emptyLog() throws(KeychainFailure) { try connections.emptyLog() }
+}

@@ -1,0 +1,134 @@
+// StoreFailure: the one place where errors of the database become failures of the keychain.
+//   (1) A text says what happened and what to do next, in words; SQLite's number stands beside them
+//       where they don't say it all. No value of a statement is in it: SQLite's own texts are not
+//       read.
+
+import CKeychainSQLite
+import Glibc
+import KeychainCrypto
+import KeychainCore
+
+enum StoreFailure {
+    /// What a failure of the database is to a caller.
+    static func failure(of cause: SQLiteFailure) -> KeychainFailure {
+        let (code, systemError) = (cause.code, cause.systemError)
+        if code == ResultCode.syncError || code == ResultCode.folderSyncError {
+            return uncertainCommit(systemError)
+        }
+        if isOfSystem(code), let failure = failure(ofSystem: systemError) { return failure }
+        let detail = "SQLite \(code)"
+        // The low byte is the primary code.
+        return switch code & 0xFF {
+        case SQLITE_CORRUPT: .damagedStore("the database's structure is broken (\(detail))")
+        case SQLITE_NOTADB: .damagedStore("keychain.db is not a database (\(detail))")
+        case SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH:
+            // No statement of ours is wrong, so a table or index it names is not as it was made.
+            .damagedStore("the database's schema is not what it was (\(detail))")
+        case SQLITE_FULL: fullDisk
+        case SQLITE_READONLY:
+            KeychainFailure(
+                .readOnly,
+                "The keychain can't be written: the file or its folder is read-only. Check who owns "
+                    + "the folder and what may be done there.")
+        case SQLITE_IOERR: unknownFailure(of: code, systemError)
+        case SQLITE_NOMEM: noMemory
+        case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
+            .notPermitted(
+                "The keychain can't be opened. Check who owns its folder and may write there "
+                    + "(\(detail)).")
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            .busy(
+                "Another process kept the keychain busy for too long. Nothing was changed. "
+                    + "Try again.")
+        case SQLITE_TOOBIG:
+            KeychainFailure(
+                .param, "The value is larger than the keychain can hold. Store less in one item.")
+        default:
+            KeychainFailure(
+                .notAvailable,
+                "The keychain can't be used (\(detail)). Run `keychainctl check`, which says what "
+                    + "is wrong with it.")
+        }
+    }
+
+    // MARK: The system's errors
+
+    /// Whether an extended code stands for a system call that failed, so that `errno` is about it.
+    ///
+    /// Reading is left out, and the code without an extension: they are what damage of a page or of
+    /// the log is reported by too, where no call failed.
+    private static func isOfSystem(_ code: Int32) -> Bool {
+        switch code & 0xFF {
+        case SQLITE_CANTOPEN: true
+        case SQLITE_IOERR: code >> 8 > 2
+        default: false
+        }
+    }
+
+    /// - Returns: nil where the error alone says too little.
+    private static func failure(ofSystem code: Int32) -> KeychainFailure? {
+        switch code {
+        case ENOSPC: fullDisk
+        case EDQUOT:
+            KeychainFailure(
+                .diskFull,
+                "The disk space that this user may take is used up. Nothing was changed. Free some "
+                    + "space and try again.")
+        case EROFS:
+            KeychainFailure(
+                .readOnly,
+                "The keychain's folder is on a read-only file system. Mount it so that it can be "
+                    + "written, or move the keychain.")
+        case EACCES, EPERM:
+            .notPermitted(
+                "This user may not open or write the keychain's files. Check who owns its folder "
+                    + "and may write there.")
+        case EMFILE:
+            KeychainFailure(
+                .notAvailable,
+                "This process has too many files open. Close some, or raise the limit that "
+                    + "`ulimit -n` shows, and try again.")
+        case ENFILE:
+            KeychainFailure(
+                .notAvailable,
+                "The system has too many files open. Try again when other programs have closed some."
+            )
+        case EFBIG:
+            KeychainFailure(
+                .ioError,
+                "A file of the keychain would be larger than this process may write. Raise the limit "
+                    + "that `ulimit -f` shows, and try again.")
+        case EIO:
+            KeychainFailure(
+                .ioError,
+                "The disk failed to read or write the keychain. Look at the system's log, and copy "
+                    + "the keychain's folder to another disk.")
+        case ENOMEM: noMemory
+        default: nil
+        }
+    }
+
+    private static let fullDisk = KeychainFailure(
+        .diskFull, "The disk is full. Nothing was changed. Free some space and try again.")
+
+    private static let noMemory = KeychainFailure(
+        .allocate, "There is not enough memory. Nothing was changed. Try again when there is more.")
+
+    /// The change is in the log and may be found there after a restart, or not.
+    private static func uncertainCommit(_ systemError: Int32) -> KeychainFailure {
+        let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
+        return KeychainFailure(
+            systemError == ENOSPC || systemError == EDQUOT ? .diskFull : .ioError,
+            "The disk could not be made to keep the change\(reason). It is not known whether it was "
+                + "made. Look at the system's log for failures of the disk, then look whether the "
+                + "change is there.")
+    }
+
+    private static func unknownFailure(of code: Int32, _ systemError: Int32) -> KeychainFailure {
+        let what = isOfSystem(code) && systemError != 0 ? ": \(errorText(systemError))" : ""
+        return KeychainFailure(
+            .ioError,
+            "Reading or writing the keychain failed\(what) (SQLite \(code)). Look at the system's log "
+                + "for failures of the disk, and run `keychainctl check`.")
+    }
+}

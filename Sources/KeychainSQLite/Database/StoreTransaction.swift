@@ -1,0 +1,293 @@
+// StoreTransaction: the changes that one commit can hold.
+//   (1) Each keeps rows, terms, header count and header digest in step.
+//   (2) Nothing is visible to others before the transaction ends, and nothing stays if it fails.
+//   (3) A row that is given under labels or a reference has them in its own columns. An index entry
+//       that leads to another row is damage.
+
+import FoundationEssentials
+import KeychainCrypto
+package import KeychainCore
+
+package struct StoreTransaction {
+    private let database: DatabaseConnection
+    private let authenticator: StoreAuthenticator
+    private let probe: WriteProbe?
+    package private(set) var header: StoreHeader
+    private var isChanged = false
+
+    init(
+        _ database: DatabaseConnection, header: StoreHeader, _ authenticator: StoreAuthenticator,
+        _ probe: WriteProbe?
+    ) {
+        self.database = database
+        self.probe = probe
+        self.header = header
+        self.authenticator = authenticator
+    }
+
+    // MARK: Reading
+
+    /// All rows that labels select, in the order of addition.
+    package func rows(
+        _ search: RowSearch, includesSecret: Bool
+    ) throws(KeychainFailure) -> [Store.Found] {
+        let (sql, arguments) = search.statement(
+            includesSecret: includesSecret, limit: nil, isOrdered: true)
+        var found: [Store.Found] = []
+        try Store.visit(database, sql, arguments, includesSecret: includesSecret) { row in
+            found.append(row)
+            return true
+        }
+        return found
+    }
+
+    /// The row under a primary key.
+    package func row(under labels: RowLabels) throws(KeychainFailure) -> SealedRow? {
+        try row(
+            from: "items_key", where: "entry.k1 = ? AND entry.k2 = ? AND entry.k3 = ?",
+            [labels.first, labels.second, labels.rest]
+        ) { [$0.labels.first, $0.labels.second, $0.labels.rest] }
+    }
+
+    /// The row of a reference.
+    package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
+        try row(from: "items_uuid", where: "entry.uuid = ?", [reference.value]) {
+            [$0.reference.value]
+        }
+    }
+
+    /// The one row that a unique index leads to; its own columns must be what was looked for.
+    private func row(
+        from index: String, where condition: String, _ wanted: [Bytes16],
+        _ own: (SealedRow) -> [Bytes16]
+    ) throws(KeychainFailure) -> SealedRow? {
+        var found: SealedRow?
+        try Store.visit(
+            database,
+            RowSearch.select(includesSecret: false, index: index) + " WHERE " + condition,
+            wanted, includesSecret: false
+        ) { candidate throws(KeychainFailure) in
+            guard case .row(let row) = candidate else {
+                throw .damagedStore("a row has columns of the wrong kind")
+            }
+            guard own(row) == wanted else { throw .misleadingIndex }
+            found = row
+            return false
+        }
+        return found
+    }
+
+    /// All rows of a protection class. Each row of the database is looked at.
+    package func rows(of protection: ProtectionClass) throws(KeychainFailure) -> [SealedRow] {
+        var rows: [SealedRow] = []
+        try Store.visit(
+            database,
+            RowSearch.select(includesSecret: false, index: nil)
+                + " WHERE +items.protection = \(protection.rawValue)", [], includesSecret: false
+        ) { found in
+            if case .row(let row) = found { rows.append(row) }
+            return true
+        }
+        return rows
+    }
+
+    // MARK: Changing
+
+    /// Adds a row, whose primary key is free; with `keepingID` under its own `id`, where that is
+    /// free too.
+    package mutating func insert(
+        _ row: SealedRow, keepingID: Bool = false
+    ) throws(KeychainFailure) {
+        let id = keepingID ? try freeID(row.id) : .null
+        try execute(
+            "INSERT INTO items(id, \(StoreSchema.rowColumns), secret) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [id] + row.columnValues)
+        try insertTerms(of: row, id: database.lastInsertedRowID)
+        header.itemCount += 1
+        header.digest = header.digest + row.contribution(authenticator)
+        isChanged = true
+    }
+
+    /// Puts a row in the place of `old`, whose id and reference it takes over. Without
+    /// `replacesSecret` the stored secret stays and `row.secret` isn't looked at.
+    package mutating func replace(
+        _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
+    ) throws(KeychainFailure) {
+        // A column that is named costs a page of each index over it, changed or not.
+        var columns = "meta = ?"
+        var values: [StatementValue] = [.blob(row.metadata)]
+        func set(_ column: String, _ value: StatementValue) {
+            columns += ", \(column) = ?"
+            values.append(value)
+        }
+        let (labels, oldLabels) = (row.labels, old.labels)
+        if row.protection != old.protection { set("protection", .integer(Int64(row.protection))) }
+        if labels.group != oldLabels.group { set("grp", .label(labels.group)) }
+        if labels.first != oldLabels.first { set("k1", .label(labels.first)) }
+        if labels.second != oldLabels.second { set("k2", .label(labels.second)) }
+        if labels.rest != oldLabels.rest { set("k3", .label(labels.rest)) }
+        if labels.terms != oldLabels.terms { set("terms", row.termValue) }
+        if replacesSecret { set("secret", row.secretValue) }
+        try execute("UPDATE items SET \(columns) WHERE id = ?", values + [.integer(old.id)])
+        if labels.terms != oldLabels.terms {
+            try deleteTerms(oldLabels.terms, id: old.id)
+            try insertTerms(of: row, id: old.id)
+        }
+        header.digest =
+            header.digest - old.contribution(authenticator) + row.contribution(authenticator)
+        isChanged = true
+    }
+
+    package mutating func delete(_ row: SealedRow) throws(KeychainFailure) {
+        try execute("DELETE FROM items WHERE id = ?", [.integer(row.id)])
+        guard database.changedRowCount == 1 else { throw .misleadingIndex }
+        try deleteTerms(row.labels.terms, id: row.id)
+        header.itemCount -= min(header.itemCount, 1)
+        header.digest = header.digest - row.contribution(authenticator)
+        isChanged = true
+    }
+
+    /// Moves a damaged row out of the way, with all its bytes. `moment` is now, in seconds since
+    /// 2001-01-01.
+    package mutating func setAside(
+        _ row: SealedRow, reason: SetAsideReason, at moment: Double
+    ) throws(KeychainFailure) {
+        try execute(
+            "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
+                + "SELECT ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
+            [.real(moment), .text(reason.rawValue), .integer(row.id)])
+        try delete(row)
+        // What the row itself says of its terms may be what is damaged. An entry that stayed would
+        // lead to nothing, or to the next row with the id. Every entry is looked at, once a damage.
+        try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
+        header.setAsideCount += 1
+        // What the row contributed can't be told from its damaged bytes.
+        try recomputeDigest()
+    }
+
+    /// Keeps a row that was found elsewhere among those that are set aside, with the reason and the
+    /// moment that stood there.
+    package mutating func addSetAside(
+        _ row: SealedRow, reason: String, at moment: Double
+    ) throws(KeychainFailure) {
+        try execute(
+            "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [.real(moment), .text(reason)] + row.columnValues)
+        header.setAsideCount += 1
+        isChanged = true
+    }
+
+    private mutating func recomputeDigest() throws(KeychainFailure) {
+        var digest = StoreDigest.zero
+        try Store.visit(
+            database, RowSearch.select(includesSecret: false, index: nil), [],
+            includesSecret: false
+        ) { found in
+            if case .row(let row) = found { digest = digest + row.contribution(authenticator) }
+            return true
+        }
+        header.digest = digest
+    }
+
+    package mutating func setKeybag(_ bytes: [UInt8], generation: UInt64) throws(KeychainFailure) {
+        try execute("UPDATE keybag SET body = ? WHERE id = 1", [.blob(Data(bytes))])
+        header.keybagGeneration = generation
+        isChanged = true
+    }
+
+    // MARK: Set-aside rows
+
+    package mutating func removeSetAside(_ row: SetAsideRow) throws(KeychainFailure) {
+        try execute("DELETE FROM set_aside WHERE id = ?", [.integer(row.row.id)])
+        header.setAsideCount -= min(header.setAsideCount, 1)
+        isChanged = true
+    }
+
+    // MARK: Sharing
+
+    /// Carries out a write behind others. When it fails, it has changed nothing, and it knows why.
+    ///
+    /// - Throws: What has ended the transaction as a whole.
+    mutating func attempt(_ write: QueuedWrite) throws(KeychainFailure) {
+        guard header.keybagGeneration == write.keybagGeneration else { return }
+        let before = self
+        try execute("SAVEPOINT shared")
+        do {
+            try write.take()?(&self)
+        } catch {
+            // SQLite itself rolls everything back after some failures, such as a full disk.
+            guard database.isInsideTransaction else { throw error }
+            write.failure = error
+            self = before
+            try execute("ROLLBACK TO shared")
+        }
+        try execute("RELEASE shared")
+    }
+
+    // MARK: Ending
+
+    /// Writes the header if anything changed.
+    /// - Returns: The new generation, or nil.
+    mutating func finish() throws(KeychainFailure) -> UInt64? {
+        guard isChanged else { return nil }
+        header.generation &+= 1
+        header.renewMask()
+        try execute(
+            "UPDATE header SET body = ? WHERE id = 1",
+            [.blob(Data(header.encoded(with: authenticator)))])
+        return header.generation
+    }
+
+    /// The id, if it is one and no row has it; else NULL, which makes a new one.
+    private func freeID(_ id: Int64) throws(KeychainFailure) -> StatementValue {
+        let taken = try database.integer("SELECT id FROM items WHERE id = ?", [.integer(id)])
+        return id > 0 && taken == nil ? .integer(id) : .null
+    }
+
+    private func insertTerms(of row: SealedRow, id: Int64) throws(KeychainFailure) {
+        for term in row.labels.terms {
+            // Two attributes can't share a label, but a row may be put back over what is left of it.
+            try execute(
+                "INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)",
+                [.label(term), .integer(id)])
+        }
+    }
+
+    private func deleteTerms(_ terms: [Label], id: Int64) throws(KeychainFailure) {
+        for term in terms {
+            try execute(
+                "DELETE FROM terms WHERE term = ? AND item = ?", [.label(term), .integer(id)])
+        }
+    }
+
+    /// Tells a test that an addition found its item there and becomes a change of it.
+    package func noteExistingItem() throws(KeychainFailure) {
+        try probe?.reach(.foundExisting)
+    }
+
+    private func execute(
+        _ sql: String, _ values: [StatementValue] = []
+    ) throws(KeychainFailure) {
+        try database.run(sql, values)
+        try probe?.reach(.tookStep)
+    }
+}
+
+/// A damaged row that was moved out of the way.
+package struct SetAsideRow: Sendable {
+    package let row: SealedRow
+    /// Seconds since 2001-01-01.
+    package let moment: Double
+    package let reason: String
+
+    /// Reads the columns of a row with its secret, then at and reason.
+    init?(_ cursor: borrowing RowCursor) {
+        guard let sealed = try? SealedRow(cursor, includesSecret: true),
+            let moment = cursor.real(10), let reason = cursor.text(11)
+        else { return nil }
+        row = sealed
+        self.moment = moment
+        self.reason = reason
+    }
+}

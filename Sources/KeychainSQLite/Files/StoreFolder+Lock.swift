@@ -1,0 +1,104 @@
+// StoreFolder+Lock: what is done to a folder's files by one process at a time.
+//   (1) What is being made stands under a name of its own, which nothing else ever has, and takes
+//       its place by being renamed. A process that is killed leaves it behind.
+//   (2) What was left behind goes as soon as the lock is taken again, a key in it included.
+
+import FoundationEssentials
+import Glibc
+import KeychainCrypto
+package import KeychainCore
+
+extension StoreFolder {
+    /// Runs `body` while no other process does so for this folder.
+    package func withLock<Result>(
+        _ body: (Lock) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let path = path(of: .lock)
+        let descriptor = SystemCalls.open(
+            path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        guard descriptor >= 0 else { throw Self.failure("write \(path)") }
+        defer { close(descriptor) }
+        guard SystemCalls.lock(descriptor, LOCK_EX) == 0 else { throw Self.failure("lock \(path)") }
+        let lock = Lock(folder: self)
+        lock.removeLeftovers()
+        return try body(lock)
+    }
+
+    /// The folder's lock, held.
+    package struct Lock {
+        package let folder: StoreFolder
+
+        fileprivate init(folder: StoreFolder) { self.folder = folder }
+
+        /// Replaces a file. The old or the new content is there at any moment, never a mixture.
+        package func write(_ contents: SecretBytes, to file: File) throws(KeychainFailure) {
+            let path = folder.path(of: file)
+            let temporary = folder.newPath(of: file)
+            let descriptor = SystemCalls.open(
+                temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
+            guard descriptor >= 0 else { throw StoreFolder.failure("write \(path)") }
+            let isWritten = contents.write(to: descriptor) && fsync(descriptor) == 0
+            let code = errno
+            close(descriptor)
+            guard isWritten, SystemCalls.rename(temporary, path) == 0 else {
+                let reason = isWritten ? errno : code
+                SystemCalls.unlink(temporary)
+                throw StoreFolder.failure("write \(path)", code: reason)
+            }
+            try folder.synchronize()
+        }
+
+        /// Makes a database: `make` in a folder of its own, closed; then it takes its place whole.
+        package func createDatabase(
+            _ make: (StoreFolder) throws(KeychainFailure) -> Void
+        ) throws(KeychainFailure) {
+            let new = StoreFolder(path: folder.newPath(of: .database))
+            defer { new.removeAll() }
+            try new.prepare()
+            try make(new)
+            try new.synchronize(.database)
+            guard SystemCalls.rename(new.path(of: .database), folder.path(of: .database)) == 0
+            else { throw StoreFolder.failure("make \(folder.path(of: .database))") }
+            try folder.synchronize()
+        }
+
+        /// Removes a database that holds nothing, not even a commit, and what belongs to it: what a
+        /// first use left that was killed, before databases were made in a place of their own.
+        package func removeUnfinishedDatabase() {
+            guard !folder.exists(.keybag),
+                folder.byteCount(of: .database) <= PageFormat.pageByteCount
+            else { return }
+            do {
+                let log = try LogFileCheck(besideDatabaseAt: folder.path(of: .database))
+                guard (log?.committedFrameCount ?? 0) + (log?.droppedFrameCount ?? 0) == 0
+                else { return }
+            } catch { return }
+            for file in [File.sharedMemory, .writeAheadLog, .database] {
+                SystemCalls.unlink(folder.path(of: file))
+            }
+        }
+
+        fileprivate func removeLeftovers() {
+            for name in folder.leftovers {
+                let path = folder.path + "/" + name
+                if SystemCalls.unlink(path) != 0 { StoreFolder(path: path).removeAll() }
+            }
+        }
+    }
+
+    /// Whether a process was killed while it made something.
+    package var hasLeftovers: Bool { !leftovers.isEmpty }
+
+    private var leftovers: [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return names.filter { name in
+            File.allCases.contains { name.hasPrefix($0.rawValue + Self.newInfix) }
+        }
+    }
+
+    private static let newInfix = ".new-"
+
+    private func newPath(of file: File) -> String {
+        path(of: file) + Self.newInfix + String(UInt64.random(in: 0 ... .max), radix: 16)
+    }
+}

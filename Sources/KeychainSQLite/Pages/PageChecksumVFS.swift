@@ -1,0 +1,126 @@
+// PageChecksumVFS: SQLite's file layer with a checksum at the end of every page.
+//   (1) It wraps the default VFS, is registered once per process, and is never the default:
+//       only databases that are opened by `uri(forPath:)` pass through it.
+//   (2) A page of the database file gets its checksum as it is written and is verified as it is
+//       read; a frame of the write-ahead log is verified against SQLite's own checksum as it is
+//       read. A mismatch is recorded in `PageDamage`, and the bytes are returned as they are.
+//   (3) A checkpoint that meets a damaged frame fails with SQLITE_IOERR: it would give the
+//       damaged bytes a page checksum that fits.
+//   (4) Files of other kinds (journals, temporary files) are the default VFS's own.
+
+import CKeychainSQLite
+package import KeychainCore
+
+/// Registration of the checksumming VFS, and what a connection needs to use it.
+package enum PageChecksumVFS {
+    /// The VFS's name, the value of `vfs` in a database's URI.
+    package static let name = "keychain"
+
+    /// The first SQLite version that tells a VFS when a checkpoint starts.
+    private static let oldestLibraryVersion: Int32 = 3_036_000
+
+    private static let registration = Result<Void, KeychainFailure> {
+        () throws(KeychainFailure) in try registerOnce()
+    }
+
+    private static func registerOnce() throws(KeychainFailure) {
+        guard sqlite3_libversion_number() >= oldestLibraryVersion else {
+            throw KeychainFailure(
+                .notAvailable,
+                "This system's SQLite is too old for the keychain. Install version 3.36 or later.")
+        }
+        // SAFETY: the default VFS and the new one are never freed; the new one is complete.
+        guard let base = unsafe sqlite3_vfs_find(nil),
+            unsafe sqlite3_vfs_register(ChecksumVFSMethods.makeVFS(over: base), 0) == SQLITE_OK
+        else { throw StoreFailure.failure(of: SQLiteFailure(code: SQLITE_NOMEM)) }
+    }
+
+    /// Makes the VFS known to SQLite. Every call after the first returns the first one's result.
+    ///
+    /// - Throws: `notAvailable` if this SQLite library can't carry the VFS. No keychain can be
+    ///   opened in this process then.
+    package static func register() throws(KeychainFailure) {
+        try registration.get()
+    }
+
+    /// The name to open a database by, so that its pages are checked.
+    ///
+    /// - Parameter path: An absolute path; any characters but NUL.
+    /// - Returns: A URI for `sqlite3_open_v2` with `SQLITE_OPEN_URI`.
+    package static func uri(forPath path: String) -> String {
+        // With an empty authority, a path that starts with two slashes stays a path.
+        var uri = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
+                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                uri.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                uri += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return uri + "?vfs=" + name
+    }
+
+    /// Asks SQLite to leave room for the checksum at the end of each page of the main database.
+    ///
+    /// Call it on a new connection, before the first statement. It shapes a database that does not
+    /// exist yet; one that exists keeps its own value, see ``reservedByteCount(of:)``.
+    ///
+    /// - Parameter connection: An open `sqlite3 *`; `nil` is refused.
+    /// - Throws: ``SQLiteFailure`` if SQLite refuses.
+    package static func reserveChecksumBytes(
+        of connection: OpaquePointer?
+    ) throws(SQLiteFailure) {
+        // SAFETY: the caller vouches for an open connection.
+        _ = try unsafe exchangeReservedByteCount(
+            Int32(PageFormat.reservedByteCount), on: connection)
+    }
+
+    /// Bytes that SQLite leaves alone at the end of each page of the main database.
+    ///
+    /// - Parameter connection: An open `sqlite3 *` that has read the database at least once.
+    /// - Returns: The byte count: the database's own, or what was asked for if that is more.
+    /// - Throws: ``SQLiteFailure`` if SQLite has no answer.
+    package static func reservedByteCount(
+        of connection: OpaquePointer?
+    ) throws(SQLiteFailure) -> Int {
+        // SAFETY: the caller vouches for an open connection.
+        Int(try unsafe exchangeReservedByteCount(-1, on: connection))
+    }
+
+    /// Whether the pages of a connection's main database are verified.
+    ///
+    /// It is false for a connection that was opened without ``uri(forPath:)``, and for a file
+    /// whose header declares another page size or no room for checksums.
+    package static func verifiesPages(of connection: OpaquePointer?) -> Bool {
+        guard let connection = unsafe connection else { return false }
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        // SAFETY: this file control stores a pointer to the connection's own file object, which
+        // lives as long as the connection; the object is asked only if it is one of this VFS's.
+        let status = unsafe withUnsafeMutablePointer(to: &file) {
+            unsafe sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, $0)
+        }
+        guard status == SQLITE_OK, let file = unsafe file else { return false }
+        let database = unsafe CheckedFile.ifOurs(file) as? CheckedDatabaseFile
+        return database?.isChecksummed ?? false
+    }
+
+    private static func exchangeReservedByteCount(
+        _ byteCount: Int32, on connection: OpaquePointer?
+    ) throws(SQLiteFailure) -> Int32 {
+        guard let connection = unsafe connection else {
+            throw SQLiteFailure(code: SQLITE_MISUSE)
+        }
+        var value = byteCount
+        // SAFETY: this file control reads and writes one `int`.
+        let status = unsafe withUnsafeMutablePointer(to: &value) {
+            unsafe sqlite3_file_control(connection, "main", SQLITE_FCNTL_RESERVE_BYTES, $0)
+        }
+        guard status == SQLITE_OK else {
+            throw SQLiteFailure(code: status)
+        }
+        return value
+    }
+}

@@ -1,0 +1,124 @@
+// PasswordSealing: the content of a secret whose constraints require an application password.
+// Documentation/Formats/row-v1.md, "Secret under an application password".
+//   (1) The content is sealed under a key that comes from the password alone, inside the sealed
+//       secret. With every key of the keychain, but not the password, it can only be guessed.
+//   (2) The associated data bind it to keychain, reference, protection class, item class and
+//       constraints, so it can't be taken for the secret of another item or of weaker constraints.
+//   (3) Every content has a salt of its own. The cost is bounded before anything is derived.
+
+package import FoundationEssentials
+package import KeychainCrypto
+package import KeychainCore
+
+package enum PasswordSealing {
+    private static let magic = Array("KCA1".utf8)
+    private static let saltByteCount = 16
+    /// magic 4, log N 1, r 1, p 1, zero 1, salt 16.
+    private static let headByteCount = 24
+
+    /// What the content belongs to.
+    package struct Binding: Hashable, Sendable {
+        package let keychainID: [UInt8]
+        package let reference: ItemReference
+        package let protection: ProtectionClass
+        package let itemClass: ItemClass
+        package let constraints: AccessConstraints
+
+        package init(
+            keychainID: [UInt8], reference: ItemReference, protection: ProtectionClass,
+            itemClass: ItemClass, constraints: AccessConstraints
+        ) {
+            self.keychainID = keychainID
+            self.reference = reference
+            self.protection = protection
+            self.itemClass = itemClass
+            self.constraints = constraints
+        }
+
+        fileprivate var bytes: [UInt8] {
+            var writer = ByteWriter(capacity: 49)
+            writer.bytes(magic)
+            writer.bytes(keychainID)
+            reference.value.write(to: &writer)
+            writer.number(protection.rawValue)
+            writer.number(itemClass.rawValue)
+            writer.number(constraints.rawValue)
+            return writer.result
+        }
+    }
+
+    /// - Throws: `allocate` where there is too little memory to derive the key.
+    package static func seal(
+        _ secret: Data, password: SecretBytes, cost: PasscodeCost, for binding: Binding
+    ) throws(KeychainFailure) -> Data {
+        defer { Residue.eraseFreedMemory() }
+        let salt = Bytes16.random()
+        let key = try key(password, cost, salt.bytes)
+        var head = ByteWriter(capacity: headByteCount)
+        head.bytes(magic)
+        head.number(cost.logN)
+        head.number(cost.blockSize)
+        head.number(cost.parallelism)
+        head.number(0 as UInt8)
+        salt.write(to: &head)
+        let sealed = AuthenticatedEncryption.seal(
+            secret, using: key, authenticating: binding.bytes)
+        return Data(head.result) + sealed
+    }
+
+    /// - Throws: `authFailed` where the password is another one; `decode` where the bytes are no
+    ///   such content; `allocate`.
+    package static func open(
+        _ content: Data, password: SecretBytes, for binding: Binding
+    ) throws(KeychainFailure) -> Data {
+        guard let head = Head(content) else { throw .damagedItem(binding.reference) }
+        defer { Residue.eraseFreedMemory() }
+        let key = try key(password, head.cost, head.salt)
+        do {
+            return try AuthenticatedEncryption.open(
+                content.dropFirst(headByteCount), using: key, authenticating: binding.bytes)
+        } catch {
+            throw KeychainFailure(
+                .authFailed, "The application password of the item \(binding.reference) is wrong.",
+                item: binding.reference)
+        }
+    }
+
+    /// Whether bytes have the form of such a content, as far as can be told without the password.
+    package static func isWellFormed(_ content: Data) -> Bool { Head(content) != nil }
+
+    /// The same, for a secret whose size is known.
+    package static func isWellFormed(_ content: Data, secretByteCount: Int) -> Bool {
+        isWellFormed(content)
+            && content.count
+                == headByteCount + AuthenticatedEncryption.overheadByteCount + secretByteCount
+    }
+
+    private struct Head {
+        let cost: PasscodeCost
+        let salt: [UInt8]
+
+        init?(_ content: Data) {
+            guard content.count >= headByteCount + AuthenticatedEncryption.overheadByteCount else {
+                return nil
+            }
+            var reader = ByteReader(Array(content.prefix(headByteCount)))
+            guard reader.bytes(magic.count) == magic, let logN: UInt8 = reader.number(),
+                let blockSize: UInt8 = reader.number(), let parallelism: UInt8 = reader.number(),
+                let reserved: UInt8 = reader.number(), reserved == 0,
+                let salt = reader.bytes(saltByteCount)
+            else { return nil }
+            cost = PasscodeCost(logN: logN, blockSize: blockSize, parallelism: parallelism)
+            guard cost.isAcceptable else { return nil }
+            self.salt = salt
+        }
+    }
+
+    /// scrypt of the password's SHA-256: of the password itself, HMAC within scrypt would take two
+    /// that differ in zero bytes at their end only for one.
+    private static func key(
+        _ password: SecretBytes, _ cost: PasscodeCost, _ salt: [UInt8]
+    ) throws(KeychainFailure) -> SecretBytes {
+        try cost.deriveKey(from: password.digest, salt: salt)
+    }
+}

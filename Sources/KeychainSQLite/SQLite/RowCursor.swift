@@ -1,0 +1,105 @@
+// RowCursor: steps a compiled statement and reads its columns where SQLite holds them.
+//   (1) A column is read between two steps only, so its memory is SQLite's own and stable.
+//   (2) The statement is reset when the cursor goes, so that no read transaction stays open.
+
+import CKeychainSQLite
+import FoundationEssentials
+import KeychainCrypto
+import KeychainCore
+
+struct RowCursor: ~Copyable {
+    private let statement: Statement
+
+    /// Binds the labels, first to last.
+    init(_ statement: Statement, _ labels: [Bytes16]) throws(KeychainFailure) {
+        self.statement = statement
+        for (index, label) in labels.enumerated() {
+            // SAFETY: the handle lives as long as the statement; SQLite copies what is bound.
+            let code = unsafe withUnsafeBytes(of: label.words) {
+                unsafe sqlite3_bind_blob(
+                    statement.handle, Int32(index + 1), $0.baseAddress, Int32($0.count),
+                    Self.copying)
+            }
+            guard code == SQLITE_OK else {
+                throw StoreFailure.failure(of: SQLiteFailure(code: code))
+            }
+        }
+    }
+
+    deinit {
+        // SAFETY: as above. The code repeats that of the last step, which was reported.
+        unsafe sqlite3_reset(statement.handle)
+    }
+
+    /// SQLITE_TRANSIENT, a macro that Swift doesn't import.
+    private static var copying: sqlite3_destructor_type {
+        // SAFETY: SQLite compares the value and never calls it.
+        unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    }
+
+    /// Goes to the next row.
+    /// - Returns: False after the last one.
+    func next() throws(KeychainFailure) -> Bool {
+        // SAFETY: as above.
+        try statement.isRow(unsafe sqlite3_step(statement.handle))
+    }
+
+    /// The integer in a column; nil for any other type.
+    func integer(_ column: Int32) -> Int64? {
+        // SAFETY: a row is current, and the column is one of the statement's.
+        unsafe sqlite3_column_type(statement.handle, column) == SQLITE_INTEGER
+            ? sqlite3_column_int64(statement.handle, column) : nil
+    }
+
+    /// The real number in a column; nil for any other type.
+    func real(_ column: Int32) -> Double? {
+        // SAFETY: as above.
+        unsafe sqlite3_column_type(statement.handle, column) == SQLITE_FLOAT
+            ? sqlite3_column_double(statement.handle, column) : nil
+    }
+
+    /// The text in a column, any malformed part of it replaced; nil for any other type.
+    func text(_ column: Int32) -> String? {
+        // SAFETY: as above; the text ends with a NUL.
+        guard unsafe sqlite3_column_type(statement.handle, column) == SQLITE_TEXT,
+            let text = unsafe sqlite3_column_text(statement.handle, column)
+        else { return nil }
+        return unsafe String(cString: text)
+    }
+
+    /// The 16-byte blob in a column; nil for anything else.
+    func bytes16(_ column: Int32) -> Bytes16? {
+        // SAFETY: copied within the call. So below.
+        unsafe withBlob(column) { unsafe Bytes16(loading: $0) } ?? nil
+    }
+
+    /// A copy of the blob in a column; nil for any other type.
+    func data(_ column: Int32) -> Data? {
+        // SAFETY: as above.
+        unsafe withBlob(column) { unsafe Data($0) }
+    }
+
+    /// The blob in a column as 16-byte values; nil for anything else.
+    func list16(_ column: Int32) -> [Bytes16]? {
+        // SAFETY: as above.
+        unsafe withBlob(column) { bytes -> [Bytes16]? in
+            guard bytes.count % 16 == 0 else { return nil }
+            return stride(from: 0, to: bytes.count, by: 16).compactMap {
+                unsafe Bytes16(loading: UnsafeRawBufferPointer(rebasing: bytes[$0..<$0 + 16]))
+            }
+        } ?? nil
+    }
+
+    private func withBlob<Result>(
+        _ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result? {
+        // SAFETY: type, address and size are asked for in the order that SQLite prescribes, and
+        // the memory is used before the next step.
+        let handle = unsafe statement.handle
+        guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
+        let address = unsafe sqlite3_column_blob(handle, column)
+        let count = unsafe Int(sqlite3_column_bytes(handle, column))
+        return unsafe body(
+            UnsafeRawBufferPointer(start: address, count: address == nil ? 0 : count))
+    }
+}

@@ -1,0 +1,118 @@
+// Statement: a compiled SQL statement that is run again and again.
+//   (1) Values are bound where they are, without a copy, and no longer than for one step: neither
+//       SQLite nor a kept statement holds on to a blob or a text.
+//   (2) It is reset when a run has ended, so that it keeps no transaction open.
+
+import CKeychainSQLite
+import FoundationEssentials
+import KeychainCore
+
+/// What a placeholder of a statement stands for.
+enum StatementValue {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case label(Bytes16)
+    case blob(Data)
+}
+
+@safe final class Statement {
+    /// Of the compiled statement; `RowCursor` steps it.
+    let handle: OpaquePointer
+
+    /// Compiles SQL for an open connection, which may be closed before the statement goes.
+    init(_ sql: String, on connection: OpaquePointer) throws(KeychainFailure) {
+        var compiled: OpaquePointer?
+        // SAFETY: the caller vouches for the connection. `deinit` frees what was compiled; after a
+        // failure there is nothing.
+        let code = unsafe sqlite3_prepare_v3(
+            connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+        guard let statement = unsafe compiled else {
+            throw unsafe StoreFailure.failure(code: code, on: connection)
+        }
+        unsafe handle = statement
+    }
+
+    deinit {
+        // SAFETY: nothing uses the handle from here on.
+        unsafe sqlite3_finalize(handle)
+    }
+
+    /// Runs a statement that gives no rows.
+    func run(_ values: [StatementValue]) throws(KeychainFailure) {
+        defer { reset() }
+        _ = try step(values)
+    }
+
+    /// The integer in the first column of the first row; nil where there is anything else.
+    func integer(_ values: [StatementValue]) throws(KeychainFailure) -> Int64? {
+        defer { reset() }
+        // SAFETY: the column is read while its row is current.
+        guard try step(values), unsafe sqlite3_column_type(handle, 0) == SQLITE_INTEGER
+        else { return nil }
+        return unsafe sqlite3_column_int64(handle, 0)
+    }
+
+    /// Takes one step with values for the placeholders, first to last. `reset` has to follow.
+    /// - Returns: Whether there is a row.
+    private func step(_ values: [StatementValue]) throws(KeychainFailure) -> Bool {
+        // SAFETY: the handle is this object's until `deinit`. So below.
+        assert(unsafe Int(sqlite3_bind_parameter_count(handle)) == values.count)
+        return try isRow(step(values, from: 0))
+    }
+
+    /// Binds the values from an index on, and steps inside the innermost borrow of them.
+    private func step(_ values: [StatementValue], from index: Int) -> Int32 {
+        // SAFETY: as above. What is borrowed stays in place until the step has ended; `reset` takes
+        // it out of the statement.
+        guard index < values.count else { return unsafe sqlite3_step(handle) }
+        let place = Int32(index + 1)
+        func go(_ code: Int32) -> Int32 {
+            code == SQLITE_OK ? step(values, from: index + 1) : code
+        }
+        func bind(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+            // SQLite takes a blob without an address for NULL.
+            guard unsafe !bytes.isEmpty else {
+                return unsafe sqlite3_bind_zeroblob(handle, place, 0)
+            }
+            return unsafe sqlite3_bind_blob64(
+                handle, place, bytes.baseAddress, UInt64(bytes.count), nil)
+        }
+        switch values[index] {
+        case .null: return go(unsafe sqlite3_bind_null(handle, place))
+        case .integer(let number): return go(unsafe sqlite3_bind_int64(handle, place, number))
+        case .real(let number): return go(unsafe sqlite3_bind_double(handle, place, number))
+        case .text(let text):
+            return unsafe text.withCString {
+                go(unsafe sqlite3_bind_text(handle, place, $0, -1, nil))
+            }
+        case .label(let label):
+            return unsafe withUnsafeBytes(of: label.words) { go(unsafe bind($0)) }
+        case .blob(let data):
+            return unsafe data.withUnsafeBytes { go(unsafe bind($0)) }
+        }
+    }
+
+    private func reset() {
+        // SAFETY: as above. The code repeats that of the step, which was reported.
+        unsafe sqlite3_reset(handle)
+        unsafe sqlite3_clear_bindings(handle)
+    }
+
+    /// Whether a step led to a row; it throws where the step failed.
+    func isRow(_ code: Int32) throws(KeychainFailure) -> Bool {
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default:
+            // SAFETY: as above; a statement keeps what it needs of its connection.
+            throw unsafe StoreFailure.failure(code: code, on: sqlite3_db_handle(handle))
+        }
+    }
+}
+
+extension Bytes16 {
+    /// The bytes as they lie in memory.
+    var words: (UInt64, UInt64) { (high.bigEndian, low.bigEndian) }
+}

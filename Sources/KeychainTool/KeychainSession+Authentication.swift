@@ -1,0 +1,109 @@
+// KeychainSession+Authentication: items that ask for more than an unlocked keychain.
+//   (1) The user is not asked before an item was found to ask, nor for what doesn't help.
+//   (2) The passcode that unlocked the keychain stands for presence too: it is asked for once.
+
+import FoundationEssentials
+import KeychainAuthentication
+import KeychainCrypto
+import KeychainEngine
+import KeychainCore
+
+extension KeychainSession {
+    /// The one item that a selection means, with its secret.
+    ///
+    /// - Throws: ``ControlFailure`` where the user can't give what the item asks for.
+    func openOne(_ queries: [ItemQuery]) throws -> ItemSnapshot {
+        do {
+            return try findOne(queries, includesData: true)
+        } catch let failure as KeychainFailure where failure.status == .authenticationNeeded {}
+        // Which item is meant comes before who may open it.
+        let item = try findOne(queries)
+        return try authenticating { authorization throws(KeychainFailure) in
+            let query = ItemQuery(
+                itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference,
+                authorization: authorization)
+            let found = try keychain.perform(
+                FindItems(query, Retrieval(includesData: true)), as: caller)
+            guard let opened = found.first else { throw .itemNotFound }
+            return opened
+        }
+    }
+
+    /// Runs `body` with whatever it turns out to ask for.
+    func authenticating<Result>(
+        _ body: (Authorization) throws(KeychainFailure) -> Result
+    ) throws -> Result {
+        var authorization = Authorization()
+        var attempt = 1
+        while true {
+            do {
+                return try unlocking { () throws(KeychainFailure) in try body(authorization) }
+            } catch let failure as KeychainFailure {
+                switch (failure.status, failure.cause) {
+                case (.authenticationNeeded, .authentication(let constraints)):
+                    try add(what: constraints, to: &authorization)
+                case (.authFailed, _) where source.asksForPassword && attempt < 3:
+                    guard authorization.applicationPassword != nil else { throw failure }
+                    attempt += 1
+                    authorization.applicationPassword = try password(
+                        after: "The application password is wrong.\n")
+                default:
+                    throw failure
+                }
+            }
+        }
+    }
+
+    /// Adds one thing that is still missing.
+    private func add(
+        what constraints: AccessConstraints, to authorization: inout Authorization
+    ) throws {
+        guard constraints.isSatisfied(byPresence: true, applicationPassword: true) else {
+            throw ControlFailure(
+                .locked,
+                "The item asks for a sensor or device that this computer doesn't have. It can be "
+                    + "deleted, not read.")
+        }
+        if constraints.requiresApplicationPassword, authorization.applicationPassword == nil {
+            authorization.applicationPassword = try password(after: "")
+        } else if authorization.grant == nil, constraints.asksForPasscode {
+            authorization.grant = try grant()
+        } else {
+            throw ControlFailure(.locked, "The item can't be opened with what was given.")
+        }
+    }
+
+    private func password(after remark: String) throws -> Data {
+        if let descriptor = source.passwordDescriptor {
+            return Data(
+                try SecretInput.fromDescriptor(descriptor, "application password").plainBytes)
+        }
+        guard source.mayAsk, let terminal = Terminal() else {
+            throw ControlFailure(
+                .locked,
+                "The item asks for its application password. Give it with "
+                    + "--application-password-fd, or run this at a terminal.")
+        }
+        terminal.show(remark)
+        guard let typed = terminal.askHidden("Application password of the item: ") else {
+            throw ControlFailure(.locked, "Nothing was entered. The item was not opened.")
+        }
+        return Data(typed.plainBytes)
+    }
+
+    private func grant() throws -> AuthenticationGrant {
+        guard try hasPasscode else {
+            throw ControlFailure(
+                .locked,
+                "The item asks for the passcode, and none is set. Set one with "
+                    + "`keychainctl passcode set`.")
+        }
+        guard let passcode = try givenPasscode() else {
+            throw ControlFailure(
+                .locked,
+                "The item asks for the passcode. Give it with --passcode-fd, or run this at a "
+                    + "terminal.")
+        }
+        return try keychain.perform(Authenticate(passcode: passcode))
+    }
+}

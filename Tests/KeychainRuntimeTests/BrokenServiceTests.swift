@@ -1,0 +1,296 @@
+// BrokenServiceTests: services that are not there, not the right ones, or break.
+
+import Foundation
+import KeychainCore
+import KeychainWire
+import Testing
+
+@testable import KeychainRuntime
+
+@Suite struct `A service that fails` {
+    static let caller = AccessGroups(["one"])
+    static let query = ItemQuery(itemClass: .genericPassword)
+    static let item = `The client of the service`.item
+    static let newItem = `The client of the service`.newItem
+
+    /// The failure of a read.
+    private func failedRead(
+        _ service: FakeService, _ options: ServiceOptions = ServiceOptions()
+    ) -> KeychainFailure? {
+        #expect(throws: KeychainFailure.self) {
+            try ServiceClient(socketPath: service.path, options: options)
+                .perform(FindItems(Self.query, Retrieval()), as: Self.caller)
+        }
+    }
+
+    // MARK: Before the first request
+
+    @Test func `a socket that no program listens on is a failure`() throws {
+        let service = try FakeService(takesConnections: false)
+        let failure = try #require(failedRead(service))
+        #expect(failure.status == .notAvailable && failure.cause == .contention)
+        #expect(failure.reason.contains(service.path))
+    }
+
+    @Test func `a socket that isn't there is a failure, until it is there`() throws {
+        let path = "/tmp/no-such-\(UUID().uuidString.prefix(8))/socket"
+        let missing = #expect(throws: KeychainFailure.self) {
+            try ServiceClient(socketPath: path).perform(Lock())
+        }
+        #expect(missing?.status == .notAvailable && missing?.cause == .contention)
+        let long = "/" + String(repeating: "a", count: 107)
+        let tooLong = #expect(throws: KeychainFailure.self) {
+            try ServiceClient(socketPath: long).perform(Lock())
+        }
+        #expect(tooLong?.status == .param)
+    }
+
+    @Test func `the service is tried again at the next call`() throws {
+        let isReady = Recorded<Bool>()
+        let service = try FakeService { peer, _ in
+            guard !isReady.values.isEmpty else { return peer.hangUp() }
+            peer.serve { _ in .answer(Done()) }
+        }
+        let client = ServiceClient(socketPath: service.path)
+        #expect(throws: KeychainFailure.self) { try client.perform(Lock()) }
+        isReady.append(true)
+        try client.perform(Lock())
+    }
+
+    @Test func `nothing is sent to a service of another user`() throws {
+        let received = Recorded<[UInt8]>()
+        let service = try FakeService { peer, _ in
+            peer.send(Handshake.random().bytes)
+            received.append(peer.receive(1))
+        }
+        let failure = try #require(failedRead(service, ServiceOptions(trusts: { _ in false })))
+        #expect(failure.status == .notAvailable && failure.cause == .permission)
+        #expect(received.waitForNext())
+        #expect(received.values == [[]])
+    }
+
+    @Test func `the owner of the socket is who listens on it`() throws {
+        let asked = Recorded<UInt32>()
+        let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
+        let options = ServiceOptions(trusts: { userID in
+            asked.append(userID)
+            return true
+        })
+        try ServiceClient(socketPath: service.path, options: options)
+            .perform(Lock())
+        #expect(asked.values == [geteuid()])
+    }
+
+    /// What a service sends at first, and the status of the failure.
+    @Test(
+        arguments: [
+            ("closes", [], false, Status.notAvailable),
+            ("half a handshake", Array("keychain".utf8), false, .notAvailable),
+            (
+                "another program", Array("SSH-2.0-OpenSSH_9.6 and more\r\n".utf8), false,
+                .notAvailable
+            ),
+            ("garbage after it", [0, 0, 0, 3, 0xFF, 0xFF, 0xFF], true, .notAvailable),
+            ("a frame above the limit", [0x04, 0, 0, 1], true, .notAvailable),
+            ("an empty frame", [0, 0, 0, 0], true, .notAvailable),
+            ("half a frame", [0, 0, 0, 9, 8], true, .notAvailable),
+        ] as [(String, [UInt8], Bool, Status)])
+    func `what isn't the service isn't asked`(
+        _ name: String, _ bytes: [UInt8], _ isAfterHandshake: Bool, _ status: Status
+    ) throws {
+        let service = try FakeService { peer, _ in
+            if isAfterHandshake {
+                peer.send(Handshake.random().bytes)
+                _ = peer.receive(Handshake.byteCount)
+                _ = peer.request()
+            }
+            peer.send(bytes)
+            peer.hangUp()
+        }
+        #expect(failedRead(service)?.status == status, "\(name)")
+    }
+
+    @Test func `a service of another version is told apart`() throws {
+        var welcome = FakePeer.welcome
+        welcome.version = WireLimits.versions.upperBound + 1
+        let other = try FakeService { [welcome] peer, _ in _ = peer.greet(welcome) }
+        #expect(failedRead(other)?.status == .wrongVersion)
+        let refusal = KeychainFailure(.wrongVersion, "Version 7 is spoken here.")
+        let refusing = try FakeService { peer, _ in
+            peer.send(Handshake.random().bytes)
+            _ = peer.receive(Handshake.byteCount)
+            peer.reply(1, .failure(refusal))
+            peer.hangUp()
+        }
+        #expect(failedRead(refusing) == refusal)
+    }
+
+    @Test func `a service that says nothing is waited for so long and no longer`() throws {
+        let stays = Recorded<FakePeer>()
+        let service = try FakeService { peer, _ in stays.append(peer) }
+        let options = ServiceOptions(connectionTime: .milliseconds(100))
+        let failure = try #require(failedRead(service, options))
+        #expect(failure.status == .notAvailable && failure.cause == .contention)
+    }
+
+    // MARK: After it
+
+    /// A service that hangs up when it has a request, so many times; then it answers.
+    private func breaking(
+        _ count: Int, seen: Recorded<String>, after bytes: [UInt8] = []
+    ) throws -> FakeService {
+        try FakeService { peer, number in
+            guard peer.greet() else { return }
+            while let request = peer.request() {
+                seen.append(request.code?.name ?? "")
+                if number <= count {
+                    peer.send(bytes)
+                    return peer.hangUp()
+                }
+                peer.reply(request.id, `The client of the service`.answer(request))
+            }
+        }
+    }
+
+    /// The bytes that come of the answer before the connection breaks.
+    @Test(arguments: [[], [0, 0], [0, 0, 0, 20, 0, 0]] as [[UInt8]])
+    func `a read is tried a second time`(_ bytes: [UInt8]) throws {
+        let seen = Recorded<String>()
+        let service = try breaking(1, seen: seen, after: bytes)
+        let client = ServiceClient(socketPath: service.path)
+        #expect(try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller).count == 2)
+        #expect(seen.values == ["find", "find"])
+    }
+
+    @Test func `a read isn't tried a third time`() throws {
+        let seen = Recorded<String>()
+        let service = try breaking(9, seen: seen)
+        let failure = try #require(failedRead(service))
+        #expect(failure.status == .notAvailable && failure.cause == .contention)
+        #expect(seen.values == ["find", "find"])
+    }
+
+    @Test func `a write that may have been made isn't made again`() throws {
+        let seen = Recorded<String>()
+        let service = try breaking(1, seen: seen)
+        let client = ServiceClient(socketPath: service.path)
+        let failure = #expect(throws: KeychainFailure.self) {
+            try client.perform(AddItem(Self.newItem), as: Self.caller)
+        }
+        #expect(failure?.status == .notAvailable && failure?.cause == .interruption)
+        #expect(seen.values == ["add"])
+        #expect(try client.perform(AddItem(Self.newItem), as: Self.caller) == Self.item)
+    }
+
+    @Test func `a write on a connection that is closed already is made on a new one`() throws {
+        let closed = Recorded<Int>()
+        let seen = Recorded<String>()
+        let service = try FakeService { peer, number in
+            guard peer.greet(), let request = peer.request() else { return }
+            seen.append("\(number) \(request.code?.name ?? "")")
+            peer.reply(request.id, `The client of the service`.answer(request))
+            peer.hangUp()
+            closed.append(number)
+        }
+        let client = ServiceClient(socketPath: service.path)
+        for _ in 0..<3 {
+            #expect(try client.perform(AddItem(Self.newItem), as: Self.caller) == Self.item)
+            #expect(closed.waitForNext())
+        }
+        #expect(seen.values == ["1 add", "2 add", "3 add"])
+    }
+
+    @Test func `an answer that doesn't come ends the call in time`() throws {
+        let stays = Recorded<FakePeer>()
+        let service = try FakeService { peer, _ in
+            guard peer.greet() else { return }
+            stays.append(peer)
+            _ = peer.request()
+            // Bytes that come one by one don't make it longer.
+            peer.send([0, 0, 0])
+            _ = peer.request()
+        }
+        let options = ServiceOptions(
+            requestTime: .milliseconds(200), derivationTime: .milliseconds(200))
+        let client = ServiceClient(socketPath: service.path, options: options)
+        let read = #expect(throws: KeychainFailure.self) { try client.perform(ReadStatus()) }
+        #expect(read?.cause == .contention && read?.reason.contains("in time") == true)
+        let write = #expect(throws: KeychainFailure.self) { try client.perform(Lock()) }
+        #expect(write?.cause == .interruption)
+        let derivation = #expect(throws: KeychainFailure.self) {
+            try client.perform(Authenticate(passcode: SecretBytes(copying: [])))
+        }
+        #expect(derivation?.cause == .interruption)
+        #expect(client.idleConnectionCount == 0)
+    }
+
+    /// Which of the times a request has: 1 for all, 2 where keys are derived, 3 for many items.
+    static let times: [(any Request, Int)] = {
+        let query = `The client of the service`.query
+        var guarded = query
+        guarded.authorization.applicationPassword = Data()
+        let pair = `The client of the service`.identityQuery
+        return [
+            (Lock(), 1), (ReadStatus(), 1), (AddItem(newItem), 1), (FindItems(query), 1),
+            (FindIdentities(pair, Retrieval(limit: 5)), 1),
+            (Authenticate(passcode: SecretBytes(copying: [])), 2), (FindItems(guarded), 2),
+            (FindItems(query, Retrieval(limit: nil)), 3),
+            (UpdateItems(query, ItemChanges()), 3),
+            (DeleteItems(query, tombstones: .automatic), 3), (CheckKeychain(), 3),
+        ]
+    }()
+
+    @Test(arguments: times)
+    func `a request has time for what it may take`(_ request: any Request, _ time: Int) {
+        let options = ServiceOptions(
+            requestTime: .seconds(1), derivationTime: .seconds(2), surveyTime: .seconds(3))
+        #expect(options.time(for: request.effort) == .seconds(time))
+    }
+
+    /// What answers a search, by the id of the request.
+    static let wrongAnswers: [(String, FakeAnswer)] = [
+        (
+            "another id",
+            FakeAnswer { ServiceMessage.frames(id: $0 + 1, [`The client of the service`.item]) }
+        ),
+        ("another type", .answer(true)),
+        ("more than the answer", .answer([Data(), Data()])),
+        ("a notification", .changed),
+    ]
+
+    @Test(arguments: wrongAnswers)
+    func `an answer to something else is none`(
+        _ name: String, _ answer: FakeAnswer
+    ) throws {
+        let service = try FakeService { peer, _ in
+            guard peer.greet() else { return }
+            while let request = peer.request() { peer.reply(request.id, answer) }
+        }
+        #expect(failedRead(service)?.status == .notAvailable, "\(name)")
+    }
+
+    @Test func `an answer above the limit is not taken`() throws {
+        var large = Self.item
+        large.data = Data(count: 100_000)
+        let service = try FakeService { [large] peer, _ in
+            peer.serve { _ in .answer([large], partByteCount: 1 << 20) }
+        }
+        let options = ServiceOptions(messageByteCount: 50_000)
+        #expect(failedRead(service, options)?.status == .notAvailable)
+        let client = ServiceClient(socketPath: service.path)
+        #expect(try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller) == [large])
+    }
+
+    @Test func `a request above the limit is not sent`() throws {
+        let seen = Recorded<String>()
+        let service = try breaking(0, seen: seen)
+        let client = ServiceClient(
+            socketPath: service.path, options: ServiceOptions(messageByteCount: 1000))
+        var item = Self.newItem
+        item.data = Data(count: 1000)
+        let failure = #expect(throws: KeychainFailure.self) {
+            try client.perform(AddItem(item), as: Self.caller)
+        }
+        #expect(failure?.status == .param && seen.values.isEmpty)
+    }
+}

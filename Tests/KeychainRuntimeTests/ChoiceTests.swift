@@ -1,0 +1,181 @@
+// ChoiceTests: which keychain a process uses, rule by rule.
+
+import Foundation
+import KeychainRuntime
+import KeychainCore
+import Testing
+
+/// The surroundings of a process, and what it is to do.
+struct ChoiceRow: Sendable {
+    let name: String
+    var environment: [String: String] = [:]
+    /// What is there: sockets, and files with their content.
+    var sockets: Set<String> = []
+    var files: [String: String] = [:]
+    /// nil: it can't decide.
+    let mode: KeychainChoice.Mode?
+    /// A part of the reason, or of the failure.
+    let mention: String
+
+    func choice() throws(KeychainFailure) -> KeychainChoice {
+        try KeychainChoice(
+            ChoiceSurroundings(
+                environment: environment, exists: { [sockets] in sockets.contains($0) },
+                read: { [files] path throws(KeychainFailure) in
+                    files[path].map { Data($0.utf8) }
+                }))
+    }
+}
+
+@Suite struct `The choice of a keychain` {
+    static let user = "/run/user/1/keychain/socket"
+    static let system = "/run/keychaind/socket"
+    static let configuration = "/c/keychain/config.json"
+
+    /// The order of the rules is that of the file KeychainChoice.swift.
+    static let rows: [ChoiceRow] = [
+        // The variable for the service.
+        ChoiceRow(
+            name: "the variable names a socket",
+            environment: ["KEYCHAIN_SERVICE": "/a/b", "KEYCHAIN_DIRECTORY": "/d"],
+            sockets: [user], mode: .service(socket: "/a/b"), mention: "KEYCHAIN_SERVICE"),
+        ChoiceRow(
+            name: "the variable says embedded",
+            environment: ["KEYCHAIN_SERVICE": "embedded", "XDG_RUNTIME_DIR": "/run/user/1"],
+            sockets: [user, system], mode: .embedded, mention: "KEYCHAIN_SERVICE"),
+        ChoiceRow(
+            name: "the variable names a relative path",
+            environment: ["KEYCHAIN_SERVICE": "a/b"], mode: nil, mention: "KEYCHAIN_SERVICE"),
+        ChoiceRow(
+            name: "the variable says something else",
+            environment: ["KEYCHAIN_SERVICE": "Embedded"], mode: nil, mention: "KEYCHAIN_SERVICE"),
+        ChoiceRow(
+            name: "the variable is empty",
+            environment: ["KEYCHAIN_SERVICE": ""], mode: .embedded, mention: "default"),
+        // The variable for the folder.
+        ChoiceRow(
+            name: "a folder is named",
+            environment: ["KEYCHAIN_DIRECTORY": "/d", "XDG_CONFIG_HOME": "/c"],
+            sockets: [user, system], files: [configuration: #"{"service": "/a"}"#],
+            mode: .embedded, mention: "KEYCHAIN_DIRECTORY"),
+        ChoiceRow(
+            name: "the folder's name is empty",
+            environment: ["KEYCHAIN_DIRECTORY": "", "XDG_RUNTIME_DIR": "/run/user/1"],
+            sockets: [user], mode: .service(socket: user), mention: "user"),
+        // The configuration file.
+        ChoiceRow(
+            name: "the file names a socket",
+            environment: ["XDG_CONFIG_HOME": "/c", "XDG_RUNTIME_DIR": "/run/user/1"],
+            sockets: [user], files: [configuration: #"{"service": "/a/b"}"#],
+            mode: .service(socket: "/a/b"), mention: configuration),
+        ChoiceRow(
+            name: "the file says embedded",
+            environment: ["XDG_CONFIG_HOME": "/c"],
+            sockets: [system], files: [configuration: #"{"service": "embedded"}"#],
+            mode: .embedded, mention: configuration),
+        ChoiceRow(
+            name: "the file is below the home folder",
+            environment: ["HOME": "/h"],
+            files: ["/h/.config/keychain/config.json": #"{"service": "/a/b"}"#],
+            mode: .service(socket: "/a/b"), mention: "/h/.config"),
+        ChoiceRow(
+            name: "the folder of the file is no absolute path",
+            environment: ["XDG_CONFIG_HOME": "c", "HOME": "/h"],
+            files: [
+                "c/keychain/config.json": #"{"service": "/wrong"}"#,
+                "/h/.config/keychain/config.json": #"{"service": "/right"}"#,
+            ], mode: .service(socket: "/right"), mention: "/h/.config"),
+        ChoiceRow(
+            name: "the file leaves it open",
+            environment: ["XDG_CONFIG_HOME": "/c"], sockets: [system],
+            files: [configuration: "{}"], mode: .service(socket: system), mention: "machine"),
+        ChoiceRow(
+            name: "the file is no JSON",
+            environment: ["XDG_CONFIG_HOME": "/c"], sockets: [system],
+            files: [configuration: "service = embedded"], mode: nil, mention: configuration),
+        ChoiceRow(
+            name: "the file is empty",
+            environment: ["XDG_CONFIG_HOME": "/c"], files: [configuration: ""], mode: nil,
+            mention: configuration),
+        ChoiceRow(
+            name: "the file says a number",
+            environment: ["XDG_CONFIG_HOME": "/c"], files: [configuration: #"{"service": 1}"#],
+            mode: nil, mention: configuration),
+        ChoiceRow(
+            name: "the file names a relative path",
+            environment: ["XDG_CONFIG_HOME": "/c"], files: [configuration: #"{"service": "a"}"#],
+            mode: nil, mention: configuration),
+        // Sockets.
+        ChoiceRow(
+            name: "both sockets are there",
+            environment: ["XDG_RUNTIME_DIR": "/run/user/1"], sockets: [user, system],
+            mode: .service(socket: user), mention: "user"),
+        ChoiceRow(
+            name: "the machine's socket is there",
+            environment: ["XDG_RUNTIME_DIR": "/run/user/1"], sockets: [system],
+            mode: .service(socket: system), mention: "machine"),
+        ChoiceRow(
+            name: "the user has no folder for sockets", sockets: [user, system],
+            mode: .service(socket: system), mention: "machine"),
+        ChoiceRow(
+            name: "the folder for sockets is no absolute path",
+            environment: ["XDG_RUNTIME_DIR": "run"], sockets: ["run/keychain/socket"],
+            mode: .embedded, mention: "default"),
+        // Nothing.
+        ChoiceRow(name: "nothing is there", mode: .embedded, mention: "default"),
+    ]
+
+    @Test func `the first rule that says anything decides`() {
+        var ran = 0
+        for row in Self.rows {
+            if let mode = row.mode {
+                #expect(throws: Never.self, "\(row.name)") {
+                    let choice = try row.choice()
+                    #expect(choice.mode == mode, "\(row.name)")
+                    #expect(choice.reason.contains(row.mention), "\(row.name): \(choice.reason)")
+                }
+            } else {
+                let failure = #expect(throws: KeychainFailure.self, "\(row.name)") {
+                    try row.choice()
+                }
+                #expect(failure?.status == .param, "\(row.name)")
+                #expect(failure?.reason.contains(row.mention) == true, "\(row.name)")
+            }
+            ran += 1
+        }
+        #expect(ran == 21)
+    }
+
+    /// Where it is really read: a folder that can't be looked into hides no socket and no file.
+    @Test func `the configuration file is read from its folder`() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "choice-\(UUID().uuidString)").path(percentEncoded: false)
+        try FileManager.default.createDirectory(
+            atPath: folder + "/keychain", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let surroundings = ChoiceSurroundings(environment: [
+            "XDG_CONFIG_HOME": folder, "XDG_RUNTIME_DIR": folder,
+        ])
+        let file = folder + "/keychain/config.json"
+        func write(_ text: String) throws {
+            try Data(text.utf8).write(to: URL(filePath: file))
+        }
+        try write(#"{"service": "/a/b"}"#)
+        #expect(try KeychainChoice(surroundings).mode == .service(socket: "/a/b"))
+        try write(String(repeating: " ", count: 70_000) + "{}")
+        #expect(throws: KeychainFailure.self) { try KeychainChoice(surroundings) }
+        try FileManager.default.removeItem(atPath: file)
+        try write("")
+        try FileManager.default.removeItem(atPath: file)
+        // A folder in its place is something that can't be read.
+        try FileManager.default.createDirectory(
+            atPath: file, withIntermediateDirectories: false)
+        #expect(throws: KeychainFailure.self) { try KeychainChoice(surroundings) }
+        try FileManager.default.removeItem(atPath: file)
+        // Anything in the socket's place counts as one.
+        try Data().write(to: URL(filePath: folder + "/keychain/socket"))
+        #expect(
+            try KeychainChoice(surroundings).mode
+                == .service(socket: folder + "/keychain/socket"))
+    }
+}

@@ -1,0 +1,270 @@
+// FakeService: a socket in the place of the service's, which does what a test tells it to.
+
+import Foundation
+import Glibc
+import KeychainEngine
+import KeychainCore
+import KeychainWire
+import Synchronization
+
+/// Listens on a socket of its own until it is released or stopped. Every connection is served on
+/// a thread of its own.
+final class FakeService: Sendable {
+    let path: String
+    private let folder: String
+    private let listener: Int32
+    private let isStopped = Mutex(false)
+
+    /// - Parameters:
+    ///   - takesConnections: Whether anything takes connections on the socket.
+    ///   - serve: What is done with a connection, and which one it is, from 1.
+    /// - Throws: Where no socket can be made.
+    init(
+        takesConnections: Bool = true,
+        _ serve: @escaping @Sendable (FakePeer, Int) -> Void = { _, _ in }
+    ) throws {
+        folder = FileManager.default.temporaryDirectory
+            .appending(path: "fake-\(UUID().uuidString.prefix(8))").path(percentEncoded: false)
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        path = folder + "/socket"
+        listener = try Self.listening(at: path, passingCredentials: true)
+        guard takesConnections else {
+            close(listener)
+            isStopped.withLock { $0 = true }
+            return
+        }
+        let listener = listener
+        Thread {
+            var number = 0
+            while true {
+                let descriptor = accept(listener, nil, nil)
+                guard descriptor >= 0 else { break }
+                number += 1
+                let (peer, index) = (FakePeer(descriptor), number)
+                Thread { serve(peer, index) }.start()
+            }
+            // Here and nowhere else: the number of a closed descriptor is soon another one's.
+            close(listener)
+        }.start()
+    }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Takes no more connections. Those that are there stay.
+    func stop() {
+        let wasStopped = isStopped.withLock { isStopped in
+            defer { isStopped = true }
+            return isStopped
+        }
+        guard !wasStopped else { return }
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    private static func listening(at path: String, passingCredentials: Bool) throws -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let name = Array(path.utf8)
+        guard descriptor >= 0, name.count < 108 else { throw POSIXError(.EINVAL) }
+        // SAFETY: the name is shorter than the field; sizes are those of the values.
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
+        var one: Int32 = 1
+        unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &one, 4)
+        let code = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard code == 0, listen(descriptor, 64) == 0 else { throw POSIXError(.EADDRINUSE) }
+        return descriptor
+    }
+}
+
+/// The other side of a connection. It is closed with the last reference.
+final class FakePeer: Sendable {
+    private let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Ends the connection in both directions.
+    func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    // MARK: Bytes
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            // SAFETY: the bytes are valid within the closure.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// So many bytes, or fewer at the end.
+    func receive(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            // SAFETY: what is left of the array is written to.
+            let moved = unsafe bytes.withUnsafeMutableBytes {
+                unsafe recv(
+                    descriptor, UnsafeMutableRawBufferPointer(rebasing: $0[filled...]).baseAddress,
+                    count - filled, 0)
+            }
+            guard moved > 0 else { break }
+            filled += moved
+        }
+        return Array(bytes.prefix(filled))
+    }
+
+    /// One message of the socket, and the process that the kernel says has sent it.
+    func receiveWithSender(_ count: Int) -> (bytes: [UInt8], processID: Int32?) {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var control = [UInt64](repeating: 0, count: 8)
+        var moved = 0
+        // SAFETY: the header points to the two arrays for the duration of the call.
+        unsafe bytes.withUnsafeMutableBytes { data in
+            unsafe control.withUnsafeMutableBytes { ancillary in
+                var vector = unsafe iovec(iov_base: data.baseAddress, iov_len: data.count)
+                unsafe withUnsafeMutablePointer(to: &vector) { vector in
+                    var header = unsafe msghdr()
+                    unsafe header.msg_iov = vector
+                    unsafe header.msg_iovlen = 1
+                    unsafe header.msg_control = ancillary.baseAddress
+                    unsafe header.msg_controllen = ancillary.count
+                    moved = unsafe recvmsg(descriptor, &header, 0)
+                }
+            }
+        }
+        // The header of the credentials: size 28, level, type; then process, user, group.
+        let isThere =
+            control[0] == 28 && UInt32(truncatingIfNeeded: control[1]) == UInt32(SOL_SOCKET)
+            && control[1] >> 32 == 2
+        return (
+            Array(bytes.prefix(max(moved, 0))),
+            isThere ? Int32(truncatingIfNeeded: control[2]) : nil
+        )
+    }
+
+    // MARK: Messages
+
+    /// The next message. nil: there is none any more.
+    func request() -> FakeRequest? {
+        guard let size = try? FrameHeader.messageByteCount(of: receive(FrameHeader.byteCount))
+        else { return nil }
+        return try? FakeRequest(message: receive(size))
+    }
+
+    func reply(_ id: UInt64, _ answer: FakeAnswer) {
+        for frame in answer.frames(id) {
+            // SAFETY: the bytes are copied within the closure.
+            send(unsafe frame.withUnsafeBytes { unsafe Array($0) })
+        }
+    }
+
+    static let welcome = Welcome(
+        version: WireLimits.versions.upperBound,
+        entitlements: Entitlements(
+            accessGroups: AccessGroups(["one", "two"]), values: ["a": .text("b")]),
+        kind: .user, allowsAdministration: true)
+
+    /// What a service does before the first request. False: the client did something else.
+    func greet(_ welcome: Welcome = FakePeer.welcome) -> Bool {
+        let handshake = Handshake.random()
+        send(handshake.bytes)
+        guard receive(Handshake.byteCount) == handshake.bytes, let hello = request(),
+            case .hello(let client) = hello.message, client.versions == WireLimits.versions
+        else { return false }
+        reply(hello.id, .answer(welcome))
+        return true
+    }
+
+    /// Greets, and answers every request.
+    func serve(_ answer: (FakeRequest) -> FakeAnswer) {
+        guard greet() else { return }
+        while let request = request() { reply(request.id, answer(request)) }
+    }
+}
+
+/// A message of a client, as a service reads it.
+struct FakeRequest: Sendable {
+    let id: UInt64
+    let message: ClientMessage
+    private let body: FrameBuffer
+
+    init(message bytes: [UInt8]) throws {
+        // SAFETY: the reader is used within the closure.
+        (id, message, body) = unsafe try bytes.withUnsafeBytes { bytes in
+            var reader = unsafe MessageReader(bytes)
+            return (
+                try ClientMessage.id(from: &reader), try ClientMessage(from: &reader),
+                reader.rest()
+            )
+        }
+    }
+
+    /// nil: it is no request.
+    var code: RequestCode? { if case .request(let code, _) = message { code } else { nil } }
+
+    var claim: AccessGroups? {
+        if case .request(_, let claim) = message { claim } else { nil }
+    }
+
+    /// The body as a request of a type.
+    func decoded<R: Request>(_ type: R.Type) throws -> R {
+        // SAFETY: the reader is used within the closure.
+        unsafe try body.withUnsafeBytes { bytes in
+            var reader = unsafe MessageReader(bytes)
+            let request = try R(from: &reader)
+            try reader.requireEnd()
+            return request
+        }
+    }
+}
+
+/// What a service sends to a message with some id.
+struct FakeAnswer: Sendable {
+    let frames: @Sendable (_ id: UInt64) -> [FrameBuffer]
+
+    static func answer(
+        _ answer: some MessageCodable & Sendable, partByteCount: Int = WireLimits.partByteCount
+    ) -> FakeAnswer {
+        FakeAnswer { ServiceMessage.frames(id: $0, answer, partByteCount: partByteCount) }
+    }
+
+    static func failure(_ failure: KeychainFailure) -> FakeAnswer {
+        FakeAnswer { [ServiceMessage.frame(id: $0, failure)] }
+    }
+
+    static func progress(done: Int, total: Int) -> FakeAnswer {
+        FakeAnswer { [ServiceMessage.frame(id: $0, RequestProgress(done: done, total: total))] }
+    }
+
+    static let changed = FakeAnswer { [ServiceMessage.frameOfChange(id: $0)] }
+}
+
+/// Something that several threads add to.
+final class Recorded<Value: Sendable>: Sendable {
+    private let list = Mutex<[Value]>([])
+    private let added = DispatchSemaphore(value: 0)
+
+    var values: [Value] { list.withLock { $0 } }
+
+    func append(_ value: Value) {
+        list.withLock { $0.append(value) }
+        added.signal()
+    }
+
+    /// Waits until one more value was added. False: none was, for a long time.
+    func waitForNext() -> Bool { added.wait(timeout: .now() + 60) == .success }
+}

@@ -1,0 +1,201 @@
+// The vectors of Documentation/Formats that belong to the database: records, rows, header and
+// digest, anchor.
+
+import Foundation
+import FormatVectors
+import KeychainCrypto
+import KeychainCore
+import KeychainSQLite
+import Testing
+
+@Suite struct `Format vectors of the store` {
+    @Test func `records`() throws {
+        let file = try VectorFile<RecordEncodingVector>.read("record-v1")
+        var count = 0
+        for test in file.tests {
+            count += 1
+            let record = ItemRecord(decoding: test.encoded.bytes)
+            #expect((record != nil) == (test.result == .valid), "test \(test.tcId)")
+            #expect(record.map { RecordVector($0) } == test.record, "test \(test.tcId)")
+            if let record { #expect(Hex(record.encoded()) == test.encoded, "test \(test.tcId)") }
+        }
+        #expect(count == 116)
+    }
+
+    /// Each cut of a record is a record less: none of them is one, and none traps.
+    @Test func `no beginning of a record is a record`() throws {
+        let file = try VectorFile<RecordEncodingVector>.read("record-v1")
+        var count = 0
+        for test in file.tests where test.result == .valid && test.encoded.bytes.count < 2_000 {
+            for size in 0..<test.encoded.bytes.count {
+                count += 1
+                #expect(
+                    ItemRecord(decoding: Array(test.encoded.bytes[..<size])) == nil,
+                    "test \(test.tcId), \(size) bytes")
+            }
+        }
+        #expect(count > 1_000)
+    }
+
+    // MARK: Rows
+
+    @Test func `rows`() throws {
+        let file = try VectorFile<RowVector>.read("row-v1")
+        let keychains = try #require(file.testGroups.first?.keychains)
+        let opened = try keychains.map { keychain in
+            let hierarchy = try KeyHierarchy(
+                Keybag.parse(keychain.keybag.bytes), deviceKey: keychain.deviceKey.secret)
+            // The keys that the file names are those in its keybag.
+            #expect(
+                try KeychainVector(
+                    hierarchy, deviceKey: keychain.deviceKey.secret, passcode: nil) == keychain)
+            return try hierarchy.openDeviceKeys()
+        }
+        var count = 0
+        for test in file.tests {
+            count += 1
+            let (record, plaintext, failure) = try open(test, opened[test.keychain])
+            #expect(failure == test.failure, "test \(test.tcId)")
+            #expect(record.map { Hex($0.encoded()) } == test.record, "test \(test.tcId)")
+            #expect(plaintext == test.plaintext, "test \(test.tcId)")
+            if test.result == .valid, let record {
+                let index = BlindIndex(key: opened[test.keychain].indexKey)
+                let expected = try labels(of: test)
+                #expect(RowLabels(record, index: index) == expected, "test \(test.tcId)")
+            }
+        }
+        #expect(count == 83)
+    }
+
+    private func open(
+        _ test: RowVector, _ keys: DeviceKeys
+    ) throws -> (ItemRecord?, Hex?, RowVector.Failure?) {
+        let row = SealedRow(
+            id: 1, reference: try #require(ItemReference(bytes: test.uuid.bytes)),
+            protection: test.protection, labels: try labels(of: test),
+            metadata: Data(test.meta.bytes),
+            secret: test.secret.map { Data($0.bytes) })
+        let protection = try #require(ProtectionClass(rawValue: test.keysOfProtection))
+        let classKeys = try #require(keys.classes[protection])
+        let keychainID = test.keychainID.bytes
+        guard
+            let record = try? RowSealing.openMetadata(
+                of: row, keychainID: keychainID, keys: classKeys)
+        else { return (nil, nil, .metadata) }
+        if record.secretTag == nil, row.secret == nil { return (record, nil, nil) }
+        guard
+            let secret = try? RowSealing.openSecret(
+                of: row, record: record, keychainID: keychainID, keys: classKeys)
+        else { return (record, nil, .secret) }
+        guard record.constraints.requiresApplicationPassword else {
+            return (record, Hex(secret), nil)
+        }
+        let password = try #require(test.applicationPassword).secret
+        do {
+            let opened = try PasswordSealing.open(
+                secret, password: password,
+                for: PasswordSealing.Binding(
+                    keychainID: keychainID, reference: row.reference, protection: protection,
+                    itemClass: record.itemClass, constraints: record.constraints))
+            return (record, Hex(opened), nil)
+        } catch {
+            return (record, nil, error.status == .authFailed ? .applicationPassword : .secret)
+        }
+    }
+
+    private func labels(of test: RowVector) throws -> RowLabels {
+        let terms = test.terms.bytes
+        return RowLabels(
+            group: try #require(Label(test.grp.bytes)), first: try #require(Label(test.k1.bytes)),
+            second: try #require(Label(test.k2.bytes)), rest: try #require(Label(test.k3.bytes)),
+            terms: try stride(from: 0, to: terms.count, by: 16).map {
+                try #require(Label(terms[$0..<min($0 + 16, terms.count)]))
+            })
+    }
+
+    // MARK: Header and digest
+
+    @Test func `headers`() throws {
+        let file = try VectorFile<HeaderVector>.read("header-v1")
+        var count = 0
+        for test in file.tests {
+            count += 1
+            let authenticator = StoreAuthenticator(key: test.integrityKey.secret)
+            let header = StoreHeader(test.header.bytes, authenticator: authenticator)
+            #expect((header != nil) == (test.result == .valid), "test \(test.tcId)")
+            #expect(header.map { Hex($0.keychainID) } == test.keychainID, "test \(test.tcId)")
+            #expect(header?.generation == test.generation, "test \(test.tcId)")
+            #expect(header?.itemCount == test.itemCount, "test \(test.tcId)")
+            #expect(header?.setAsideCount == test.setAsideCount, "test \(test.tcId)")
+            #expect(header?.keybagGeneration == test.keybagGeneration, "test \(test.tcId)")
+            #expect(header.map { Hex($0.digest.bytes) } == test.digest, "test \(test.tcId)")
+            if let header {
+                #expect(
+                    Hex(header.encoded(with: authenticator)) == test.header, "test \(test.tcId)")
+            }
+            if let rows = test.rows {
+                let digest = rows.reduce(StoreDigest.zero) { sum, row in
+                    sum
+                        + authenticator.contribution(
+                            reference: row.uuid.bytes, metadataTag: row.metadataTag.bytes)
+                }
+                #expect(Hex(digest.bytes) == test.digest, "test \(test.tcId)")
+            }
+        }
+        #expect(count == 24)
+    }
+
+    // MARK: Anchor
+
+    @Test func `anchors`() throws {
+        let file = try VectorFile<AnchorVector>.read("anchor-v1")
+        var count = 0
+        for test in file.tests {
+            count += 1
+            let expected: Anchor.Reading = test.generation.map { .generation($0) } ?? .unreadable
+            let reading = try withAnchor(test) { folder, anchor in
+                try folder.withLock { lock throws(KeychainFailure) in
+                    try lock.write(test.file.secret, to: .anchor)
+                }
+                return anchor.read()
+            }
+            #expect(reading == expected, "test \(test.tcId)")
+        }
+        #expect(count == 17)
+    }
+
+    @Test func `an anchor is written as the vectors have it`() throws {
+        let file = try VectorFile<AnchorVector>.read("anchor-v1")
+        let test = try #require(file.tests.first)
+        let generation = try #require(test.generation)
+        let written = try withAnchor(test) { folder, anchor in
+            #expect(anchor.read() == .absent)
+            anchor.note(generation: generation - 1)
+            anchor.note(generation: generation)
+            return try folder.read(.anchor)
+        }
+        #expect(written.map { Hex($0) } == test.file)
+    }
+
+    @Test func `an anchor is never set back`() throws {
+        let test = try #require(
+            try VectorFile<AnchorVector>.read("anchor-v1").tests.first { $0.generation == 9 })
+        let last = try withAnchor(test) { _, anchor in
+            // The commits of two processes, noted in another order than they were made.
+            for generation: UInt64 in [10, 12, 11, 10, 8] { anchor.note(generation: generation) }
+            return anchor.read()
+        }
+        #expect(last == .generation(12))
+    }
+
+    /// Runs `body` with an anchor in a folder of its own.
+    private func withAnchor<Result>(
+        _ test: AnchorVector, _ body: (StoreFolder, Anchor) throws -> Result
+    ) throws -> Result {
+        let folder = StoreFolder(path: NSTemporaryDirectory() + "anchor-\(UUID().uuidString)")
+        try folder.prepare()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let authenticator = StoreAuthenticator(key: test.integrityKey.secret)
+        return try body(folder, Anchor(folder: folder, authenticator: authenticator))
+    }
+}

@@ -1,0 +1,167 @@
+// LogDamageTests: damage of the write-ahead log, found by readers, checkpoints and recovery.
+
+import CKeychainSQLite
+import Foundation
+import KeychainSQLite
+import Testing
+
+struct LogDamageTests {
+    private static let frameByteCount = 24 + PageFormat.pageByteCount
+
+    /// A database with ten transactions in its log and a connection that keeps the log alive.
+    private func databaseWithLog() throws -> (PageDatabase, PageConnection) {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 10)
+        let connection = try database.open()
+        try connection.run("PRAGMA wal_autocheckpoint = 0")
+        for _ in 0..<10 { try connection.addItems(40) }
+        return (database, connection)
+    }
+
+    @Test func `a flipped byte of a frame is recorded when its page is read`() throws {
+        let (database, writer) = try databaseWithLog()
+        let log = try database.bytes(suffix: "-wal")
+        // The log's header and the last frame, of which page 1 or a table's last page is newest.
+        let lastFrame =
+            32 + (log.count - 32) / Self.frameByteCount * Self.frameByteCount
+            - Self.frameByteCount
+        let offsets =
+            Array(0..<32) + Array(lastFrame..<lastFrame + 24)
+            + Array(stride(from: lastFrame + 24, to: log.count, by: 173))
+        var missed: [Int] = []
+        for offset in offsets {
+            try database.overwrite([log[offset] ^ 0x55], at: offset, suffix: "-wal")
+            let reader = try database.open()
+            _ = try? reader.readAll()
+            reader.close()
+            if database.damage.damagedFrames.isEmpty { missed.append(offset) }
+            try database.overwrite([log[offset]], at: offset, suffix: "-wal")
+            database.damage.reset()
+        }
+        #expect(missed == [])
+        #expect(try writer.readAll() == ["ok"])
+        #expect(database.damage.isEmpty)
+    }
+
+    @Test func `a frame of an earlier log in the place of a newer one is recorded`() throws {
+        let (database, writer) = try databaseWithLog()
+        let old = try database.bytes(suffix: "-wal")
+        #expect(try writer.checkpoint(SQLITE_CHECKPOINT_RESTART) == SQLITE_OK)
+        try writer.run("UPDATE item SET label = label || '.'")
+        let new = try #require(try LogFileCheck(besideDatabaseAt: database.path))
+        let oldFrameCount = (old.count - 32) / Self.frameByteCount
+        try #require((1..<oldFrameCount).contains(new.committedFrameCount))
+        try database.overwrite(Array(old[32...]), at: 32, suffix: "-wal")
+        let reader = try database.open()
+        _ = try? reader.readAll()
+        #expect(database.damage.damagedFrames.count > 1)
+    }
+
+    @Test func `frames are verified again after this connection's transaction has ended`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let (first, second) = (try database.open(), try database.open())
+        let changes = """
+            PRAGMA cache_size = 10;
+            BEGIN IMMEDIATE;
+            UPDATE item SET label = label || '.';
+            UPDATE item SET label = label || '!';
+            """
+        // The first connection leaves unsealed frames behind, the second one writes over them.
+        try first.run(changes + "ROLLBACK")
+        try second.run(changes + "COMMIT")
+        let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
+        // The last reserved byte of a page is nothing that SQLite looks at.
+        for frame in 1...check.committedFrameCount {
+            try database.flipByte(at: 31 + frame * Self.frameByteCount, suffix: "-wal")
+        }
+        #expect(try first.readAll() == ["ok"])
+        let found = database.damage.damagedFrames
+        database.damage.reset()
+        #expect(try database.open().readAll() == ["ok"])
+        #expect(database.damage.damagedFrames == found)
+        #expect(found.count > 10)
+    }
+
+    @Test func `a checkpoint of a damaged frame fails and carries nothing over`() throws {
+        let (database, writer) = try databaseWithLog()
+        let log = try database.bytes(suffix: "-wal")
+        // The last frame is the newest of its page, so the checkpoint copies it.
+        let lastPage = log.count - PageFormat.pageByteCount
+        try database.overwrite([log[lastPage + 2000] ^ 1], at: lastPage + 2000, suffix: "-wal")
+        for mode in [SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_TRUNCATE] {
+            #expect(try writer.checkpoint(mode) & 0xff == SQLITE_IOERR)
+        }
+        #expect(!database.damage.damagedFrames.isEmpty)
+        // Bytes 0..<4 of a frame's header, big-endian, are the page's number.
+        let header = log[lastPage - 24..<lastPage - 20]
+        let place = header.reduce(0) { $0 << 8 | Int($1) } * PageFormat.pageByteCount
+        let damaged = try database.bytes(suffix: "-wal")[lastPage...]
+        let carriedOver = try database.bytes().dropFirst(place - PageFormat.pageByteCount)
+        #expect(!carriedOver.starts(with: damaged.dropLast(PageFormat.reservedByteCount)))
+        #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [])
+
+        // The frame is whole again, as after a read error that went away: nothing was lost.
+        try database.overwrite([log[lastPage + 2000]], at: lastPage + 2000, suffix: "-wal")
+        #expect(try writer.checkpoint(SQLITE_CHECKPOINT_PASSIVE) == SQLITE_OK)
+        #expect(try writer.readAll() == ["ok"])
+        let whole = try database.bytes().dropFirst(place - PageFormat.pageByteCount)
+        #expect(whole.starts(with: log[lastPage...].dropLast(PageFormat.reservedByteCount)))
+    }
+
+    @Test func `closing keeps a damaged log`() throws {
+        let (database, writer) = try databaseWithLog()
+        let log = try database.bytes(suffix: "-wal")
+        try database.flipByte(at: log.count - 100, suffix: "-wal")
+        writer.close()
+        #expect(try database.bytes(suffix: "-wal").count == log.count)
+        #expect(!database.damage.isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `transactions that recovery drops are recorded, and their log is kept`(
+        inHeader: Bool
+    ) throws {
+        let (original, writer) = try databaseWithLog()
+        // Copies of the files are what a killed process leaves.
+        let database = try PageDatabase()
+        try original.bytes().write(to: URL(fileURLWithPath: database.path))
+        var log = try original.bytes(suffix: "-wal")
+        log[inHeader ? 20 : 32 + Self.frameByteCount * 3 + 500] ^= 0x10
+        try log.write(to: URL(fileURLWithPath: database.path + "-wal"))
+        writer.close()
+
+        let check = try #require(try LogFileCheck(besideDatabaseAt: database.path))
+        #expect(check.headerIsSound == !inHeader)
+        #expect(check.soundFrameCount == (inHeader ? 0 : 3))
+        #expect(check.droppedCommitCount > 1)
+        #expect(check.tellsOfLostTransactions)
+
+        let connection = try database.open()
+        #expect(try connection.readAll() == ["ok"])
+        #expect(database.damage.damagedFrames == [inHeader ? 1 : 4])
+        connection.close()
+        #expect(try database.bytes(suffix: "-wal") == log)
+    }
+
+    @Test func `a transaction that was cut off is no damage`() throws {
+        let (original, writer) = try databaseWithLog()
+        let database = try PageDatabase()
+        try original.bytes().write(to: URL(fileURLWithPath: database.path))
+        var log = try original.bytes(suffix: "-wal")
+        // The last transaction's first frame did not reach the medium, its last one did.
+        let sound = try #require(try LogFileCheck(besideDatabaseAt: original.path))
+        #expect(sound.committedFrameCount == (log.count - 32) / Self.frameByteCount)
+        #expect(sound.droppedFrameCount == 0)
+        let lastFrame = log.count - Self.frameByteCount
+        log.replaceSubrange(
+            lastFrame - 4000..<lastFrame, with: Data(repeating: 0, count: 4000))
+        try log.write(to: URL(fileURLWithPath: database.path + "-wal"))
+        writer.close()
+
+        let connection = try database.open()
+        #expect(try connection.readAll() == ["ok"])
+        #expect(try connection.texts("SELECT count(*) FROM item") == ["370"])
+        #expect(database.damage.isEmpty)
+    }
+}

@@ -1,0 +1,139 @@
+// PageChecksumVFSTests: sound databases through the VFS, and databases that are not its own.
+
+import CKeychainSQLite
+import Foundation
+import KeychainSQLite
+import Testing
+
+struct PageChecksumVFSTests {
+    @Test func `what was written is read back, and every page has its checksum`() throws {
+        let database = try PageDatabase()
+        let connection = try database.open()
+        try connection.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
+        try connection.addItems(5_000)
+        #expect(try connection.checkpoint() == SQLITE_OK)
+        try connection.addItems(3_000)
+        #expect(try connection.reservedByteCount() == PageFormat.reservedByteCount)
+        #expect(try connection.verifiesPages())
+        connection.close()
+
+        let again = try database.open()
+        #expect(try again.readAll() == ["ok"])
+        #expect(try again.texts("SELECT count(*) FROM item") == ["8000"])
+        #expect(try again.reservedByteCount() == PageFormat.reservedByteCount)
+        again.close()
+        #expect(database.damage.isEmpty)
+        let check = try DatabaseFileCheck(ofFileAt: database.path)
+        #expect(check.damagedPages.isEmpty)
+        #expect(check.log == nil)
+        #expect(try check.pageCount == database.bytes().count / PageFormat.pageByteCount)
+        #expect(check.pageCount > 200)
+    }
+
+    @Test func `no sound database is taken for a damaged one`() throws {
+        let database = try PageDatabase()
+        let writer = try database.open()
+        let reader = try database.open()
+        try writer.run("PRAGMA cache_size = 10; PRAGMA wal_autocheckpoint = 100")
+        try reader.run("PRAGMA cache_size = 10")
+        try writer.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
+        try writer.run("CREATE INDEX item_label ON item (label)")
+        for turn in 0..<12 {
+            // More pages than the cache holds, changed again before the commit, with savepoints
+            // rolled back in between: frames are rewritten before they are sealed.
+            try writer.run(
+                """
+                BEGIN IMMEDIATE;
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+                    INSERT INTO item (label, secret)
+                    SELECT 'label ' || (i * 7919 % 1000), randomblob(i % 7 * 1500) FROM n;
+                UPDATE item SET label = label || '.' WHERE id % 3 = 0;
+                SAVEPOINT a;
+                UPDATE item SET secret = randomblob(3000) WHERE id % 5 = 0;
+                UPDATE item SET label = 'x' || label;
+                ROLLBACK TO a;
+                UPDATE item SET label = 'y' || label WHERE id % 2 = 0;
+                RELEASE a;
+                DELETE FROM item WHERE id % 4 = \(turn % 4);
+                """)
+            #expect(try writer.texts("SELECT count(*) >= 0 FROM item ORDER BY label") == ["1"])
+            #expect(try writer.texts("PRAGMA integrity_check") == ["ok"])
+            try writer.run(turn % 3 == 2 ? "ROLLBACK" : "COMMIT")
+            #expect(try reader.readAll() == ["ok"])
+            if turn % 4 == 3 {
+                #expect(try writer.checkpoint(SQLITE_CHECKPOINT_RESTART) == SQLITE_OK)
+            }
+            if turn == 8 { try writer.run("VACUUM") }
+        }
+        reader.close()
+        #expect(try writer.checkpoint() == SQLITE_OK)
+        #expect(database.damage.damagedPages == [])
+        #expect(database.damage.damagedFrames == [])
+        #expect(database.damage.isEmpty)
+        writer.close()
+        #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [])
+    }
+
+    @Test(
+        arguments: ["with space.db", "a?b#c%d.db", "Schlüssel·鍵.db", "a&vfs=unix.db", "%41.db"])
+    func `a database of any name is opened`(name: String) throws {
+        let database = try PageDatabase(named: name)
+        try database.fill(rowCount: 10)
+        #expect(FileManager.default.fileExists(atPath: database.path))
+        let connection = try database.open()
+        #expect(try connection.verifiesPages())
+        #expect(try connection.texts("SELECT count(*) FROM item") == ["10"])
+    }
+
+    @Test func `a path that starts with two slashes stays a path`() {
+        #expect(PageChecksumVFS.uri(forPath: "//a/b c") == "file:////a/b%20c?vfs=keychain")
+    }
+
+    @Test func `a database that was opened without the VFS is not its business`() throws {
+        let database = try PageDatabase()
+        try PageChecksumVFS.register()
+        let connection = try PageConnection("file://" + database.path)
+        try connection.run("PRAGMA journal_mode = WAL; CREATE TABLE item (secret)")
+        try connection.run("INSERT INTO item VALUES (randomblob(20000))")
+        #expect(try !connection.verifiesPages())
+        connection.close()
+        #expect(try database.bytes()[20] == 0)
+        #expect(database.damage.isEmpty)
+    }
+
+    @Test func `a database without room for checksums is not changed and not trusted`() throws {
+        let database = try PageDatabase()
+        let plain = try PageConnection("file://" + database.path)
+        try plain.run("CREATE TABLE item (secret); INSERT INTO item VALUES (randomblob(20000))")
+        plain.close()
+        let before = try database.bytes()
+
+        try PageChecksumVFS.register()
+        let checked = try PageConnection(PageChecksumVFS.uri(forPath: database.path))
+        #expect(try !checked.verifiesPages())
+        #expect(try checked.readAll() == ["ok"])
+        #expect(database.damage.damagedPages == [1])
+        #expect(try database.bytes() == before)
+        try checked.run("UPDATE item SET secret = randomblob(30000)")
+        checked.close()
+        let again = try PageConnection("file://" + database.path)
+        #expect(try again.readAll() == ["ok"])
+    }
+
+    @Test func `a database can't be created without room for checksums`() throws {
+        let database = try PageDatabase()
+        try PageChecksumVFS.register()
+        let connection = try PageConnection(PageChecksumVFS.uri(forPath: database.path))
+        #expect(throws: SQLiteFailure(code: SQLITE_IOERR)) {
+            try connection.run("CREATE TABLE item (secret)")
+        }
+    }
+
+    @Test func `no page is read from mapped memory`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 100)
+        let connection = try database.open()
+        #expect(try connection.texts("PRAGMA mmap_size = 100000000") == ["0"])
+        #expect(try connection.readAll() == ["ok"])
+    }
+}

@@ -1,0 +1,176 @@
+// PageDamageTests: damage of the database file, found while SQLite reads it.
+
+import CKeychainSQLite
+import Foundation
+import KeychainSQLite
+import Testing
+
+struct PageDamageTests {
+    /// Reads all of a damaged database. Whether the damage was told: by an error, by
+    /// `integrity_check`, or by a record.
+    private func isTold(_ database: PageDatabase) -> (error: Bool, recorded: Bool) {
+        var failed = false
+        do {
+            let connection = try database.open()
+            failed = try connection.readAll() != ["ok"]
+        } catch {
+            failed = true
+        }
+        return (failed, !database.damage.isEmpty)
+    }
+
+    /// Damages the last page of items in the last byte of its content area. This byte is of the first
+    /// row of the page; the others still read.
+    /// - Returns: The number of the page.
+    private func damageLastPageOfItems(_ database: PageDatabase) throws -> Int {
+        let connection = try database.open()
+        let page = try #require(
+            Int(try connection.texts("SELECT max(pageno) FROM dbstat WHERE name = 'item'")[0]))
+        connection.close()
+        try database.flipByte(at: page * PageFormat.pageByteCount - 9)
+        return page
+    }
+
+    @Test func `every flipped byte of the main file is recorded when its page is read`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 300)
+        let sound = try database.bytes()
+        let pageByteCount = PageFormat.pageByteCount
+        // Every byte of a page is tried where the checksum is tested; here, all of the header,
+        // the ends of the checksums, and a sample that meets other offsets on each page.
+        var offsets = Set(0..<PageFormat.pageByteCount / 32)
+        for page in 0..<sound.count / pageByteCount {
+            offsets.formUnion([(page + 1) * pageByteCount - 8, (page + 1) * pageByteCount - 1])
+        }
+        offsets.formUnion(stride(from: 0, to: sound.count, by: 397))
+        var missed: [Int] = []
+        var unrecorded: [Int] = []
+        for offset in offsets.sorted() {
+            try database.overwrite([sound[offset] ^ 0x55], at: offset)
+            let told = isTold(database)
+            if !told.error && !told.recorded { missed.append(offset) }
+            if !told.recorded { unrecorded.append(offset) }
+            // Opening a damaged header may leave files beside it or change the file.
+            for suffix in ["-wal", "-shm", "-journal"] {
+                try? FileManager.default.removeItem(atPath: database.path + suffix)
+            }
+            try sound.write(to: URL(fileURLWithPath: database.path))
+            database.damage.reset()
+        }
+        #expect(missed == [])
+        // SQLite refuses a file with another magic before it reads a page.
+        #expect(unrecorded.filter { $0 >= 16 } == [])
+        #expect(offsets.count > 250)
+    }
+
+    @Test func `two pages in each other's place are both recorded`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let sound = try database.bytes()
+        let size = PageFormat.pageByteCount
+        try database.overwrite(Array(sound[6 * size..<7 * size]), at: 4 * size)
+        try database.overwrite(Array(sound[4 * size..<5 * size]), at: 6 * size)
+        _ = isTold(database)
+        #expect(database.damage.damagedPages == [5, 7])
+        #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [5, 7])
+    }
+
+    @Test func `a page of zeros is recorded`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        try database.overwrite(
+            Array(repeating: 0, count: PageFormat.pageByteCount),
+            at: 5 * PageFormat.pageByteCount)
+        _ = isTold(database)
+        #expect(database.damage.damagedPages == [6])
+    }
+
+    @Test func `a page that the file is too short for is recorded`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let sound = try database.bytes()
+        try sound.dropLast(1).write(to: URL(fileURLWithPath: database.path))
+        let told = isTold(database)
+        #expect(told.recorded)
+        let last = UInt32(sound.count / PageFormat.pageByteCount)
+        #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [last])
+    }
+
+    @Test func `a hit next to the damage is still read`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let page = try damageLastPageOfItems(database)
+        let again = try database.open()
+        #expect(try again.texts("SELECT label FROM item WHERE id = 500") == ["label 500"])
+        #expect(database.damage.damagedPages == [UInt32(page)])
+    }
+
+    @Test func `damage stays recorded until it is reset, and counts on`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let sound = try database.bytes()
+        try database.flipByte(at: 5 * PageFormat.pageByteCount + 100)
+        _ = isTold(database)
+        let count = database.damage.recordingCount
+        #expect(count > 0)
+
+        try sound.write(to: URL(fileURLWithPath: database.path))
+        #expect(isTold(database) == (error: false, recorded: true))
+        #expect(database.damage.damagedPages == [6])
+        database.damage.reset()
+        #expect(isTold(database) == (error: false, recorded: false))
+        #expect(database.damage.damagedPages == [])
+        #expect(database.damage.recordingCount == count)
+    }
+
+    @Test func `a damaged page that is read again is news only with other bytes`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        try database.flipByte(at: 5 * PageFormat.pageByteCount + 100)
+        _ = isTold(database)
+        let count = database.damage.recordingCount
+        _ = isTold(database)
+        #expect(database.damage.recordingCount == count)
+        try database.flipByte(at: 5 * PageFormat.pageByteCount + 200)
+        _ = isTold(database)
+        #expect(database.damage.recordingCount == count + 1)
+        #expect(database.damage.damagedPages == [6])
+    }
+
+    @Test func `a damaged page is never written`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 500)
+        let page = try damageLastPageOfItems(database)
+        let before = try database.bytes()
+        let again = try database.open()
+        for _ in 0..<2 {
+            #expect(throws: (any Error).self) {
+                try again.run("UPDATE item SET label = 'other' WHERE id = 500")
+            }
+            #expect(try again.texts("SELECT label FROM item WHERE id = 500") == ["label 500"])
+        }
+        // What rests on other pages goes on.
+        try again.run("UPDATE item SET label = 'other' WHERE id = 1")
+        again.close()
+        let size = PageFormat.pageByteCount
+        let range = (page - 1) * size..<page * size
+        #expect(try database.bytes()[range] == before[range])
+        #expect(try DatabaseFileCheck(ofFileAt: database.path).damagedPages == [UInt32(page)])
+    }
+
+    @Test func `every path to a file has the same registry`() throws {
+        let database = try PageDatabase()
+        try database.fill(rowCount: 10)
+        let folder = (database.path as NSString).deletingLastPathComponent
+        try FileManager.default.createSymbolicLink(
+            atPath: folder + "/link", withDestinationPath: folder)
+        let paths = [
+            folder + "/./keychain.db", folder + "/link/keychain.db",
+            folder + "/link/../" + (folder as NSString).lastPathComponent + "/keychain.db",
+        ]
+        for path in paths {
+            #expect(PageDamage.registry(forPath: path) === database.damage, "\(path)")
+        }
+        #expect(PageDamage.registry(forPath: folder + "/other.db") !== database.damage)
+    }
+}

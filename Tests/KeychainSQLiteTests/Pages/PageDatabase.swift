@@ -1,0 +1,155 @@
+// PageDatabase: a database in a folder of its own, opened with SQLite's C interface.
+
+import CKeychainSQLite
+import Foundation
+import KeychainSQLite
+import Testing
+
+/// A database file in a folder that is removed at the end.
+final class PageDatabase: Sendable {
+    let path: String
+    private let folder: String
+
+    init(named name: String = "keychain.db") throws {
+        folder = NSTemporaryDirectory() + "keychain-pages-" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        path = folder + "/" + name
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    var damage: PageDamage { .registry(forPath: path) }
+
+    /// Opens a connection whose pages are checked.
+    func open() throws -> PageConnection {
+        try PageChecksumVFS.register()
+        let connection = try PageConnection(PageChecksumVFS.uri(forPath: path))
+        try connection.reserveChecksumBytes()
+        try connection.run("PRAGMA busy_timeout = 20000")
+        try connection.run("PRAGMA journal_mode = WAL")
+        return connection
+    }
+
+    /// Creates a table `item` with as many rows, all of it in the database file.
+    func fill(rowCount: Int) throws {
+        let connection = try open()
+        try connection.run("CREATE TABLE item (id INTEGER PRIMARY KEY, label TEXT, secret BLOB)")
+        try connection.run("CREATE INDEX item_label ON item (label)")
+        try connection.addItems(rowCount)
+        connection.close()
+    }
+
+    func bytes(suffix: String = "") throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: path + suffix))
+    }
+
+    /// Changes bytes in place, as a failing medium does.
+    func overwrite(_ bytes: [UInt8], at offset: Int, suffix: String = "") throws {
+        let handle = try #require(FileHandle(forUpdatingAtPath: path + suffix))
+        try handle.seek(toOffset: UInt64(offset))
+        try handle.write(contentsOf: Data(bytes))
+        try handle.close()
+    }
+
+    func flipByte(at offset: Int, suffix: String = "") throws {
+        let byte = try bytes(suffix: suffix)[offset]
+        try overwrite([byte ^ 0x55], at: offset, suffix: suffix)
+    }
+}
+
+/// A connection for one thread at a time.
+@safe final class PageConnection: @unchecked Sendable {
+    // Sendable: SQLite serializes the use of a connection that is opened with FULLMUTEX.
+    private var handle: OpaquePointer?
+
+    init(_ name: String) throws {
+        let flags =
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_URI
+        // SAFETY: the handle is closed in `close`, also after a failure.
+        let status = unsafe sqlite3_open_v2(name, &handle, flags, nil)
+        guard status == SQLITE_OK else {
+            close()
+            throw SQLiteFailure(code: status)
+        }
+    }
+
+    deinit {
+        close()
+    }
+
+    func close() {
+        // SAFETY: closed once; every statement is finalized by then.
+        unsafe sqlite3_close_v2(handle)
+        unsafe handle = nil
+    }
+
+    private func open() throws -> OpaquePointer {
+        // SAFETY: set from `init` until `close`; used below while this object is alive.
+        try unsafe #require(handle)
+    }
+
+    func reserveChecksumBytes() throws {
+        // SAFETY: the handle is open.
+        try unsafe PageChecksumVFS.reserveChecksumBytes(of: open())
+    }
+
+    func reservedByteCount() throws -> Int {
+        // SAFETY: the handle is open.
+        try unsafe PageChecksumVFS.reservedByteCount(of: open())
+    }
+
+    func verifiesPages() throws -> Bool {
+        // SAFETY: the handle is open.
+        try unsafe PageChecksumVFS.verifiesPages(of: open())
+    }
+
+    func run(_ sql: String) throws {
+        // SAFETY: the handle is open.
+        let status = try unsafe sqlite3_exec(open(), sql, nil, nil, nil)
+        guard status == SQLITE_OK else { throw SQLiteFailure(code: status) }
+    }
+
+    /// The first column of all rows, as text.
+    @discardableResult
+    func texts(_ sql: String) throws -> [String] {
+        var statement: OpaquePointer?
+        // SAFETY: the statement is finalized before the handle is closed; a column's text is
+        // copied before the next step.
+        let status = try unsafe sqlite3_prepare_v2(open(), sql, -1, &statement, nil)
+        defer { unsafe sqlite3_finalize(statement) }
+        guard status == SQLITE_OK else { throw SQLiteFailure(code: status) }
+        var result: [String] = []
+        while true {
+            let step = unsafe sqlite3_step(statement)
+            if step == SQLITE_DONE { return result }
+            guard step == SQLITE_ROW else { throw SQLiteFailure(code: step) }
+            let text = unsafe sqlite3_column_text(statement, 0)
+            result.append(unsafe text.map { unsafe String(cString: $0) } ?? "")
+        }
+    }
+
+    func checkpoint(_ mode: Int32 = SQLITE_CHECKPOINT_TRUNCATE) throws -> Int32 {
+        // SAFETY: the handle is open; the counts are not asked for.
+        try unsafe sqlite3_wal_checkpoint_v2(open(), "main", mode, nil, nil)
+    }
+
+    func addItems(_ count: Int) throws {
+        try run("BEGIN IMMEDIATE")
+        try run(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            INSERT INTO item (label, secret) SELECT 'label ' || i, randomblob(100) FROM n
+            """)
+        try run("COMMIT")
+    }
+
+    /// Reads every page of the database.
+    func readAll() throws -> [String] {
+        let findings = try texts("PRAGMA integrity_check")
+        try texts("SELECT sum(length(secret)) FROM item")
+        return findings
+    }
+}

@@ -1,0 +1,153 @@
+import CKeychainSQLite
+import Foundation
+import KeychainCrypto
+import KeychainCore
+import KeychainSQLite
+import Testing
+
+/// One kind of look-up and the index that has to carry it.
+struct Lookup: CustomTestStringConvertible, Sendable {
+    let name: String
+    let index: String
+    let query: ItemQuery
+
+    var testDescription: String { name }
+
+    static let all: [Lookup] = [
+        Lookup(
+            name: "service and account", index: "items_key",
+            query: ItemQuery(
+                itemClass: .genericPassword,
+                attributes: [.service: .string("s"), .account: .string("a")])),
+        Lookup(
+            name: "service, account and both kinds of synchronizable", index: "items_key",
+            query: ItemQuery(
+                itemClass: .genericPassword,
+                attributes: [.service: .string("s"), .account: .string("a")], isSynchronizable: nil)
+        ),
+        Lookup(
+            name: "service", index: "items_key",
+            query: ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("s")])),
+        Lookup(
+            name: "account", index: "items_k2",
+            query: ItemQuery(itemClass: .genericPassword, attributes: [.account: .string("a")])),
+        Lookup(
+            name: "label", index: "terms",
+            query: ItemQuery(itemClass: .genericPassword, attributes: [.label: .string("l")])),
+        Lookup(
+            name: "service and label", index: "terms",
+            query: ItemQuery(
+                itemClass: .genericPassword,
+                attributes: [.service: .string("s"), .label: .string("l")])),
+        Lookup(
+            name: "generic", index: "terms",
+            query: ItemQuery(
+                itemClass: .genericPassword, attributes: [.generic: .data(Data([1]))])),
+        Lookup(
+            name: "server, account and protocol", index: "items_key",
+            query: ItemQuery(
+                itemClass: .internetPassword,
+                attributes: [
+                    .server: .string("s"), .account: .string("a"), .protocolType: .string("htps"),
+                ])),
+        Lookup(
+            name: "port", index: "terms",
+            query: ItemQuery(itemClass: .internetPassword, attributes: [.port: .number(80)])),
+        Lookup(
+            name: "issuer and serial number", index: "items_key",
+            query: ItemQuery(
+                itemClass: .certificate,
+                attributes: [.issuer: .data(Data([1])), .serialNumber: .data(Data([2]))])),
+        Lookup(
+            name: "issuer", index: "items_key",
+            query: ItemQuery(itemClass: .certificate, attributes: [.issuer: .data(Data([1]))])),
+        Lookup(
+            name: "serial number", index: "items_k2",
+            query: ItemQuery(
+                itemClass: .certificate, attributes: [.serialNumber: .data(Data([2]))])),
+        Lookup(
+            name: "public key hash", index: "terms",
+            query: ItemQuery(
+                itemClass: .certificate, attributes: [.publicKeyHash: .data(Data([3]))])),
+        Lookup(
+            name: "subject key identifier", index: "terms",
+            query: ItemQuery(
+                itemClass: .certificate, attributes: [.subjectKeyID: .data(Data([4]))])),
+        Lookup(
+            name: "subject", index: "terms",
+            query: ItemQuery(itemClass: .certificate, attributes: [.subject: .data(Data([5]))])),
+        Lookup(
+            name: "label of a certificate", index: "terms",
+            query: ItemQuery(itemClass: .certificate, attributes: [.label: .string("l")])),
+        Lookup(
+            name: "application label", index: "items_key",
+            query: ItemQuery(itemClass: .key, attributes: [.applicationLabel: .data(Data([1]))])),
+        Lookup(
+            name: "application label and what is private", index: "items_key",
+            query: ItemQuery(
+                itemClass: .key,
+                attributes: [.applicationLabel: .data(Data([1])), .isPrivate: .number(1)],
+                isSynchronizable: nil)),
+        Lookup(
+            name: "application label and label", index: "items_key",
+            query: ItemQuery(
+                itemClass: .key,
+                attributes: [.applicationLabel: .data(Data([1])), .label: .string("l")])),
+        Lookup(
+            name: "application tag", index: "items_k2",
+            query: ItemQuery(itemClass: .key, attributes: [.applicationTag: .string("t")])),
+        Lookup(
+            name: "label of a key", index: "terms",
+            query: ItemQuery(itemClass: .key, attributes: [.label: .string("l")])),
+        Lookup(
+            name: "all keys of a kind", index: "items_grp",
+            query: ItemQuery(itemClass: .key, attributes: [.keyClass: .number(1)])),
+        Lookup(
+            name: "persistent reference", index: "items_uuid",
+            query: ItemQuery(
+                itemClass: .genericPassword, isSynchronizable: nil,
+                reference: ItemReference(Bytes16(high: 1, low: 2)))),
+        Lookup(
+            name: "whole class of a group", index: "items_grp",
+            query: ItemQuery(itemClass: .genericPassword)),
+    ]
+}
+
+@Suite struct QueryPlanTests {
+    @Test(arguments: Lookup.all)
+    func `a look-up is carried by its index and scans no table`(lookup: Lookup) throws {
+        let index = BlindIndex(key: .random(byteCount: 32))
+        for includesSecret in [false, true] {
+            for limit in [1, 5, nil] {
+                let search = RowSearch(
+                    lookup.query, visibleTo: AccessGroups(["g1", "g2"]), index: index)
+                let plan = try plan(of: search, includesSecret: includesSecret, limit: limit)
+                #expect(
+                    plan.contains { $0.contains(lookup.index) }, "\(lookup.name): \(plan)")
+                #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(lookup.name): \(plan)")
+            }
+        }
+    }
+
+    /// The steps of SQLite's plan for a search, over an empty database of the schema.
+    private func plan(of search: RowSearch, includesSecret: Bool, limit: Int?) throws -> [String] {
+        // SAFETY: handles are checked, used on this thread only and closed before they go.
+        var connection: OpaquePointer?
+        try #require(unsafe sqlite3_open(":memory:", &connection) == SQLITE_OK)
+        defer { unsafe sqlite3_close(connection) }
+        try #require(
+            unsafe sqlite3_exec(connection, Store.schemaSQL, nil, nil, nil) == SQLITE_OK)
+        var statement: OpaquePointer?
+        let sql = "EXPLAIN QUERY PLAN " + search.sql(includesSecret: includesSecret, limit: limit)
+        try #require(unsafe sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK)
+        defer { unsafe sqlite3_finalize(statement) }
+        var steps: [String] = []
+        while unsafe sqlite3_step(statement) == SQLITE_ROW {
+            if let text = unsafe sqlite3_column_text(statement, 3) {
+                steps.append(unsafe String(cString: text))
+            }
+        }
+        try #require(!steps.isEmpty)
+        return steps
+    }
+}

@@ -1,0 +1,76 @@
+// StoreFailureTests: what a failure of SQLite, with what the system said, is to a person.
+
+import CKeychainSQLite
+import Glibc
+import KeychainCore
+import Testing
+
+@testable import KeychainSQLite
+
+@Suite struct StoreFailureTests {
+    /// An extended code of SQLite with an `errno`, and what becomes of the two.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let code: Int32
+        let systemError: Int32
+        let status: Status
+        let words: String
+
+        init(_ code: Int32, _ systemError: Int32, _ status: Status, _ words: String) {
+            self.code = code
+            self.systemError = systemError
+            self.status = status
+            self.words = words
+        }
+
+        var testDescription: String { "\(code), errno \(systemError)" }
+    }
+
+    private static let shmSize = SQLITE_IOERR | (19 << 8)
+    private static let write = SQLITE_IOERR | (3 << 8)
+    private static let fsync = SQLITE_IOERR | (4 << 8)
+    private static let read = SQLITE_IOERR | (1 << 8)
+
+    // The causes of errno(3), at the codes of sqlite3.h that they are met under.
+    static let causes = [
+        Row(shmSize, ENOSPC, .diskFull, "The disk is full."),
+        Row(SQLITE_FULL, 0, .diskFull, "The disk is full."),
+        Row(write, EDQUOT, .diskFull, "The disk space that this user may take is used up."),
+        Row(SQLITE_CANTOPEN, EROFS, .readOnly, "read-only file system"),
+        Row(SQLITE_CANTOPEN, EACCES, .notAvailable, "This user may not open or write"),
+        Row(SQLITE_CANTOPEN, EMFILE, .notAvailable, "This process has too many files open."),
+        Row(SQLITE_CANTOPEN, ENFILE, .notAvailable, "The system has too many files open."),
+        Row(shmSize, ENOMEM, .allocate, "There is not enough memory."),
+        Row(SQLITE_NOMEM, 0, .allocate, "There is not enough memory."),
+        Row(write, EFBIG, .ioError, "larger than this process may write"),
+        Row(write, EIO, .ioError, "The disk failed to read or write"),
+        Row(fsync, EIO, .ioError, "It is not known whether it was made."),
+    ]
+
+    @Test(arguments: causes)
+    func `a text names the cause and no number`(_ row: Row) {
+        let failure = StoreFailure.failure(
+            of: SQLiteFailure(code: row.code, systemError: row.systemError))
+        #expect(failure.status == row.status)
+        #expect(failure.reason.contains(row.words))
+        #expect(!failure.reason.contains("SQLite"))
+        // It says what to do, too.
+        #expect(failure.reason.contains(". "))
+    }
+
+    @Test func `a cause that isn't known keeps what the system said and SQLite's number`() {
+        let failure = StoreFailure.failure(
+            of: SQLiteFailure(code: Self.shmSize, systemError: EXDEV))
+        #expect(failure.status == .ioError)
+        #expect(failure.reason.contains("SQLite \(Self.shmSize)"))
+        #expect(failure.reason.contains("link"))
+    }
+
+    // Damage is found by reading: an earlier errno of the thread has nothing to do with it.
+    @Test(arguments: [read, SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB])
+    func `what the system said of something else is not taken for the cause`(_ code: Int32) {
+        let failure = StoreFailure.failure(
+            of: SQLiteFailure(code: code, systemError: ENOSPC))
+        #expect(failure.status != .diskFull)
+        #expect(!failure.reason.contains("disk is full"))
+    }
+}
