@@ -25,7 +25,7 @@ import Testing
         "Sources/KeychainAuthentication/Context/LAContext.swift":
             "writes to the error pointer of canEvaluatePolicy",
         "Sources/KeychainSQLite/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
-        "Sources/KeychainAsymmetricKeys/Keys/PrecomputedDigest.swift":
+        "Sources/KeychainAsymmetricKeys/Keys/DigestAlgorithm.swift":
             "gives the crypto library the bytes of a digest, and takes those of a shared secret",
         "Sources/KeychainSecItem/SecItemBackend.swift":
             "passes a result pointer to SecItemCopyMatching",

@@ -1,4 +1,9 @@
 // DigestAlgorithm: the hash functions that key operations are defined over.
+//   (1) SHA-224 is the one hash function of Apple's identifiers that the crypto library doesn't
+//       have (FIPS 180-4, section 6.3): SHA-256 with other initial values, cut to 28 bytes. It
+//       hashes what is signed or mixed into a key; its branches depend on lengths only.
+//   (2) A digest that came from outside takes the form that the crypto library signs. The bytes of
+//       a shared secret are read out here too.
 
 import Crypto
 package import FoundationEssentials
@@ -86,5 +91,103 @@ extension UInt32 {
     /// The four bytes, most significant first.
     var bigEndianBytes: [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> UInt32($0)) }
+    }
+}
+
+// MARK: - SHA-224
+
+enum SHA224 {
+    /// - Returns: 28 bytes.
+    static func hash(_ message: some DataProtocol) -> [UInt8] {
+        var state: [UInt32] = [
+            0xC105_9ED8, 0x367C_D507, 0x3070_DD17, 0xF70E_5939, 0xFFC0_0B31, 0x6858_1511,
+            0x64F9_8FA7, 0xBEFA_4FA4,
+        ]
+        var padded = Array(message)
+        let bitCount = UInt64(padded.count) * 8
+        padded.append(0x80)
+        while padded.count % 64 != 56 { padded.append(0) }
+        for shift in stride(from: 56, through: 0, by: -8) {
+            padded.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift)))
+        }
+        for start in stride(from: 0, to: padded.count, by: 64) {
+            compress(padded[start..<start + 64], into: &state)
+        }
+        return state.prefix(7).flatMap(\.bigEndianBytes)
+    }
+
+    private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
+        var words: [UInt32] = []
+        words.reserveCapacity(64)
+        for start in stride(from: block.startIndex, to: block.endIndex, by: 4) {
+            words.append(block[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) })
+        }
+        for index in 16..<64 {
+            let a = words[index - 15]
+            let b = words[index - 2]
+            let small0 = rotate(a, 7) ^ rotate(a, 18) ^ (a >> 3)
+            let small1 = rotate(b, 17) ^ rotate(b, 19) ^ (b >> 10)
+            words.append(words[index - 16] &+ small0 &+ words[index - 7] &+ small1)
+        }
+        var s = state
+        for index in 0..<64 {
+            let big1 = rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)
+            let choice = (s[4] & s[5]) ^ (~s[4] & s[6])
+            let first = s[7] &+ big1 &+ choice &+ constants[index] &+ words[index]
+            let big0 = rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)
+            let majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2])
+            s = [first &+ big0 &+ majority, s[0], s[1], s[2], s[3] &+ first, s[4], s[5], s[6]]
+        }
+        for index in 0..<8 { state[index] &+= s[index] }
+    }
+
+    private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 {
+        word >> count | word << (32 - count)
+    }
+
+    /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+    private static let constants: [UInt32] = [
+        0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1,
+        0x923F_82A4, 0xAB1C_5ED5, 0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3,
+        0x72BE_5D74, 0x80DE_B1FE, 0x9BDC_06A7, 0xC19B_F174, 0xE49B_69C1, 0xEFBE_4786,
+        0x0FC1_9DC6, 0x240C_A1CC, 0x2DE9_2C6F, 0x4A74_84AA, 0x5CB0_A9DC, 0x76F9_88DA,
+        0x983E_5152, 0xA831_C66D, 0xB003_27C8, 0xBF59_7FC7, 0xC6E0_0BF3, 0xD5A7_9147,
+        0x06CA_6351, 0x1429_2967, 0x27B7_0A85, 0x2E1B_2138, 0x4D2C_6DFC, 0x5338_0D13,
+        0x650A_7354, 0x766A_0ABB, 0x81C2_C92E, 0x9272_2C85, 0xA2BF_E8A1, 0xA81A_664B,
+        0xC24B_8B70, 0xC76C_51A3, 0xD192_E819, 0xD699_0624, 0xF40E_3585, 0x106A_A070,
+        0x19A4_C116, 0x1E37_6C08, 0x2748_774C, 0x34B0_BCB5, 0x391C_0CB3, 0x4ED8_AA4A,
+        0x5B9C_CA4F, 0x682E_6FF3, 0x748F_82EE, 0x78A5_636F, 0x84C8_7814, 0x8CC7_0208,
+        0x90BE_FFFA, 0xA450_6CEB, 0xBEF9_A3F7, 0xC671_78F2,
+    ]
+}
+
+// MARK: - Bytes for and from the crypto library
+
+/// A digest of any size. The library's own digest types can't be made from bytes.
+struct PrecomputedDigest: Digest {
+    /// Digests have one size a type; this one has the size of its bytes. ECDSA looks at those only.
+    static let byteCount = 64
+
+    let bytes: [UInt8]
+
+    func withUnsafeBytes<Result>(
+        _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        // SAFETY: the buffer is valid within the call, as the protocol has it.
+        unsafe try bytes.withUnsafeBytes(body)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(bytes)
+    }
+
+    var description: String { "PrecomputedDigest(\(bytes.count) bytes)" }
+}
+
+extension SharedSecret {
+    /// A copy, in ordinary memory.
+    var bytes: [UInt8] {
+        // SAFETY: the buffer is used within the call only.
+        unsafe withUnsafeBytes { unsafe Array($0) }
     }
 }

@@ -1,7 +1,13 @@
 // RSAKeys: RSA keys with the operations of the crypto library, and the bare operation that the
 // other variants of RFC 8017 are built on.
 //   (1) The private operation is the library's, with blinding and a check of its result.
-//   (2) The public operation is RSAPublicOperation: the library has none without padding.
+//   (2) The public operation, m^e mod n, verifies and encrypts. The library has none without
+//       padding.
+//   (3) Modulus and exponent are public. What is raised may be a padded message: every
+//       multiplication takes the same steps for every value, and nothing branches on one.
+//   (4) Numbers are arrays of 64-bit limbs, least significant first, all of the modulus' length.
+//
+// The multiplication is Montgomery's, as in the Handbook of Applied Cryptography, 14.36.
 
 import Crypto
 import CryptoExtras
@@ -86,5 +92,160 @@ struct RSAPrivateKey: Sendable {
         defer { bytes.resetBytes(in: bytes.startIndex..<bytes.endIndex) }
         return try _RSA.Encryption.PrivateKey(unsafeDERRepresentation: bytes)
             .decrypt(block, padding: padding)
+    }
+}
+
+// MARK: - The public operation
+
+struct RSAPublicOperation: Sendable {
+    private let modulus: [UInt64]
+    /// Bits of the exponent after the highest one, most significant first.
+    private let exponentBits: [Bool]
+    private let blockByteCount: Int
+    /// -modulus⁻¹ mod 2⁶⁴.
+    private let negatedInverse: UInt64
+    /// 2^(2·64·limbs) mod modulus, which brings a number into Montgomery's form.
+    private var square: [UInt64]
+
+    /// - Returns: nil for an even or tiny modulus, or an exponent that is even, below 3 or longer
+    ///   than 64 bits.
+    init?(modulus bytes: [UInt8], exponent: [UInt8]) {
+        let modulusBytes = Array(bytes.drop { $0 == 0 })
+        let exponentBytes = exponent.drop { $0 == 0 }
+        guard modulusBytes.count >= 64, let last = modulusBytes.last, last & 1 == 1,
+            exponentBytes.count <= 8
+        else { return nil }
+        let number = exponentBytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard number >= 3, number & 1 == 1 else { return nil }
+        blockByteCount = modulusBytes.count
+        modulus = Self.limbs(of: modulusBytes, count: (modulusBytes.count + 7) / 8)
+        exponentBits = (0..<(63 - number.leadingZeroBitCount)).reversed()
+            .map { number >> UInt64($0) & 1 == 1 }
+
+        // Newton's iteration doubles the bits that are right, from 3 to 96.
+        var inverse = modulus[0]
+        for _ in 0..<5 { inverse = inverse &* (2 &- modulus[0] &* inverse) }
+        negatedInverse = 0 &- inverse
+
+        // 2^(64·limbs) mod modulus, which is 1 in Montgomery's form: doubled from the highest power
+        // of two below the modulus.
+        let bitCount = 64 * modulus.count
+        let highest = bitCount - 1 - modulus[modulus.count - 1].leadingZeroBitCount
+        square = [UInt64](repeating: 0, count: modulus.count)
+        square[highest / 64] = 1 << UInt64(highest % 64)
+        for _ in highest..<bitCount { square = Self.doubled(square, modulus) }
+        // 2^(64·limbs) in that form, by squaring and doubling: a key is read in a few steps, where
+        // doublings alone would be thousands.
+        for bit in (0..<(Int.bitWidth - bitCount.leadingZeroBitCount)).reversed() {
+            square = multiply(square, square)
+            if bitCount >> bit & 1 == 1 { square = Self.doubled(square, modulus) }
+        }
+    }
+
+    /// - Parameter block: A number below the modulus, of the modulus' size, most significant byte
+    ///   first.
+    /// - Returns: The result in the same form; nil if the block is no such number.
+    func apply(to block: [UInt8]) -> [UInt8]? {
+        guard block.count == blockByteCount else { return nil }
+        let base = Self.limbs(of: block, count: modulus.count)
+        guard Self.subtract(modulus, from: base).borrowed else { return nil }
+        let baseInForm = multiply(base, square)
+        var result = baseInForm
+        for bit in exponentBits {
+            result = multiply(result, result)
+            if bit { result = multiply(result, baseInForm) }
+        }
+        var one = [UInt64](repeating: 0, count: modulus.count)
+        one[0] = 1
+        return Self.bytes(of: multiply(result, one), count: blockByteCount)
+    }
+
+    /// a·b·2^(-64·limbs) mod modulus.
+    private func multiply(_ a: [UInt64], _ b: [UInt64]) -> [UInt64] {
+        let count = modulus.count
+        var total = [UInt64](repeating: 0, count: count + 2)
+        for index in 0..<count {
+            var carry: UInt64 = 0
+            for position in 0..<count {
+                (carry, total[position]) = Self.multiplyAdd(
+                    a[index], b[position], total[position], carry)
+            }
+            var sum = total[count].addingReportingOverflow(carry)
+            total[count] = sum.partialValue
+            total[count + 1] = sum.overflow ? 1 : 0
+
+            let factor = total[0] &* negatedInverse
+            carry = Self.multiplyAdd(factor, modulus[0], total[0], 0).high
+            for position in 1..<count {
+                (carry, total[position - 1]) = Self.multiplyAdd(
+                    factor, modulus[position], total[position], carry)
+            }
+            sum = total[count].addingReportingOverflow(carry)
+            total[count - 1] = sum.partialValue
+            total[count] = total[count + 1] &+ (sum.overflow ? 1 : 0)
+        }
+        return Self.reduced(Array(total[..<count]), overflow: total[count], modulus)
+    }
+
+    // MARK: Limbs
+
+    private static func multiplyAdd(
+        _ a: UInt64, _ b: UInt64, _ addend: UInt64, _ carry: UInt64
+    ) -> (high: UInt64, low: UInt64) {
+        var (high, low) = a.multipliedFullWidth(by: b)
+        let first = low.addingReportingOverflow(addend)
+        let second = first.partialValue.addingReportingOverflow(carry)
+        low = second.partialValue
+        // Never overflows: (2⁶⁴-1)² + 2·(2⁶⁴-1) is the largest number of 128 bits.
+        high = high &+ (first.overflow ? 1 : 0) &+ (second.overflow ? 1 : 0)
+        return (high, low)
+    }
+
+    private static func doubled(_ number: [UInt64], _ modulus: [UInt64]) -> [UInt64] {
+        var result = number
+        var carry: UInt64 = 0
+        for index in result.indices {
+            let next = result[index] >> 63
+            result[index] = result[index] << 1 | carry
+            carry = next
+        }
+        return reduced(result, overflow: carry, modulus)
+    }
+
+    /// The number less the modulus where that isn't negative, chosen by a mask.
+    private static func reduced(
+        _ number: [UInt64], overflow: UInt64, _ modulus: [UInt64]
+    ) -> [UInt64] {
+        let (difference, borrowed) = subtract(modulus, from: number)
+        let keep: UInt64 = 0 &- ((borrowed ? 1 : 0) & (1 &- overflow))
+        return zip(number, difference).map { ($0 & keep) | ($1 & ~keep) }
+    }
+
+    private static func subtract(
+        _ subtrahend: [UInt64], from number: [UInt64]
+    ) -> (difference: [UInt64], borrowed: Bool) {
+        var difference = number
+        var borrow: UInt64 = 0
+        for index in difference.indices {
+            let first = number[index].subtractingReportingOverflow(subtrahend[index])
+            let second = first.partialValue.subtractingReportingOverflow(borrow)
+            difference[index] = second.partialValue
+            borrow = (first.overflow ? 1 : 0) | (second.overflow ? 1 : 0)
+        }
+        return (difference, borrow == 1)
+    }
+
+    private static func limbs(of bytes: [UInt8], count: Int) -> [UInt64] {
+        var limbs = [UInt64](repeating: 0, count: count)
+        for (index, byte) in bytes.reversed().enumerated() {
+            limbs[index / 8] |= UInt64(byte) << UInt64(8 * (index % 8))
+        }
+        return limbs
+    }
+
+    private static func bytes(of limbs: [UInt64], count: Int) -> [UInt8] {
+        (0..<count).reversed().map { index in
+            UInt8(truncatingIfNeeded: limbs[index / 8] >> UInt64(8 * (index % 8)))
+        }
     }
 }

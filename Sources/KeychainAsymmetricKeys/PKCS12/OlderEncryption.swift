@@ -3,10 +3,11 @@
 //   (1) A private key goes through NIOSSL's reader of PEM. That one traps on a password that is not
 //       ASCII, so such a password doesn't get there.
 //   (2) Certificates go through NIOSSL's reader of containers. That one traps unless there are one
-//       key and a certificate of it, so both are added; a key among the certificates would be a
-//       second one, which it refuses without a trap.
+//       key and a certificate of it, so `DecoyIdentity` adds both; a key among the certificates
+//       would be a second one, which it refuses without a trap.
 //   (3) NIOSSL is here with the package trait OlderPKCS12 only.
 
+import Crypto
 import KeychainCore
 import SwiftASN1
 
@@ -205,3 +206,26 @@ enum OlderEncryption {
 }
 
 #endif
+
+// MARK: - A key and a certificate to add
+
+/// A fresh key and a certificate without a valid signature.
+package struct DecoyIdentity {
+    /// PrivateKeyInfo, DER.
+    package let privateKeyInfo: [UInt8]
+    /// Certificate, DER.
+    package let certificate: [UInt8]
+
+    package init() {
+        let key = P256.Signing.PrivateKey()
+        let noName = DERValue.sequence([])
+        let ecdsaWithSHA256 = DERValue.sequence([.identifier([1, 2, 840, 10045, 4, 3, 2])])
+        let body = DERValue.sequence([
+            .integer(1), ecdsaWithSHA256, noName,
+            .sequence([.utcTime("200101000000Z"), .utcTime("200101000000Z")]), noName,
+            .encoded(Array(key.publicKey.derRepresentation)),
+        ])
+        privateKeyInfo = Array(key.derRepresentation)
+        certificate = DERValue.sequence([body, ecdsaWithSHA256, .bits([0])]).bytes
+    }
+}

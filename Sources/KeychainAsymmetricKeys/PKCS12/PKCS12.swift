@@ -1,4 +1,5 @@
-// PKCS12: containers of keys and certificates under a password (RFC 7292).
+// PKCS12: containers of keys and certificates under a password (RFC 7292), and the object
+// identifiers of their parts.
 //   (1) The frame, the authentication code and the encryption of today (PBES2) are read and written
 //       here. The ciphers of older programs (RC2, triple DES, RC4) are NIOSSL's; nothing is written
 //       with them.
@@ -7,6 +8,7 @@
 //   (3) Without the package trait OlderPKCS12 those ciphers are `unimplemented`; all else works.
 
 package import KeychainCore
+import SwiftASN1
 
 /// What a container holds.
 package struct PKCS12Contents: Hashable, Sendable {
@@ -100,4 +102,41 @@ package enum PKCS12 {
     ) throws(KeychainFailure) -> [UInt8] {
         try OlderEncryption.open(key, password: password, within: &allowance)
     }
+}
+
+/// A password, or that there is none.
+struct PKCS12Password {
+    /// Nil for no password, which makes another key than an empty one.
+    let text: String?
+
+    /// For the authentication code and the older ciphers: UTF-16 and two zero bytes.
+    var wide: [UInt8] {
+        text.map { $0.bigEndianUTF16 + [0, 0] } ?? []
+    }
+
+    /// For PBES2. RFC 7292 says nothing of it; all programs take UTF-8.
+    var utf8: [UInt8] {
+        text.map { Array($0.utf8) } ?? []
+    }
+}
+
+// MARK: - Object identifiers
+
+enum ContentType {
+    static let data: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
+    static let encryptedData: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 6]
+}
+
+enum BagType {
+    static let key: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 1]
+    static let shroudedKey: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 2]
+    static let certificate: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 3]
+    static let safeContents: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 6]
+    /// Among certificate bags, the one that holds an X.509 certificate.
+    static let x509Certificate: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 22, 1]
+}
+
+enum BagAttribute {
+    static let friendlyName: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 20]
+    static let localKeyID: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 21]
 }
