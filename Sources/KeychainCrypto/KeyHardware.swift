@@ -1,8 +1,14 @@
-// KeyHardware: what a chip can do that keeps keys, such as a TPM 2.0.
+// KeyHardware: what a chip can do that keeps keys, such as a TPM 2.0, and the points of the curve
+// on which it has them.
 //   (1) A private key is made in the chip and never leaves it in the clear; what is kept outside is
 //       wrapped by the chip and of no use to another one.
 //   (2) Every use of a key takes its authorization value, which the keychain keeps.
+//   (3) A chip gives the x coordinate of a product, but the crypto library makes a shared secret by
+//       a key agreement alone. Agreeing as the owner of the private key 1 gives the other side's x
+//       coordinate, so the other side is a point with the x coordinate that the chip gave. The
+//       point's sign doesn't matter.
 
+package import Crypto
 package import FoundationEssentials
 package import KeychainCore
 
@@ -52,5 +58,27 @@ package struct HardwareKey: Hashable, Sendable {
     package init(wrapped: Data, publicKey: Data) {
         self.wrapped = wrapped
         self.publicKey = publicKey
+    }
+}
+
+// MARK: - Points
+
+extension SharedSecret {
+    /// The secret with this x coordinate of a point on P-256, 32 bytes.
+    ///
+    /// - Throws: What the library throws where there is no point of this coordinate.
+    package init(p256Coordinate coordinate: some DataProtocol) throws {
+        let one = try P256.KeyAgreement.PrivateKey(
+            rawRepresentation: [UInt8](repeating: 0, count: 31) + [1])
+        let point = try P256.KeyAgreement.PublicKey(
+            compressedRepresentation: [2] + Array(coordinate))
+        self = try one.sharedSecretFromKeyAgreement(with: point)
+    }
+}
+
+extension Data {
+    /// Whether these bytes are 04 ‖ X ‖ Y of a point on P-256.
+    package var isPointOnP256: Bool {
+        (try? P256.KeyAgreement.PublicKey(x963Representation: self)) != nil
     }
 }

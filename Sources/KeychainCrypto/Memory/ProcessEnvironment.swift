@@ -1,9 +1,17 @@
-// ProcessEnvironment: the variables of this process, as far as they are to be believed.
+// ProcessEnvironment: what this process was started with: its variables, arguments and standard
+// streams.
 //   (1) No other code of this package reads a variable.
 //   (2) A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities)
 //       believes none: they would have it open another's keychain, or ask another service, with
 //       rights that its caller doesn't have.
 //   (3) A value that is not UTF-8 stands for no path: Swift would make one of two different ones.
+//   (4) The tools refuse arguments that are not UTF-8 before they look at any: Swift puts U+FFFD in
+//       place of such bytes, so that two different names become one.
+//   (5) A program can be started with descriptors 0 to 2 (standard input, output and error) closed.
+//       The next file that it opens gets the number, and what the program prints, a secret perhaps,
+//       is written into that file. So the tools put something in place of a closed one before they
+//       open anything, and the keychain's own files and sockets never keep such a number, in any
+//       program.
 
 import FoundationEssentials
 import Glibc
@@ -72,5 +80,67 @@ package enum ProcessEnvironment {
             let text = unsafe String(cString: home)
             return text.hasPrefix("/") ? text : nil
         }
+    }
+}
+
+// MARK: - Arguments
+
+package enum ProcessArguments {
+    /// The position of the first argument that is not valid UTF-8, as the shell counts: `$1` is 1.
+    /// nil: all are.
+    package static var firstInvalidPosition: Int? {
+        for position in 0..<Int(CommandLine.argc) {
+            // SAFETY: argv holds argc terminated strings for the life of the process.
+            guard let argument = unsafe CommandLine.unsafeArgv[position] else { continue }
+            if unsafe String(validatingCString: argument) == nil { return position }
+        }
+        return nil
+    }
+
+    /// What to tell the person. It repeats nothing of the argument.
+    package static func complaint(about position: Int) -> String {
+        "Argument \(position) isn't valid UTF-8. Names are texts: give it in UTF-8. Nothing was done."
+    }
+}
+
+// MARK: - Standard streams
+
+package enum StandardStreams {
+    /// Occupies each descriptor that is closed, so that no file gets its number.
+    ///
+    /// What takes its place is open in the other direction: reading from a closed standard input,
+    /// and writing to a closed standard output or error, still fail with `EBADF`.
+    package static func occupyClosed() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+            let direction = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
+            // SAFETY: the path is a terminated copy for the duration of the call. The system gives
+            // the lowest number that is free, which is this one: those below are open by now.
+            _ = unsafe open("/dev/null", direction)
+        }
+    }
+
+    /// Runs `body`, which has a library open files or sockets, while no number of a standard stream
+    /// is free. What is closed is closed again afterwards.
+    package static func withoutFreeNumbers<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let closed = (STDIN_FILENO...STDERR_FILENO).filter { fcntl($0, F_GETFD) == -1 }
+        occupyClosed()
+        defer { for descriptor in closed { close(descriptor) } }
+        return try body()
+    }
+
+    /// Moves a new descriptor to a number above those of the standard streams.
+    ///
+    /// - Parameter descriptor: A descriptor that this process has just opened, or -1.
+    /// - Returns: The descriptor to use from now on, which isn't inherited by programs that are
+    ///   started; -1, with `errno`, where none is left, and `descriptor` is closed then.
+    package static func moveAbove(_ descriptor: Int32) -> Int32 {
+        guard (STDIN_FILENO...STDERR_FILENO).contains(descriptor) else { return descriptor }
+        let moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+        let cause = errno
+        close(descriptor)
+        errno = cause
+        return moved
     }
 }
