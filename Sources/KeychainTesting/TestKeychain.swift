@@ -3,14 +3,17 @@
 //       imitated.
 //   (2) It reads and writes no file, and no other keychain sees it.
 //   (3) It goes with the last reference to it; a database of it is such a reference.
+//   (4) What a test sees of a stored item opens no secret.
 
 #if !canImport(Darwin)
 
 public import Foundation
 public import Keychain
-package import KeychainEngine
 package import KeychainCore
+package import KeychainEngine
+import KeychainRuntime
 import KeychainSecItem
+import KeychainServices
 import Synchronization
 
 /// A keychain in memory for tests, whose lock, passcode, clock, access groups and faults the test
@@ -215,6 +218,89 @@ public final class TestKeychain: Sendable {
 
     private final class Clock: Sendable {
         let set = Mutex<Date?>(nil)
+    }
+}
+
+// MARK: - The SecItem functions
+
+extension TestKeychain {
+    /// Runs code in which `SecItemAdd` and the other functions of `KeychainServices` use this
+    /// keychain, with the access groups that it has now.
+    ///
+    /// It holds for the code itself and for tasks that it makes, `Task.detached` excepted; a
+    /// dispatch queue or a thread that it hands work to uses the keychain of the user. Nested, the
+    /// innermost counts. A `Keychain` goes by its database, here as everywhere.
+    ///
+    /// - Parameter body: The code.
+    /// - Returns: What the code returns.
+    /// - Throws: What the code throws.
+    public func withSecItem<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try KeychainContext.$connection.withValue(connection, operation: body)
+    }
+
+    /// Runs asynchronous code in which `SecItemAdd` and the other functions of
+    /// `KeychainServices` use this keychain, with the access groups that it has now.
+    ///
+    /// It holds as far as in the synchronous form.
+    ///
+    /// - Parameters:
+    ///   - isolation: The actor that the code runs on: the caller's.
+    ///   - body: The code.
+    /// - Returns: What the code returns.
+    /// - Throws: What the code throws.
+    public func withSecItem<Result>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        try await KeychainContext.$connection.withValue(connection, operation: body)
+    }
+}
+
+// MARK: - Stored items
+
+extension TestKeychain {
+    /// An item with its attributes.
+    public struct StoredItem: Hashable, Sendable {
+        /// The value of `kSecClass`: `genp` for a generic password, `inet` for one of a server.
+        public let itemClass: String
+        /// The service of a generic password or the server of an internet password, if it is
+        /// text.
+        public let service: String?
+        /// The account, if it is text.
+        public let account: String?
+        /// The label, if it is text.
+        public let label: String?
+        /// The group that the item belongs to.
+        public let accessGroup: String
+        /// When the item can be read.
+        public let accessibility: Keychain.Accessibility
+        /// Whether the item is marked for synchronization.
+        public let isSynchronizable: Bool
+        /// When the item was added.
+        public let creationDate: Date
+        /// When the item was last changed.
+        public let modificationDate: Date
+
+        init(_ item: ItemSnapshot) {
+            func text(_ attribute: Attribute) -> String? {
+                guard case .string(let text) = item.attributes[attribute] else { return nil }
+                return text
+            }
+            func date(_ attribute: Attribute) -> Date {
+                guard case .date(let seconds) = item.attributes[attribute] else {
+                    return .distantPast
+                }
+                return Date(timeIntervalSinceReferenceDate: seconds)
+            }
+            itemClass = item.itemClass.name
+            service = text(item.itemClass.firstKey)
+            account = text(.account)
+            label = text(.label)
+            accessGroup = item.accessGroup
+            accessibility = Keychain.Accessibility(rawValue: item.protection.code)
+            isSynchronizable = item.isSynchronizable
+            creationDate = date(.creationDate)
+            modificationDate = date(.modificationDate)
+        }
     }
 }
 
