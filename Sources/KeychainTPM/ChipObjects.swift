@@ -1,11 +1,18 @@
-// PublicArea: the public part of the three kinds of objects that are made in a chip, in the
-// encoding of the TPM 2.0 Library, part 2: TPM2B_PUBLIC, most significant byte first.
-//   (1) What is read is exactly what this file would have the chip make, or it is refused.
+// ChipObjects: what a chip makes, in the encoding of the TPM 2.0 Library, part 2, most significant
+// byte first.
+//   (1) TPM2B_PUBLIC is the public part of the three kinds of objects. What is read is exactly what
+//       this file would have the chip make, or it is refused.
+//   (2) An object that is kept outside the chip is TPM2B_PUBLIC ‖ TPM2B_PRIVATE. The private part
+//       is encrypted and authenticated by the chip, together with the name of the public part.
+//   (3) What is read encodes again to the same bytes.
 
 #if TPM
 
 import CKeychainTSS2
+import FoundationEssentials
 import KeychainCore
+
+// MARK: - The public part
 
 /// The kind of an object.
 enum ObjectKind: Hashable, CaseIterable {
@@ -119,6 +126,34 @@ extension [UInt8] {
 
 extension UInt16 {
     var bytes: [UInt8] { [UInt8(truncatingIfNeeded: self >> 8), UInt8(truncatingIfNeeded: self)] }
+}
+
+// MARK: - Objects outside the chip
+
+struct WrappedObject: Hashable, Sendable {
+    let publicArea: PublicArea
+    /// TPM2B_PRIVATE.
+    let privateArea: [UInt8]
+
+    var bytes: Data { Data(publicArea.bytes + privateArea) }
+
+    init(publicArea: PublicArea, privateArea: [UInt8]) {
+        self.publicArea = publicArea
+        self.privateArea = privateArea
+    }
+
+    /// - Throws: `decode` for what this chip's kind never made.
+    init(_ bytes: Data, _ kind: ObjectKind) throws(KeychainFailure) {
+        var reader = ByteReader(Array(bytes))
+        guard let first = reader.sized(), let area = PublicArea(first.sized, kind),
+            let second = reader.sized(), !second.isEmpty, reader.isAtEnd
+        else {
+            throw KeychainFailure(
+                .decode, "What a TPM is to use is damaged: it isn't what a TPM made.",
+                cause: .damage)
+        }
+        self.init(publicArea: area, privateArea: second.sized)
+    }
 }
 
 #endif
