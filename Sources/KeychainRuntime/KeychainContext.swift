@@ -1,7 +1,8 @@
-// KeychainContext: which keychain the functions of the facades speak to, and who learns why a call
-// failed.
+// KeychainContext: which keychain the functions of the facades speak to, what the program of the
+// current task is entitled to, and who learns why a call failed.
 
 package import KeychainCore
+import KeychainEngine
 import Synchronization
 
 /// The keychain of the current task.
@@ -41,5 +42,19 @@ package final class FailureRecorder: Sendable {
 
     package func record(_ failure: KeychainFailure) {
         last.withLock { $0 = failure }
+    }
+}
+
+extension KeychainContext {
+    /// The entitlements of the current caller: of this process, or of the caller that takes its
+    /// place for the duration of a task.
+    ///
+    /// - Throws: `missingEntitlement` for a list that can't be read.
+    package static func entitlements() throws(KeychainFailure) -> Entitlements {
+        guard let caller = connection?.caller else { return try ProcessKeychain.entitlements() }
+        let names = caller.names + (caller.includesAll ? [AccessGroups.wildcard] : [])
+        return Entitlements(
+            accessGroups: caller,
+            values: ["keychain-access-groups": .array(names.map { .text($0) })])
     }
 }

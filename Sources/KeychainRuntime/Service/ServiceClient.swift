@@ -1,9 +1,13 @@
-// ServiceClient: the keychain of the service.
+// ServiceClient: the keychain of the service, the connections to it that no thread uses at the
+// moment, and how long a client waits.
 //   (1) Every call ends: with an answer, or after the time of its kind.
 //   (2) A request whose connection broke is sent a second time where it changes nothing, or where
 //       nothing of it was sent. Otherwise the failure says that it isn't known what became of it.
-//   (3) A request has a connection to itself. Several threads have several.
+//   (3) A request has a connection to itself. Several threads have several. A connection is in the
+//       pool or with one thread, never both.
+//   (4) After a fork the child uses none of its parent's connections: answers would go to either.
 
+import Glibc
 package import KeychainCore
 package import KeychainWire
 import Synchronization
@@ -106,5 +110,109 @@ extension ServiceClient: RequestHandler {
             }
         }
         throw .serviceRefuses(socketPath)
+    }
+}
+
+// MARK: - Connections
+
+final class ConnectionPool: Sendable {
+    private struct State {
+        /// The one used last is the last.
+        var idle: [ServiceConnection] = []
+        var processID: pid_t
+    }
+
+    private let limit: Int
+    private let processID: @Sendable () -> pid_t
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - limit: The most connections to keep.
+    ///   - processID: Of the process that asks.
+    init(limit: Int, processID: @escaping @Sendable () -> pid_t = { getpid() }) {
+        self.limit = limit
+        self.processID = processID
+        state = Mutex(State(processID: processID()))
+    }
+
+    /// One that was used before. nil: there is none.
+    func take() -> ServiceConnection? {
+        state.withLock { state in
+            forgetParent(&state)
+            return state.idle.popLast()
+        }
+    }
+
+    func putBack(_ connection: ServiceConnection) {
+        state.withLock { state in
+            forgetParent(&state)
+            if state.idle.count < limit { state.idle.append(connection) }
+        }
+    }
+
+    /// Closes them all: one was found broken, and so may be the others.
+    func discardAll() {
+        let discarded = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        // They are closed here, and not under the lock.
+        _ = discarded
+    }
+
+    var idleCount: Int { state.withLock { $0.idle.count } }
+
+    private func forgetParent(_ state: inout State) {
+        let processID = processID()
+        guard state.processID != processID else { return }
+        // Closing a descriptor of this process leaves the parent's open.
+        state.idle = []
+        state.processID = processID
+    }
+}
+
+// MARK: - Options
+
+/// How a client speaks to the service.
+package struct ServiceOptions: Sendable {
+    /// The longest that connecting takes, with all that goes before the first request.
+    package var connectionTime: Duration
+    /// The longest that a request waits for its answer.
+    package var requestTime: Duration
+    /// The same for requests that derive keys from passwords, which is slow on purpose.
+    package var derivationTime: Duration
+    /// The same for requests that may go through every item: a check, a change of whatever matches,
+    /// a search without a limit. Where they tell of their progress or give a part of the answer,
+    /// they have as long again.
+    package var surveyTime: Duration
+    /// The most bytes of a message.
+    package var messageByteCount: Int
+    /// The most connections that are kept while no thread uses them.
+    package var idleConnectionCount: Int
+    /// Whether a user may run the service. Secrets go to no other user's service.
+    package var trusts: @Sendable (_ userID: UInt32) -> Bool
+
+    package init(
+        connectionTime: Duration = .seconds(10), requestTime: Duration = .seconds(60),
+        derivationTime: Duration = .seconds(180), surveyTime: Duration = .seconds(600),
+        messageByteCount: Int = WireLimits.messageByteCount, idleConnectionCount: Int = 8,
+        trusts: @escaping @Sendable (_ userID: UInt32) -> Bool = { $0 == 0 || $0 == geteuid() }
+    ) {
+        self.connectionTime = connectionTime
+        self.requestTime = requestTime
+        self.derivationTime = derivationTime
+        self.surveyTime = surveyTime
+        self.messageByteCount = messageByteCount
+        self.idleConnectionCount = idleConnectionCount
+        self.trusts = trusts
+    }
+
+    /// The longest that a request waits for a sign of life.
+    func time(for effort: RequestEffort) -> Duration {
+        switch effort {
+        case .few: requestTime
+        case .derivation: derivationTime
+        case .survey: surveyTime
+        }
     }
 }

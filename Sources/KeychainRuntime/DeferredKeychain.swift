@@ -3,9 +3,12 @@
 //       it is, also where it is missing. The first change makes the keychain.
 //   (2) Each call looks for the keychain anew, since another process may make it. From then on all
 //       go to it, subscriptions included.
+//   (3) A subscription can't watch a folder that isn't there, so it looks for the folder at
+//       intervals. The making of the keychain is told of like any other change.
 
-import KeychainEngine
+import Dispatch
 package import KeychainCore
+import KeychainEngine
 import KeychainTPM
 import Synchronization
 
@@ -88,5 +91,59 @@ package final class DeferredKeychain: RequestHandler {
             followers.append(Follower(subscription: subscription))
         }
         return subscription
+    }
+}
+
+// MARK: - Subscriptions
+
+final class DeferredSubscription: ChangeSubscription {
+    private enum State {
+        case waiting
+        case following(any ChangeSubscription)
+        case ended
+    }
+
+    static let interval: DispatchTimeInterval = .milliseconds(500)
+    private static let queue = DispatchQueue(label: "swift-keychain making", qos: .utility)
+
+    private let directory: String
+    private let handler: @Sendable () -> Void
+    private let state = Mutex(State.waiting)
+
+    init(_ directory: String, _ handler: @escaping @Sendable () -> Void) {
+        self.directory = directory
+        self.handler = handler
+        lookLater()
+    }
+
+    deinit { end() }
+
+    func end() {
+        let following = state.withLock { state -> (any ChangeSubscription)? in
+            defer { state = .ended }
+            guard case .following(let subscription) = state else { return nil }
+            return subscription
+        }
+        following?.end()
+    }
+
+    private func lookLater() {
+        Self.queue.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.look() }
+    }
+
+    /// Goes over to the keychain, if there is one.
+    func look() {
+        guard state.withLock({ if case .waiting = $0 { true } else { false } }) else { return }
+        // A keychain that can't be opened now is tried again.
+        guard let engine = try? EmbeddedKeychain.existingEngine(in: directory),
+            let subscription = try? engine.subscribe(handler)
+        else { return lookLater() }
+        let isWanted = state.withLock { state in
+            guard case .waiting = state else { return false }
+            state = .following(subscription)
+            return true
+        }
+        guard isWanted else { return subscription.end() }
+        handler()
     }
 }

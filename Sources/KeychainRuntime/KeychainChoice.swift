@@ -1,0 +1,231 @@
+// KeychainChoice: whether a process opens the keychain itself or asks the service for it, what of
+// the process and its machine decides that, and the keychain that comes of it.
+//   (1) The first rule that says anything decides:
+//         the variable KEYCHAIN_SERVICE; the variable KEYCHAIN_DIRECTORY; the configuration file;
+//         the socket of the user's service; that of the machine's; else the process itself.
+//   (2) It is decided once for a process and stays. A failure to decide is not remembered.
+//   (3) A socket that is there is used. Where it doesn't answer, requests fail: a keychain in
+//       another place would look as if everything was gone.
+//   (4) There is one client for a process. A failure to reach the service is not remembered.
+
+package import Foundation
+package import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainWire
+import Synchronization
+
+/// Which keychain a process uses, and what decided it.
+package struct KeychainChoice: Hashable, Sendable {
+    package enum Mode: Hashable, Sendable {
+        /// The process opens the keychain's folder itself.
+        case embedded
+        /// A service has it open, and listens on this socket, an absolute path.
+        case service(socket: String)
+    }
+
+    package let mode: Mode
+    /// What decided it, to follow “by”: a variable, a file, or that nothing else is there.
+    package let reason: String
+
+    package init(_ mode: Mode, reason: String) {
+        self.mode = mode
+        self.reason = reason
+    }
+
+    /// The variable that says `embedded`, or where the socket of a service is.
+    package static let variable = "KEYCHAIN_SERVICE"
+    /// What the variable and the configuration file call the mode without a service.
+    package static let embeddedName = "embedded"
+    /// Where the machine's service listens.
+    package static let systemSocket = "/run/keychaind/socket"
+
+    private static let decided = Mutex<KeychainChoice?>(nil)
+
+    /// The choice of this process.
+    /// - Throws: `param` for a variable or a configuration file that can't be followed.
+    package static func current() throws(KeychainFailure) -> KeychainChoice {
+        try decided.withLock { decided throws(KeychainFailure) in
+            if let choice = decided { return choice }
+            let choice = try KeychainChoice(ChoiceSurroundings())
+            decided = choice
+            return choice
+        }
+    }
+
+    /// Decides by the surroundings of a process.
+    /// - Throws: `param` for a variable or a configuration file that can't be followed.
+    package init(_ surroundings: ChoiceSurroundings) throws(KeychainFailure) {
+        if let value = surroundings.variable(Self.variable) {
+            let reason = "the variable \(Self.variable)"
+            guard let mode = Mode(value) else {
+                throw .param(
+                    "\(Self.variable) must be “\(Self.embeddedName)” or the absolute path of a "
+                        + "socket.")
+            }
+            self.init(mode, reason: reason)
+        } else if surroundings.variable(EmbeddedKeychain.directoryVariable) != nil {
+            self.init(.embedded, reason: "the variable \(EmbeddedKeychain.directoryVariable)")
+        } else if let configured = try surroundings.configuration() {
+            self = configured
+        } else if let socket = surroundings.userSocket, surroundings.exists(socket) {
+            self.init(.service(socket: socket), reason: "the socket of this user's service")
+        } else if surroundings.exists(Self.systemSocket) {
+            self.init(
+                .service(socket: Self.systemSocket),
+                reason: "the socket of the machine's service")
+        } else {
+            self.init(.embedded, reason: "the default, as there is no socket of a service")
+        }
+    }
+}
+
+extension KeychainChoice.Mode {
+    /// What the variable or the configuration file say.
+    /// - Returns: nil for a text that is neither `embedded` nor an absolute path.
+    init?(_ text: String) {
+        if text == KeychainChoice.embeddedName {
+            self = .embedded
+        } else if text.hasPrefix("/") {
+            self = .service(socket: text)
+        } else {
+            return nil
+        }
+    }
+}
+
+// MARK: - What decides
+
+/// Variables, files and sockets, as a process sees them; a test hands in its own.
+package struct ChoiceSurroundings: Sendable {
+    private let environment: [String: String]
+    /// Whether there is anything of that name.
+    let exists: @Sendable (String) -> Bool
+    /// The content of a file. nil: there is none.
+    private let read: @Sendable (String) throws(KeychainFailure) -> Data?
+
+    package init(
+        environment: [String: String] = ProcessEnvironment.variables,
+        exists: @escaping @Sendable (String) -> Bool = { FilePresence.isThere($0) },
+        read: @escaping @Sendable (String) throws(KeychainFailure) -> Data? =
+            ChoiceSurroundings.content
+    ) {
+        self.environment = environment
+        self.exists = exists
+        self.read = read
+    }
+
+    /// The value of a variable. An empty one counts as none.
+    func variable(_ name: String) -> String? {
+        environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private func folder(_ name: String) -> String? {
+        variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// Where the service of this user listens. nil: this user has no folder for sockets.
+    var userSocket: String? { folder("XDG_RUNTIME_DIR").map { $0 + "/keychain/socket" } }
+
+    /// The configuration file, whether it is there or not.
+    var configurationPath: String {
+        let folder =
+            folder("XDG_CONFIG_HOME") ?? (ProcessEnvironment.home(environment) ?? "") + "/.config"
+        return folder + "/keychain/config.json"
+    }
+
+    // MARK: Files
+
+    /// What the configuration file decides. nil: there is none, or it leaves this open.
+    func configuration() throws(KeychainFailure) -> KeychainChoice? {
+        let path = configurationPath
+        guard let data = try read(path) else { return nil }
+        let settings: Settings
+        do {
+            settings = try JSONDecoder().decode(Settings.self, from: data)
+        } catch {
+            throw .param("The configuration file \(path) isn't JSON of the form {\"service\": …}.")
+        }
+        guard let service = settings.service else { return nil }
+        guard let mode = KeychainChoice.Mode(service) else {
+            throw .param(
+                "In the configuration file \(path), “service” must be "
+                    + "“\(KeychainChoice.embeddedName)” or the absolute path of a socket.")
+        }
+        return KeychainChoice(mode, reason: "the configuration file \(path)")
+    }
+
+    private struct Settings: Decodable {
+        var service: String?
+    }
+
+    /// The largest configuration file that is read, in bytes.
+    private static let configurationByteCount = 64 << 10
+
+    /// - Throws: `param` for a file that can't be read: it may say something else than the default.
+    package static func content(_ path: String) throws(KeychainFailure) -> Data? {
+        guard FilePresence.isThere(path) else { return nil }
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw .param("The configuration file \(path) can't be read.")
+        }
+        do {
+            let data = try file.read(upToCount: configurationByteCount + 1) ?? Data()
+            guard data.count <= configurationByteCount else {
+                throw KeychainFailure.param(
+                    "The configuration file \(path) has more than \(configurationByteCount) bytes.")
+            }
+            return data
+        } catch let failure as KeychainFailure {
+            throw failure
+        } catch {
+            throw .param("The configuration file \(path) can't be read.")
+        }
+    }
+}
+
+// MARK: - The keychain of this process
+
+/// The keychain that a process uses unless it names another one.
+package enum ProcessKeychain {
+    private static let clients = Mutex<[String: ServiceClient]>([:])
+
+    /// The keychain, and the groups that this program has there.
+    /// - Throws: `missingEntitlement` when the entitlements give no group; why the keychain can't
+    ///   be opened or reached.
+    package static func connection() throws(KeychainFailure) -> KeychainConnection {
+        switch try KeychainChoice.current().mode {
+        case .embedded: return try EmbeddedKeychain.connection()
+        case .service(let socket):
+            let client = client(for: socket)
+            return KeychainConnection(
+                service: client, caller: try client.welcome().entitlements.accessGroups)
+        }
+    }
+
+    /// What there is to administer. With a service, nothing is sent yet.
+    package static func administration() throws(KeychainFailure) -> any RequestHandler {
+        switch try KeychainChoice.current().mode {
+        case .embedded:
+            return try EmbeddedKeychain.keychain(in: EmbeddedKeychain.location().directory)
+        case .service(let socket): return client(for: socket)
+        }
+    }
+
+    /// What this program is entitled to.
+    package static func entitlements() throws(KeychainFailure) -> Entitlements {
+        switch try KeychainChoice.current().mode {
+        case .embedded: return try EmbeddedKeychain.entitlements()
+        case .service(let socket): return try client(for: socket).welcome().entitlements
+        }
+    }
+
+    /// The one client of this process for a socket.
+    package static func client(for socket: String) -> ServiceClient {
+        clients.withLock { clients in
+            if let client = clients[socket] { return client }
+            let client = ServiceClient(socketPath: socket)
+            clients[socket] = client
+            return client
+        }
+    }
+}
