@@ -1,12 +1,13 @@
-// LAError: why a person was not authenticated.
+// LAError: why a person was not authenticated, in Apple's terms and in the keychain's.
 //   (1) It and an `NSError` of its domain are one value in two forms; each casts to the other.
 //   (2) No text holds what a person entered.
 
-// swift-format-ignore-file: NoLeadingUnderscores, AlwaysUseLowerCamelCase
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, NoLeadingUnderscores
 
 #if !canImport(Darwin)
 
 public import Foundation
+package import KeychainCore
 
 /// The domain of errors whose code is one of ``LAError/Code``.
 public let LAErrorDomain = "com.apple.LocalAuthentication"
@@ -187,6 +188,54 @@ extension LAError: _ObjectiveCBridgeable {
         var result: LAError?
         if let source { _ = _conditionallyBridgeFromObjectiveC(source, result: &result) }
         return result ?? LAError(.systemCancel)
+    }
+}
+
+// MARK: - The keychain's failures
+
+/// An authentication that didn't succeed.
+package enum AuthenticationFailure: Error, Hashable, Sendable {
+    /// The person, the device or the context stands against it.
+    case refused(LAError.Code)
+    /// The keychain can't be used.
+    case keychain(KeychainFailure)
+
+    /// The failure in the terms of a context's own functions.
+    package var localError: LAError {
+        switch self {
+        case .refused(let code): LAError(code)
+        case .keychain(let failure):
+            LAError(
+                .authenticationFailed,
+                userInfo: [
+                    NSLocalizedDescriptionKey: failure.reason,
+                    NSUnderlyingErrorKey: NSError(
+                        domain: "NSOSStatusErrorDomain", code: Int(failure.status.rawValue)),
+                ])
+        }
+    }
+
+    /// The failure in the terms of the calls to a keychain.
+    ///
+    /// Apple answers with `errSecAuthFailed` to what isn't listed here. A departure from it:
+    /// hardware that isn't there is `errSecNotAvailable`, since trying again is of no use.
+    package var keychainFailure: KeychainFailure {
+        switch self {
+        case .keychain(let failure): failure
+        case .refused(let code):
+            KeychainFailure(Self.status(of: code), LAError(code).localizedDescription)
+        }
+    }
+
+    private static func status(of code: LAError.Code) -> Status {
+        switch code {
+        case .userCancel: .userCanceled
+        case .notInteractive: .interactionNotAllowed
+        case .biometryNotAvailable, .biometryNotEnrolled, .companionNotAvailable: .notAvailable
+        case .authenticationFailed, .userFallback, .systemCancel, .passcodeNotSet,
+            .biometryLockout, .appCancel, .invalidContext:
+            .authFailed
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-// AccessRequirement: what constraints ask for, and which proofs satisfy them. No input or output:
-// everything that decides is an argument.
+// AccessRequirement: what constraints ask for, which proofs satisfy them, and what is remembered of
+// a person who gave one. No input or output: everything that decides is an argument.
 //   (1) An application password is asked for beside everything else, also with `or`: it takes part
 //       in the encryption, and nothing can stand in for it.
 //   (2) The other conditions are all needed, or with `or` one of them.
@@ -127,6 +127,38 @@ extension AccessRequirement {
 
     /// The order in which obstacles are told.
     private static let order: [PresenceMethod] = [.passcode, .biometry, .companion]
+}
+
+// MARK: - Proofs
+
+/// One successful authentication.
+package struct PresenceProof: Hashable, Sendable {
+    package let method: PresenceMethod
+    package let grant: AuthenticationGrant
+    /// When, by the clock of the environment.
+    package let time: Duration
+
+    package init(method: PresenceMethod, grant: AuthenticationGrant, time: Duration) {
+        self.method = method
+        self.grant = grant
+        self.time = time
+    }
+}
+
+extension [PresenceProof] {
+    /// The methods that were proven.
+    package var methods: Set<PresenceMethod> { Set(map(\.method)) }
+
+    /// Remembers a proof in place of an earlier one by the same method.
+    package mutating func remember(_ proof: PresenceProof) {
+        removeAll { $0.method == proof.method }
+        append(proof)
+    }
+
+    /// The proofs of an age of `duration` at the most.
+    package func notOlder(than duration: Duration, at now: Duration) -> [PresenceProof] {
+        filter { now - $0.time <= duration }
+    }
 }
 
 #endif
