@@ -1,15 +1,21 @@
-// Connection: the requests of one peer, from bytes to answers.
-//   (1) All of its state belongs to the event loop of its channel.
+// Connection: the requests of one peer, from bytes to answers, and all connections that are open.
+//   (1) All of a connection's state belongs to the event loop of its channel.
 //   (2) Nothing is read while as many requests are under way as one connection may have. A request
 //       is under way until its answer has gone out, so a peer that doesn't read isn't read from.
 //   (3) What a frame holds is erased when it was read, and when it was sent.
-//   (4) Events are told of one at a time: what happens while the last one goes out is told of by
-//       the next.
+//   (4) Telling a connection of an event never blocks the thread that tells: it may be one that
+//       writes to the store.
+//   (5) Events are told of one batch at a time: what happens while the last one goes out is told of
+//       by the next. An event that is waiting already is not added again, so what waits is bounded
+//       by the number of subscriptions and requests.
 
+import Dispatch
+import Glibc
 import KeychainCore
 import KeychainWire
 import NIOCore
 import NIOPosix
+import Synchronization
 
 final class Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
@@ -164,3 +170,124 @@ final class Connection: ChannelInboundHandler {
 
 /// Tells a connection that the service ends: it answers what is under way, and closes.
 struct EndOfService: Sendable {}
+
+// MARK: - Events
+
+final class EventQueue: Sendable {
+    private struct State {
+        var channel: (any Channel)?
+        /// The frame of the last event of each request.
+        var waiting: [UInt64: FrameBuffer] = [:]
+        var isSending = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The channel is open: events go to it from now on.
+    func attach(_ channel: any Channel) {
+        state.withLock { $0.channel = channel }
+        send()
+    }
+
+    /// The channel is closed: no client is told of anything any more.
+    func detach() {
+        state.withLock { state in
+            state.channel = nil
+            state.waiting = [:]
+        }
+    }
+
+    /// Tells of something. Safe to call from any thread.
+    func add(_ id: UInt64, _ frame: FrameBuffer) {
+        state.withLock { $0.waiting[id] = frame }
+        send()
+    }
+
+    private func send() {
+        let batch = state.withLock { state -> (any Channel, [FrameBuffer])? in
+            guard let channel = state.channel, !state.isSending, !state.waiting.isEmpty else {
+                return nil
+            }
+            state.isSending = true
+            defer { state.waiting = [:] }
+            return (channel, Array(state.waiting.values))
+        }
+        guard let (channel, frames) = batch else { return }
+        let buffer = ByteBuffer(frames, allocator: channel.allocator)
+        channel.writeAndFlush(buffer).whenComplete { [self] result in
+            state.withLock { state in
+                state.isSending = false
+                if case .failure = result { state.channel = nil }
+            }
+            send()
+        }
+    }
+}
+
+// MARK: - Open connections
+
+final class ConnectionTable: Sendable {
+    private struct State {
+        var counts: [uid_t: Int] = [:]
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isEnding = false
+
+        var total: Int { counts.values.reduce(0, +) }
+    }
+
+    private let state = Mutex(State())
+    /// Signalled when the last connection of a service that ends is gone.
+    private let lastEnded = DispatchSemaphore(value: 0)
+
+    var count: Int { state.withLock { $0.total } }
+
+    /// Makes room for a connection.
+    /// - Returns: False when the user has as many as it may, or the service ends.
+    func reserve(for user: uid_t, atMost limit: Int) -> Bool {
+        state.withLock { state in
+            guard !state.isEnding, state.counts[user, default: 0] < limit else { return false }
+            state.counts[user, default: 0] += 1
+            return true
+        }
+    }
+
+    /// A connection is gone.
+    func release(for user: uid_t) {
+        let isLast = state.withLock { state in
+            state.counts[user, default: 1] -= 1
+            if state.counts[user] == 0 { state.counts[user] = nil }
+            return state.isEnding && state.counts.isEmpty
+        }
+        if isLast { lastEnded.signal() }
+    }
+
+    func add(_ channel: any Channel) {
+        let isEnding = state.withLock { state in
+            state.channels[ObjectIdentifier(channel)] = channel
+            return state.isEnding
+        }
+        channel.closeFuture.whenComplete { [weak self] _ in
+            self?.state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+        }
+        if isEnding { channel.pipeline.fireUserInboundEventTriggered(EndOfService()) }
+    }
+
+    /// Has every connection answer what was asked and close, and waits for it. A client that
+    /// doesn't take its answers within the time is cut off.
+    func end(within limit: Duration) {
+        let (channels, isEmpty) = state.withLock { state in
+            state.isEnding = true
+            return (Array(state.channels.values), state.counts.isEmpty)
+        }
+        for channel in channels {
+            channel.pipeline.fireUserInboundEventTriggered(EndOfService())
+        }
+        if isEmpty { return }
+        if lastEnded.wait(timeout: .now() + limit / .seconds(1)) == .timedOut {
+            for channel in state.withLock({ Array($0.channels.values) }) {
+                channel.close(promise: nil)
+            }
+            lastEnded.wait()
+        }
+    }
+}

@@ -4,8 +4,8 @@
 //   (3) Every request ends in one answer and one line of the audit log.
 //   (4) Methods block. They may be called by several threads at once.
 
-import KeychainEngine
 import KeychainCore
+import KeychainEngine
 import KeychainWire
 import Synchronization
 
@@ -187,4 +187,22 @@ final class PeerSession: Sendable {
 
     /// Sends a frame that comes before the answer to a message.
     func tell(_ frame: FrameBuffer, of id: UInt64) { onEvent(id, frame) }
+}
+
+// MARK: - Claims
+
+extension AccessGroups {
+    /// The groups of this entitlement that a client means that claims others: those that are in
+    /// both, in the order of the claim, which says where new items go.
+    ///
+    /// A claim narrows and never widens. A claim of every group means every group of the
+    /// entitlement; an entitlement to every group allows any claim. A claim says nothing of the
+    /// program.
+    func granted(to claim: AccessGroups) -> AccessGroups {
+        var names = claim.names.filter { contains($0) }
+        guard claim.includesAll else { return AccessGroups(names, program: program) }
+        names += self.names
+        return AccessGroups(
+            includesAll ? names + [Self.wildcard] : names, program: program)
+    }
 }

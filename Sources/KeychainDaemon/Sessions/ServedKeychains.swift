@@ -1,7 +1,11 @@
-// ServedKeychains: the keychains of a service, one for each user.
+// ServedKeychains: the keychains of a service, one for each user, opened when first asked for.
+//   (1) One is opened as after a start of the device: locked, where it has a passcode.
+//   (2) A failure to open it is not remembered: the next request tries again.
+//   (3) The engine stays open for as long as a request uses it, also when it is to be closed.
 
-import KeychainCore
 import Glibc
+import KeychainCore
+import KeychainEngine
 import Synchronization
 
 final class ServedKeychains: Sendable {
@@ -42,5 +46,96 @@ final class ServedKeychains: Sendable {
 
     func close() {
         for keychain in all.values { keychain.close() }
+    }
+}
+
+// MARK: - One keychain
+
+final class ServedKeychain: Sendable {
+    private struct State {
+        var engine: KeychainEngine?
+        var connectionCount = 0
+        /// When something last happened that keeps the keychain unlocked.
+        var lastUse = ContinuousClock.now
+        /// Since when there has been no connection.
+        var idleSince: ContinuousClock.Instant? = .now
+    }
+
+    private let directory: String
+    private let options: EngineOptions
+    private let state = Mutex(State())
+
+    /// A keychain in a folder, an absolute path.
+    init(directory: String, options: EngineOptions) {
+        self.directory = directory
+        self.options = options
+    }
+
+    /// The keychain, opened.
+    func engine() throws(KeychainFailure) -> KeychainEngine {
+        // Opening takes milliseconds, and no other request can do anything before.
+        try state.withLock { state throws(KeychainFailure) in
+            if let engine = state.engine { return engine }
+            let engine = try KeychainEngine.open(directory: directory, options: options)
+            state.engine = engine
+            return engine
+        }
+    }
+
+    // MARK: Connections
+
+    func addConnection() {
+        state.withLock { state in
+            state.connectionCount += 1
+            state.idleSince = nil
+        }
+    }
+
+    func removeConnection() {
+        state.withLock { state in
+            state.connectionCount -= 1
+            if state.connectionCount == 0 { state.idleSince = .now }
+        }
+    }
+
+    /// Closes the keychain where it had no connection for so long and nothing is lost by it: a
+    /// keychain that a user unlocked stays, since it could not be opened again without them.
+    func closeIfIdle(since limit: Duration) {
+        let engine = state.withLock { state -> KeychainEngine? in
+            guard let engine = state.engine, let since = state.idleSince,
+                since.duration(to: .now) >= limit,
+                !engine.hasPasscode || engine.lockState == .beforeFirstUnlock
+            else { return nil }
+            state.engine = nil
+            return engine
+        }
+        engine?.close()
+    }
+
+    /// Closes the keychain and forgets its keys.
+    func close() {
+        state.withLock { state -> KeychainEngine? in
+            defer { state.engine = nil }
+            return state.engine
+        }?.close()
+    }
+
+    // MARK: Locking
+
+    /// A program unlocked the keychain, or opened an item that needs it to be unlocked.
+    func noteUse() { state.withLock { $0.lastUse = .now } }
+
+    /// Locks the keychain where it is unlocked and has a passcode.
+    /// - Parameter limit: Only if no program used it for so long. nil: in any case.
+    /// - Returns: Whether it was locked.
+    func lock(ifUnusedFor limit: Duration?) -> Bool {
+        let unlocked = state.withLock { state -> KeychainEngine? in
+            guard let engine = state.engine, engine.hasPasscode, engine.lockState == .unlocked
+            else { return nil }
+            if let limit, state.lastUse.duration(to: .now) < limit { return nil }
+            return engine
+        }
+        guard let unlocked else { return false }
+        return (try? unlocked.lock()) != nil
     }
 }

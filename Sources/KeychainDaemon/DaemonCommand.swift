@@ -1,0 +1,166 @@
+// DaemonCommand: the arguments of keychaind, and what they and the environment tell a service.
+
+import ArgumentParser
+import KeychainCore
+import KeychainEngine
+import KeychainRuntime
+import Logging
+
+struct DaemonCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keychaind",
+        abstract: "Keeps keychains for the programs that connect to it.",
+        discussion: """
+            Programs find the service by its socket. The keychain is then opened by the service \
+            alone, and what a program may see is decided by its executable, not by what it says. \
+            Without --system it serves the user who starts it.
+
+            The service ends in good order on SIGTERM and SIGINT, and locks every keychain on \
+            SIGUSR1. It takes its socket from systemd where it is started for one.
+            """,
+        version: DaemonProgram.version)
+
+    @Flag(help: "Serve all users of this machine, each with a keychain of their own.")
+    var system = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of the keychain; with --system the folder of all keychains.",
+            discussion: "Default: $XDG_DATA_HOME/keychain, or /var/lib/keychaind.",
+            valueName: "path"))
+    var directory: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where to listen.",
+            discussion: "Default: $XDG_RUNTIME_DIR/keychain/socket, or /run/keychaind/socket.",
+            valueName: "path"))
+    var socket: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder that says which programs have which entitlements.",
+            discussion:
+                "Default: $XDG_CONFIG_HOME/keychain/programs, or /etc/keychaind/programs.",
+            valueName: "path"))
+    var registry: String?
+
+    @Flag(help: "Give nothing to programs that the registry doesn't name, as --system does.")
+    var registryOnly = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Lock a keychain when no item that needs it unlocked was read for so long.",
+            discussion: "A number and s, m or h: 90s, 15m, 8h. Default: never.",
+            valueName: "duration"))
+    var lockAfter: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            "The least important lines to log: trace, debug, info, notice, warning or error.",
+            discussion: "At info and below every request has a line. Default: info.",
+            valueName: "level"),
+        transform: Self.level)
+    var logLevel: Logger.Level = .info
+
+    @Option(help: ArgumentHelp("How lines look: text or json.", valueName: "format"))
+    var logFormat: LogLineFormat = .text
+
+    private static func level(_ argument: String) throws -> Logger.Level {
+        guard let level = Logger.Level(rawValue: argument) else {
+            throw ValidationError("There is no log level \"\(argument)\".")
+        }
+        return level
+    }
+}
+
+/// A length of time as people write it.
+struct TimeSpan: ExpressibleByArgument {
+    let duration: Duration
+
+    init?(argument: String) {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600]
+        guard let unit = argument.last.flatMap({ units[$0] }),
+            let number = Int64(argument.dropLast()), number > 0, number <= 1_000_000
+        else { return nil }
+        duration = .seconds(number * unit)
+    }
+}
+
+extension LogLineFormat: ExpressibleByArgument {}
+
+// MARK: - Configuration
+
+extension DaemonCommand {
+    /// What the arguments say, and what is taken where they say nothing.
+    ///
+    /// - Parameters:
+    ///   - environment: The variables of the process.
+    ///   - executable: Where keychaind itself is, for the tool beside it.
+    /// - Returns: The configuration.
+    /// - Throws: ``ServiceFailure`` where a path isn't absolute, or can't be told.
+    func daemonConfiguration(
+        _ environment: [String: String], executable: String?
+    ) throws(ServiceFailure) -> DaemonConfiguration {
+        DaemonConfiguration(
+            kind: system ? .system : .user,
+            directory: try path(directory, "--directory", defaultDirectory, environment),
+            socket: try path(socket, "--socket", defaultSocket, environment),
+            registry: try path(registry, "--registry", defaultRegistry, environment),
+            isRegistryOnly: registryOnly, keychainctl: system ? nil : Self.tool(beside: executable),
+            lockAfter: lockAfter?.duration)
+    }
+
+    private static func tool(beside executable: String?) -> String? {
+        guard let executable, let slash = executable.lastIndex(of: "/") else { return nil }
+        return executable[...slash] + "keychainctl"
+    }
+
+    /// What was given, or what is taken otherwise.
+    private func path(
+        _ given: String?, _ option: String,
+        _ otherwise: ([String: String]) throws(ServiceFailure) -> String,
+        _ environment: [String: String]
+    ) throws(ServiceFailure) -> String {
+        guard var path = given else { return try otherwise(environment) }
+        guard path.hasPrefix("/") else {
+            throw ServiceFailure("\(option) takes an absolute path.")
+        }
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+
+    private func defaultDirectory(
+        _ environment: [String: String]
+    ) throws(ServiceFailure) -> String {
+        if system { return "/var/lib/keychaind" }
+        do throws(KeychainFailure) {
+            return try EmbeddedKeychain.location(environment).directory
+        } catch {
+            throw ServiceFailure(error.reason)
+        }
+    }
+
+    private func defaultSocket(_ environment: [String: String]) throws(ServiceFailure) -> String {
+        if system { return "/run/keychaind/socket" }
+        guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else {
+            throw ServiceFailure(
+                "There is no XDG_RUNTIME_DIR to put the socket in. Say where with --socket.")
+        }
+        return runtime + "/keychain/socket"
+    }
+
+    private func defaultRegistry(
+        _ environment: [String: String]
+    ) throws(ServiceFailure) -> String {
+        if system { return "/etc/keychaind/programs" }
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            return folder + "/keychain/programs"
+        }
+        guard let home = environment["HOME"], home.hasPrefix("/") else {
+            throw ServiceFailure(
+                "There is no HOME to look for the registry in. Say where with --registry.")
+        }
+        return home + "/.config/keychain/programs"
+    }
+}
