@@ -1,6 +1,10 @@
-// KeychainEngine+Administration: requests about the keychain as a whole.
+// KeychainEngine+Administration: requests about the keychain as a whole: its status, changes by
+// this and other processes, and its folder before it is opened.
 
 package import KeychainCore
+import KeychainCrypto
+package import KeychainSQLite
+import Synchronization
 
 extension KeychainEngine: RequestExecutor {
     /// Another process may have changed it since this one looked last.
@@ -60,5 +64,77 @@ extension KeychainEngine: RequestExecutor {
         _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> CheckReport {
         try check(settingAside: false, progress: progress)
+    }
+}
+
+// MARK: - Status
+
+extension KeychainStatus {
+    /// Of a folder that holds no keychain yet, as if it had an empty one.
+    package static func absent(in directory: String) -> KeychainStatus {
+        let folder = StoreFolder(path: directory)
+        return KeychainStatus(
+            directory: folder.path, formatVersion: Store.formatVersion, generation: 0,
+            itemCount: 0, setAsideCount: 0, hasPasscode: false, lockState: .unlocked,
+            isMemoryLocked: SecretBytes.isMemoryLocked, byteCount: 0,
+            deviceKeyPath: folder.path(of: .deviceKey))
+    }
+}
+
+extension KeychainEngine {
+    package func status() throws(KeychainFailure) -> KeychainStatus {
+        if let folder = options.absentFolder { return .absent(in: folder) }
+        try reloadKeybag()
+        let header = try store.header()
+        return KeychainStatus(
+            directory: store.folder?.path ?? ":memory:", formatVersion: Store.formatVersion,
+            generation: header.generation, itemCount: header.itemCount,
+            setAsideCount: header.setAsideCount, hasPasscode: hasPasscode, lockState: lockState,
+            isMemoryLocked: SecretBytes.isMemoryLocked,
+            byteCount: store.folder.map {
+                $0.byteCount(of: .database) + $0.byteCount(of: .writeAheadLog)
+            } ?? 0,
+            deviceKeyPath: store.folder?.path(of: .deviceKey) ?? "",
+            deviceKeyProtection: try deviceKeyProtection())
+    }
+
+    /// The damaged rows that were set aside, oldest first.
+    package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
+        try store.setAsideRows()
+    }
+}
+
+// MARK: - Changes
+
+extension KeychainEngine {
+    package func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        store.subscribe(handler)
+    }
+
+    /// Whether anyone is subscribed.
+    package var isFollowed: Bool { store.commits.isFollowed }
+}
+
+// MARK: - Folder
+
+extension KeychainEngine {
+    /// Makes a folder where it is missing, and checks that no other user may enter it.
+    ///
+    /// - Parameter directory: An absolute path.
+    /// - Throws: `notAvailable` for a folder that belongs to or is open to others.
+    package static func prepareFolder(_ directory: String) throws(KeychainFailure) {
+        try StoreFolder(path: directory).prepare()
+    }
+
+    /// Whether a folder holds a keychain. Looking makes nothing.
+    ///
+    /// - Throws: `notAvailable` for a folder that can't be looked into, or is open to others.
+    package static func isPresent(in directory: String) throws(KeychainFailure) -> Bool {
+        let folder = StoreFolder(path: directory)
+        if folder.exists(.database) || folder.exists(.keybag) { return true }
+        if !folder.isMissing { try folder.checkFolder() }
+        return false
     }
 }

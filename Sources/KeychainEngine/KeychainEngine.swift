@@ -1,12 +1,13 @@
-// KeychainEngine: one keychain, opened in this process.
+// KeychainEngine: one keychain, opened in this process, and what of the outside world it is given.
 //   (1) A request is authorized first, then carried out in one transaction.
 //   (2) Every answer is made of rows whose tags were checked.
 //   (3) Keys are behind one lock, which is never held during input or output.
 
-import KeychainCrypto
+import FoundationEssentials
 package import KeychainCore
+package import KeychainCrypto
 package import KeychainSQLite
-import Logging
+package import Logging
 import Synchronization
 
 package final class KeychainEngine: RequestHandler {
@@ -180,4 +181,43 @@ package final class KeychainEngine: RequestHandler {
             throw .missingEntitlement("The caller has no access group that it may write to.")
         }
     }
+}
+
+// MARK: - Options
+
+package struct EngineOptions: Sendable {
+    /// Now, in seconds since 2001-01-01 00:00:00 UTC.
+    package var now: @Sendable () -> Double
+    /// The cost of new passcode slots. Existing ones keep theirs.
+    package var passcodeCost: PasscodeCost
+    /// The cost of application passwords, which is paid with each secret that is opened. What is
+    /// stored keeps its own.
+    package var applicationPasswordCost: PasscodeCost
+    /// The chip that keeps keys, where there is one.
+    package var hardware: (any KeyHardware)?
+    /// The folder without a keychain that an empty one in memory stands in for. Its status is that of
+    /// the folder.
+    package var absentFolder: String?
+    /// Told of each operation, the shape of its query and its status.
+    package var log: Logger
+
+    package init(
+        now: @escaping @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate },
+        passcodeCost: PasscodeCost = .standard,
+        applicationPasswordCost: PasscodeCost = .applicationPassword,
+        hardware: (any KeyHardware)? = nil, absentFolder: String? = nil,
+        log: Logger = Logger(label: "keychain")
+    ) {
+        self.now = now
+        self.passcodeCost = passcodeCost
+        self.applicationPasswordCost = applicationPasswordCost
+        self.hardware = hardware
+        self.absentFolder = absentFolder
+        self.log = log
+    }
+
+    /// For tests: derivations that cost nearly nothing and protect nothing.
+    package static let testing = EngineOptions(
+        passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),
+        applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1))
 }

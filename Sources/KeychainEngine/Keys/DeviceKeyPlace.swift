@@ -1,10 +1,16 @@
-// DeviceKeyPlace: the device key in its file, in the clear or sealed by hardware.
+// DeviceKeyPlace: where the device key is: in its file, in the clear or sealed by hardware, or, for
+// a keychain that is on no disk, in memory.
 //   (1) A key is sealed only when the hardware has given it back once.
 //   (2) The file is replaced whole: at any moment it opens the keychain one way or the other.
+//   (3) When the owner of a keychain decides anew how its file holds the key, the key stays the
+//       same, and with it everything that was encrypted. So programs that have the keychain open
+//       notice nothing.
+//   (4) The database and the device key of a keychain in memory go with the last reference to
+//       either, and nothing of them reaches a file.
 
 import FoundationEssentials
+package import KeychainCore
 import KeychainCrypto
-import KeychainCore
 import KeychainSQLite
 
 struct DeviceKeyPlace {
@@ -101,5 +107,72 @@ struct DeviceKeyPlace {
                 .invalidKeychain, "What the hardware has sealed is no device key.", cause: .damage)
         }
         return key
+    }
+}
+
+// MARK: - The owner's decisions
+
+extension KeychainEngine {
+    /// Lets the machine's hardware seal the device key. A copy of the folder that is made from then
+    /// on opens on this machine only, and every process needs the hardware to open the keychain.
+    ///
+    /// Without a copy of `device.key` from before, a chip that is cleared or breaks takes the
+    /// keychain with it. The file's earlier content may be on the disk for as long as the disk
+    /// doesn't use the place anew.
+    ///
+    /// - Throws: `unimplemented` where there is no hardware, `param` for a keychain in memory; the
+    ///   file is as it was after any failure.
+    package func sealDeviceKey() throws(KeychainFailure) {
+        let place = try deviceKeyPlace()
+        try place.folder.withLock { lock throws(KeychainFailure) in
+            try place.seal(deviceKey, lock)
+        }
+    }
+
+    /// Puts the device key into its file in the clear again.
+    ///
+    /// - Throws: `param` for a keychain in memory; the file is as it was after any failure.
+    package func unsealDeviceKey() throws(KeychainFailure) {
+        let place = try deviceKeyPlace()
+        try place.folder.withLock { lock throws(KeychainFailure) in
+            try place.write(deviceKey, lock)
+        }
+    }
+
+    /// What keeps the device key, by its file.
+    package func deviceKeyProtection() throws(KeychainFailure) -> DeviceKeyProtection {
+        guard store.folder != nil else { return .memory }
+        return try deviceKeyPlace().protection
+    }
+
+    /// The same for a folder whose keychain isn't open, or can't be opened without the hardware.
+    package static func deviceKeyProtection(
+        in directory: String
+    ) throws(KeychainFailure) -> DeviceKeyProtection {
+        try DeviceKeyPlace(folder: StoreFolder(path: directory), hardware: nil).protection
+    }
+
+    private func deviceKeyPlace() throws(KeychainFailure) -> DeviceKeyPlace {
+        guard let folder = store.folder else {
+            throw .param("A keychain in memory has no device key in a file.")
+        }
+        return DeviceKeyPlace(folder: folder, hardware: options.hardware)
+    }
+}
+
+// MARK: - In memory
+
+package struct MemoryPlace: Sendable {
+    let file: StoreFile
+    /// What the file `device.key` holds elsewhere.
+    let deviceKey: SecretBytes
+
+    /// Makes an empty keychain without a passcode.
+    package init() throws(KeychainFailure) {
+        deviceKey = .random(byteCount: AuthenticatedEncryption.keyByteCount)
+        let hierarchy = KeyHierarchy.create(deviceKey: deviceKey)
+        file = try StoreFile.createInMemory(
+            hierarchy,
+            authenticator: StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey))
     }
 }

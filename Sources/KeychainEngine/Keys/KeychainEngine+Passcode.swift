@@ -1,17 +1,24 @@
-// KeychainEngine+Passcode: locking, unlocking, and the passcode itself.
+// KeychainEngine+Passcode: locking, unlocking, the passcode itself, and grants for callers that
+// proved to know it.
 //   (1) A changed keybag is committed with the store's header, then copied to its file.
-//   (2) Removing the passcode deletes the items of the when-passcode-set class in the same
-//       commit that destroys their key. A row that says it is of that class and doesn't open as one
-//       is set aside.
+//   (2) Removing the passcode deletes the items of the when-passcode-set class in the same commit
+//       that destroys their key. A row that says it is of that class and doesn't open as one is set
+//       aside.
 //   (3) After the commit the log is folded into the database and emptied, so that no earlier
 //       keybag, under an earlier passcode, stays in it. Where that fails, or the process ends, the
 //       next one to open the keychain does it.
 //   (4) What can fail comes before the commit: after it the change is made, and no error says else.
 //   (5) A lock during a change stays a lock.
 //   (6) Followers of changes are told once the keys in memory are others.
+//   (7) A grant is good from the proof to the next lock, change or removal of the passcode, by
+//       whichever process, and to the closing of the engine. The next one is another.
+//   (8) A grant can't be guessed, and it is never written anywhere.
+//   (9) Who proves to know the passcode unlocks the keychain: there is no other screen on which a
+//       program's user could.
 
-import KeychainCrypto
+import FoundationEssentials
 package import KeychainCore
+import KeychainCrypto
 import KeychainSQLite
 import Synchronization
 
@@ -139,5 +146,37 @@ extension KeychainEngine {
         Bootstrap.updateKeybagCopy(store, new, log)
         store.commits.signal()
         return count
+    }
+}
+
+// MARK: - Grants
+
+extension KeychainEngine {
+    package func execute(
+        _ request: Authenticate, as caller: AccessGroups
+    ) throws(KeychainFailure) -> AuthenticationGrant {
+        try reloadKeybag()
+        // Taken before the derivation: where the keychain is locked meanwhile, it is no longer good.
+        let grant = presence.withLock { $0 }
+        let hierarchy = ring.withLock { $0.hierarchy }
+        guard hierarchy.keybag.hasPasscode else {
+            throw KeychainFailure(.notAvailable, "No passcode is set.")
+        }
+        if lockState == .unlocked {
+            _ = try hierarchy.openPasscodeKeys(request.passcode)
+        } else {
+            try unlock(passcode: request.passcode)
+        }
+        return grant
+    }
+
+    /// What biometric hardware gets that has recognized the owner. No request reaches this: the
+    /// code that holds the engine vouches for the hardware.
+    package func grantForRecognition() -> AuthenticationGrant { recognition.withLock { $0 } }
+
+    /// Ends all grants.
+    func endGrants() {
+        presence.withLock { $0 = AuthenticationGrant(token: .random()) }
+        recognition.withLock { $0 = AuthenticationGrant(token: .random()) }
     }
 }
