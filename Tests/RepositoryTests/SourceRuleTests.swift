@@ -24,7 +24,7 @@ import Testing
             "takes the bytes of the crypto library's keys",
         "Sources/KeychainAuthentication/Context/LAContext.swift":
             "writes to the error pointer of canEvaluatePolicy",
-        "Sources/KeychainSQLite/Salvage/DamagedFile.swift": "reads a file that SQLite can't",
+        "Sources/KeychainSQLite/Salvage/SalvageSource.swift": "reads a file that SQLite can't",
         "Sources/KeychainAsymmetricKeys/Keys/DigestAlgorithm.swift":
             "gives the crypto library the bytes of a digest, and takes those of a shared secret",
         "Sources/KeychainSecItem/SecItemBackend.swift":

@@ -1,15 +1,18 @@
 // Store+Writing: writes, and the commits that they share.
 //   (1) A write returns after the commit that it is in is durable, and noted in the anchor.
-//   (2) When a write fails, nothing of it is in the database, and the others of its commit are
-//       as if it had not been.
+//   (2) When a write fails, nothing of it is in the database, and the others of its commit are as
+//       if it had not been.
 //   (3) When a commit fails, every write in it fails: what one was told may rest on another.
 //   (4) A write sees what those before it in its commit have done, so the keybag's generation is
 //       looked at for each.
 //   (5) A commit fails if damage was met since it began, or if it would write a damaged page.
+//   (6) A `WriteProbe` looks at a write to a database in memory while it goes on, and can end it
+//       there. It leaves what a crash at that moment leaves: everything or nothing of the write. A
+//       write to a folder never asks for it.
 
 import Dispatch
-import KeychainCrypto
 package import KeychainCore
+import KeychainCrypto
 
 extension Store {
     /// A commit takes no further writes in after so many, or when that has taken so long: the first
@@ -119,4 +122,37 @@ package enum WriteOutcome<Result> {
     case done(Result)
     /// The passcode was changed meanwhile: read the keybag again and repeat. Nothing was done.
     case staleKeybag
+}
+
+// MARK: - Probes
+
+/// What a test has to do with the writes of the current task.
+package struct WriteProbe: Sendable {
+    /// How far a write has come.
+    package enum Moment: Hashable, Sendable {
+        /// The transaction has begun; nothing is changed yet.
+        case began
+        /// One more statement has changed something.
+        case tookStep
+        /// An addition found its item there; from here on the write is a change of that one.
+        case foundExisting
+        /// All changes are made; the transaction is about to be committed.
+        case changed
+        /// The transaction is committed.
+        case committed
+    }
+
+    @TaskLocal package static var current: WriteProbe?
+
+    private let failure: @Sendable (Moment) -> KeychainFailure?
+
+    /// What `failure` gives, the write throws: without effect up to `changed`, and after its
+    /// effect at `committed`.
+    package init(failure: @escaping @Sendable (Moment) -> KeychainFailure?) {
+        self.failure = failure
+    }
+
+    func reach(_ moment: Moment) throws(KeychainFailure) {
+        if let failure = failure(moment) { throw failure }
+    }
 }

@@ -4,9 +4,9 @@
 //   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized. Who
 //       does it has the folder's lock, so what stands beside without one is left over, and goes.
 
-import KeychainCrypto
-package import KeychainCore
 import Glibc
+package import KeychainCore
+import KeychainCrypto
 
 package struct StoreFolder: Hashable, Sendable {
     /// Absolute, without a slash at the end.
@@ -167,4 +167,12 @@ extension StoreFolder {
         try? folder.createEmpty(.damagedLog)
         try? folder.synchronize()
     }
+}
+
+/// What a test has to do with the files of the current task.
+package enum FileProbe {
+    /// Called behind each call that may make, rename or remove a file or a folder.
+    @TaskLocal package static var current: (@Sendable () -> Void)?
+
+    static func reach() { current?() }
 }

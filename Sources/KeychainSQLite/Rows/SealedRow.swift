@@ -1,8 +1,11 @@
-// SealedRow: a row of the items table as it stands on disk. Nothing in it was checked.
+// SealedRow: a row of the items table as it stands on disk, how it is read out of a result, and why
+// one is kept apart from the items.
+//   (1) Nothing in a row was checked.
+//   (2) Reading one doesn't trap, whatever a column holds.
 
 package import FoundationEssentials
-package import KeychainCrypto
 package import KeychainCore
+package import KeychainCrypto
 
 /// The labels of an item: what it is found by.
 package struct RowLabels: Hashable, Sendable {
@@ -74,5 +77,80 @@ package struct SealedRow: Hashable, Sendable {
 
     package func contribution(_ authenticator: StoreAuthenticator) -> StoreDigest {
         authenticator.contribution(reference: reference.bytes, metadataTag: metadataTag)
+    }
+}
+
+// MARK: - Reading
+
+/// A row that doesn't have the shape of one. `id` says which.
+struct MisshapenRow: Error {
+    let id: Int64?
+}
+
+extension SealedRow {
+    /// Reads the columns id, uuid, protection, grp, k1, k2, k3, meta, terms[, secret].
+    init(_ cursor: borrowing RowCursor, includesSecret: Bool) throws(MisshapenRow) {
+        let id = cursor.integer(0)
+        guard let id, let reference = cursor.bytes16(1),
+            let protection = cursor.integer(2).flatMap({ UInt8(exactly: $0) }),
+            let group = cursor.bytes16(3), let first = cursor.bytes16(4),
+            let second = cursor.bytes16(5), let rest = cursor.bytes16(6),
+            let metadata = cursor.data(7), let terms = cursor.list16(8)
+        else { throw MisshapenRow(id: id) }
+        self.init(
+            id: id, reference: ItemReference(reference), protection: protection,
+            labels: RowLabels(
+                group: group, first: first, second: second, rest: rest, terms: terms),
+            metadata: metadata, secret: includesSecret ? cursor.data(9) : nil)
+    }
+
+    /// The columns of `StoreSchema.rowColumns` and `secret`.
+    var columnValues: [StatementValue] {
+        [
+            .label(reference.value), .integer(Int64(protection)), .label(labels.group),
+            .label(labels.first), .label(labels.second), .label(labels.rest), .blob(metadata),
+            termValue, secretValue,
+        ]
+    }
+
+    var termValue: StatementValue { .blob(Data(labels.terms.flatMap(\.bytes))) }
+
+    var secretValue: StatementValue { secret.map { .blob($0) } ?? .null }
+}
+
+// MARK: - Rows that are set aside
+
+/// Why a row was set aside. The raw value stands in the database, for people to read.
+package enum SetAsideReason: String, CaseIterable, Sendable {
+    case foundByCheck = "found damaged by a check"
+    case foundByRecovery = "found damaged by a recovery"
+    case doubtfulInRecovery = "found whole by a recovery; it may have been deleted"
+    /// No row of an item: it stands for all that a recovery didn't find and can't name.
+    case lostByRecovery = "lost by a recovery"
+    case replaced = "replaced by a new item with the same key"
+    case deleted = "damaged when it was deleted"
+
+    /// Whether the row was an item when it was set aside. Any other may be one that the user wanted
+    /// gone.
+    package var isOfItem: Bool { self == .foundByCheck || self == .foundByRecovery }
+
+    /// Whether a look-up of the row's labels may miss an item because of it. What was deleted or
+    /// replaced is not missed; of a reason that this version doesn't know, nothing is known.
+    static func meansLoss(_ reason: String) -> Bool {
+        switch SetAsideReason(rawValue: reason) {
+        case .replaced, .deleted: false
+        case .foundByCheck, .foundByRecovery, .doubtfulInRecovery, .lostByRecovery, nil: true
+        }
+    }
+}
+
+extension SealedRow {
+    /// The row that stands for what a recovery lost: of no item, and under no item's labels.
+    package static func ofLoss() -> SealedRow {
+        let none = Label(high: 0, low: 0)
+        return SealedRow(
+            id: 0, reference: .random(), protection: 0,
+            labels: RowLabels(group: none, first: none, second: none, rest: none, terms: []),
+            metadata: Data(), secret: nil)
     }
 }

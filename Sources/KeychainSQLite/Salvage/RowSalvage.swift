@@ -1,9 +1,11 @@
-// RowSalvage: reads rows, headers and keybags out of a damaged database and its log, without SQLite.
+// RowSalvage: reads rows, headers and keybags out of a damaged database and its log, without
+// SQLite.
 //   (1) No input traps, loops without end, or takes more memory than the files have bytes.
 //   (2) One page is in memory at a time; a row is handed over before the next is read.
 //   (3) Rows come out of the newest committed image of each page alone: an older image would give
 //       an item as it was before, or one that was deleted since.
-//   (4) What is handed over is a candidate; the caller's check of the tags picks out the right ones.
+//   (4) What is handed over, a `SalvagedRow`, is a candidate; the caller's check of the tags picks
+//       out the right ones.
 
 package import KeychainCrypto
 
@@ -140,5 +142,27 @@ extension RowSalvage {
         var log: DamagedFile?
         if let logPath { log = try DamagedFile(path: logPath) }
         self.init(database: database, log: log)
+    }
+}
+
+// MARK: - Candidates
+
+/// A row that was found in a database file or its log. Nothing in it is verified: the tags over
+/// its metadata and its secret tell a row from a chance hit.
+package struct SalvagedRow: Hashable, Sendable {
+    package var row: SealedRow
+    /// When and why it was set aside; nil for a row of `items`.
+    package var aside: Aside?
+    /// Whether a cell of its page leads to it. Otherwise it may be the remains of a row.
+    package var isInCell = false
+
+    package struct Aside: Hashable, Sendable {
+        package let moment: Double
+        package let reason: String
+    }
+
+    init(row: SealedRow, aside: Aside?) {
+        self.row = row
+        self.aside = aside
     }
 }
