@@ -82,7 +82,7 @@ import Testing
     @Test(arguments: ["kSecAttrAccessibleAlways", "kSecAttrAccessibleAlwaysThisDeviceOnly"])
     func `always is deprecated`(_ name: String) throws {
         let lines = try Repository.file(
-            "Sources/KeychainServices/Constants/AccessibilityConstants.swift"
+            "Sources/KeychainServices/Constants/AttributeConstants.swift"
         ).split(separator: "\n", omittingEmptySubsequences: false)
         let index = try #require(lines.firstIndex { $0.contains("let \(name): CFString") })
         let attributes = lines[..<index].reversed().prefix { !$0.isEmpty }.joined()

@@ -1,4 +1,5 @@
-// CertificateStructure: the fields of an X.509 certificate, as RFC 5280 section 4.1 lays them out.
+// CertificateStructure: the fields of an X.509 certificate, as RFC 5280 section 4.1 lays them out,
+// and reading DER whose shape is expected to be a certain one.
 //   (1) It takes every certificate whose structure is right, whatever its algorithms, names and
 //       extensions mean: those are for who uses them. X509's own type refuses what it can't verify.
 //   (2) The bytes are those that were read: nothing is encoded anew.
@@ -159,6 +160,50 @@ extension Date {
         // 719468 days lie between 0000-03-01 and 1970-01-01.
         let days = marchYear * 365 + leapDays + dayOfYear - 719_468
         self.init(timeIntervalSince1970: Double(days) * 86_400 + Double(seconds))
+    }
+}
+
+// MARK: - DER
+
+extension ASN1Node {
+    /// The bytes are DER, and not what was to be read.
+    struct Unexpected: Error {}
+
+    /// The elements of a constructed node with this identifier.
+    func children(_ identifier: ASN1Identifier) throws -> [ASN1Node] {
+        guard self.identifier == identifier, case .constructed(let nodes) = content else {
+            throw Unexpected()
+        }
+        return Array(nodes)
+    }
+
+    /// The bytes of a primitive node with this identifier.
+    func primitive(_ identifier: ASN1Identifier) throws -> ArraySlice<UInt8> {
+        guard self.identifier == identifier, case .primitive(let bytes) = content else {
+            throw Unexpected()
+        }
+        return bytes
+    }
+}
+
+extension ASN1Identifier {
+    /// The tag `[number]`.
+    static func contextSpecific(_ number: UInt) -> ASN1Identifier {
+        ASN1Identifier(tagWithNumber: number, tagClass: .contextSpecific)
+    }
+}
+
+extension ArraySlice<ASN1Node> {
+    /// Takes the first node off.
+    mutating func next() throws -> ASN1Node {
+        guard let first else { throw ASN1Node.Unexpected() }
+        removeFirst()
+        return first
+    }
+
+    /// Takes the first node off if it is one of these.
+    mutating func skip(where isMeant: (ASN1Identifier) -> Bool) {
+        if let first, isMeant(first.identifier) { removeFirst() }
     }
 }
 

@@ -1,12 +1,18 @@
-// SecCertificate: an X.509 certificate.
+// SecCertificate: an X.509 certificate, what the keychain stores about it, and its public key as a
+// key of its own.
 //   (1) A value that exists is one certificate in DER: bytes that are not give none.
 //   (2) It never changes, and two with the same bytes are equal.
+//   (3) What the keychain stores about it is derived from its bytes.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainAsymmetricKeys
+package import KeychainCore
+internal import KeychainCrypto
+internal import SwiftASN1
 
 /// An X.509 certificate.
 ///
@@ -77,6 +83,70 @@ public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
 /// Returns the identifier of certificates, for comparison with ``CFGetTypeID(_:)``.
 public func SecCertificateGetTypeID() -> CFTypeID {
     CoreFoundationType.certificate.rawValue
+}
+
+// MARK: - Attributes
+
+extension SecCertificate {
+    /// The attributes of the certificate as an item, as Apple derives them. The label is not among
+    /// them.
+    package var itemAttributes: Attributes {
+        var attributes: Attributes = [
+            .certificateType: .number(Int64(structure.version)),
+            .certificateEncoding: .number(Self.encodedAsDER),
+            .subject: .data(structure.subject.normalizedContent),
+            .issuer: .data(structure.issuer.normalizedContent),
+            .serialNumber: .data(structure.serialNumber),
+            .publicKeyHash: .data(publicKeyHash),
+        ]
+        if let identifier = subjectKeyIdentifier {
+            attributes[.subjectKeyID] = .data(identifier)
+        }
+        return attributes
+    }
+
+    /// SHA-1 of the public key's bits: the application label of the keys that belong to it.
+    var publicKeyHash: Data {
+        Data(Fingerprint.sha1(of: Array(structure.publicKeyBits)))
+    }
+
+    /// The content of the extension of that name; nil if it is absent or can't be read.
+    var subjectKeyIdentifier: Data? {
+        guard let value = structure.value(of: .subjectKeyIdentifier),
+            let bytes = try? DER.parse(value).primitive(.octetString)
+        else { return nil }
+        return Data(bytes)
+    }
+
+    /// The number of DER among the encodings of certificates.
+    private static let encodedAsDER: Int64 = 3
+}
+
+extension ASN1ObjectIdentifier {
+    static let subjectKeyIdentifier: ASN1ObjectIdentifier = [2, 5, 29, 14]
+}
+
+// MARK: - The public key
+
+/// Returns the public key of a certificate.
+///
+/// - Returns: The key, or nil if it is none of RSA, P-256, P-384, P-521, Ed25519 and X25519, or is
+///   no key at all.
+///
+/// It corresponds to the function of the same name.
+public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
+    AsymmetricPublicKey(subjectPublicKeyInfo: certificate.structure.publicKeyInfo).map {
+        SecKey(.publicKey($0))
+    }
+}
+
+/// Returns the public key of the certificate that is judged.
+///
+/// - Returns: As ``SecCertificateCopyKey(_:)``, whether or not the certificate is trusted.
+///
+/// It corresponds to the function of the same name.
+public func SecTrustCopyKey(_ trust: SecTrust) -> SecKey? {
+    SecCertificateCopyKey(trust.settings.leaf)
 }
 
 #endif

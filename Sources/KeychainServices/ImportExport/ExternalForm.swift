@@ -1,9 +1,19 @@
-// ExternalForm: what bytes from outside are, told by their outermost elements.
+// ExternalForm: what bytes from outside are, told by their outermost elements, and two of the
+// forms: texts with keys and certificates between BEGIN and END lines (PEM, RFC 7468), and
+// certificates in a PKCS #7 message that signs nothing (RFC 5652, section 5.1).
 //   (1) The forms exclude each other: none of them begins as another does.
+//   (2) What stands around the blocks of a PEM text is passed over, as RFC 7468 asks for.
+//   (3) A block that is not whole makes the text damaged: no key or certificate of a longer list
+//       disappears unnoticed.
+//
+// SwiftASN1's reader takes lines of 64 characters only and no header lines; OpenSSL writes such
+// headers, and Java and others write longer lines.
 
 #if !canImport(Darwin)
 
+internal import Foundation
 internal import KeychainAsymmetricKeys
+internal import KeychainCore
 internal import SwiftASN1
 
 /// The form of one item or container.
@@ -93,6 +103,121 @@ extension SecExternalFormat {
             case "p8", "key": .formatOpenSSL
             default: .formatUnknown
             }
+    }
+}
+
+// MARK: - PEM
+
+/// One block of a text.
+struct PEMBlock: Hashable {
+    /// What stands after BEGIN.
+    var label: String
+    var bytes: [UInt8]
+    /// Whether header lines say that OpenSSL's older encryption is on the bytes.
+    var isEncrypted = false
+
+    private static let begin = "-----BEGIN "
+    private static let end = "-----END "
+    private static let dashes = "-----"
+
+    /// Whether there is a block in the bytes, perhaps a damaged one.
+    static func isIn(_ bytes: [UInt8]) -> Bool {
+        Data(bytes).range(of: Data(begin.utf8)) != nil
+    }
+
+    /// The blocks of a text, from first to last.
+    ///
+    /// - Throws: `decode` if a block has no end, another end, or other than base64 within.
+    static func blocks(in bytes: [UInt8]) throws(KeychainFailure) -> [PEMBlock] {
+        var blocks: [PEMBlock] = []
+        var label: String?
+        var lines: [String] = []
+        let text = String(decoding: bytes, as: UTF8.self)
+        for line in text.split(whereSeparator: \.isNewline) {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if let current = label {
+                if line.hasPrefix(begin) { throw damage }
+                guard line.hasPrefix(end) else {
+                    lines.append(line)
+                    continue
+                }
+                guard line == end + current + dashes else { throw damage }
+                blocks.append(try PEMBlock(label: current, lines: lines))
+                label = nil
+                lines = []
+            } else if line.hasPrefix(begin), line.hasSuffix(dashes) {
+                label = String(line.dropFirst(begin.count).dropLast(dashes.count))
+            }
+        }
+        guard label == nil, !blocks.isEmpty else { throw damage }
+        return blocks
+    }
+
+    init(label: String, bytes: [UInt8]) {
+        self.label = label
+        self.bytes = bytes
+    }
+
+    private init(label: String, lines: [String]) throws(KeychainFailure) {
+        let headers = lines.prefix { $0.contains(":") }
+        guard let data = Data(base64Encoded: lines.dropFirst(headers.count).joined()),
+            !data.isEmpty
+        else { throw Self.damage }
+        self.label = label
+        bytes = Array(data)
+        isEncrypted = headers.contains { $0.hasPrefix("Proc-Type:") && $0.contains("ENCRYPTED") }
+    }
+
+    /// The text of the block, with a line end.
+    var text: String {
+        PEMDocument(type: label, derBytes: bytes).pemString + "\n"
+    }
+
+    private static let damage = KeychainFailure(.decode, "The text in PEM is damaged.")
+}
+
+// MARK: - PKCS #7
+
+/// Certificates alone, as files with the endings p7b and p7c hold them.
+enum CertificateBundle {
+    private static let data: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 7, 1]
+
+    /// The certificates of a message, in its order. Whether it is signed is not looked at.
+    ///
+    /// - Throws: `decode` if the message or a certificate is damaged, or there is none.
+    static func certificates(in bytes: [UInt8]) throws(KeychainFailure) -> [SecCertificate] {
+        guard let parts = ASN1Node(encoded: bytes)?.sequence, parts.count == 2,
+            parts[0].objectIdentifier == ExternalForm.signedData,
+            let message = parts[1].tagged(0)?.sequence
+        else { throw KeychainFailure(.decode, "The PKCS #7 message is damaged.") }
+        let encoded = message.first { $0.isTagged(0) }?.elements ?? []
+        var certificates: [SecCertificate] = []
+        for element in encoded {
+            // The other choices, attribute certificates, are tagged.
+            guard element.identifier == .sequence else { continue }
+            guard let certificate = SecCertificate(der: Data(element.encodedBytes)) else {
+                throw KeychainFailure(.decode, "A certificate of the PKCS #7 message is damaged.")
+            }
+            certificates.append(certificate)
+        }
+        guard !certificates.isEmpty else {
+            throw KeychainFailure(.decode, "The PKCS #7 message holds no certificates.")
+        }
+        return certificates
+    }
+
+    /// A message with the certificates, in their order.
+    static func message(of certificates: [SecCertificate]) -> [UInt8] {
+        DERValue.sequence([
+            .identifier(ExternalForm.signedData),
+            .tagged(
+                0,
+                .sequence([
+                    .integer(1), .set([]), .sequence([.identifier(data)]),
+                    .implicitConstructed(0, certificates.map { .encoded(Array($0.der)) }),
+                    .set([]),
+                ])),
+        ]).bytes
     }
 }
 

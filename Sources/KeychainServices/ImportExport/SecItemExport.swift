@@ -1,10 +1,13 @@
-// SecItemExport: keys, certificates and identities in the formats of other programs.
+// SecItemExport: keys, certificates and identities as bytes in the formats of other programs.
+//   (1) All items that were given are in the result, or there is none.
+//   (2) With a passphrase no private key leaves in the clear where the format has a place for one.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainAsymmetricKeys
 internal import KeychainCore
 
 /// Writes keys, certificates and identities for other programs.
@@ -60,6 +63,168 @@ public func SecItemExport(
         return errSecSuccess
     } catch {
         return error.status.rawValue
+    }
+}
+
+// MARK: - Writing the formats
+
+/// One export.
+struct ItemExport {
+    var items: [ValueReference]
+    var isArmored: Bool
+    var passphrase: Passphrase?
+
+    /// The bytes in a format.
+    func data(_ format: SecExternalFormat) throws(KeychainFailure) -> Data {
+        guard !items.isEmpty else { throw .param("There is nothing to export.") }
+        let format = format == .formatUnknown ? defaultFormat : format
+        switch format {
+        case .formatPEMSequence:
+            var text = ""
+            for block in try blocks() { text += block.text }
+            return Data(text.utf8)
+        case .formatPKCS12:
+            return try data(of: PEMBlock(label: "PKCS12", bytes: container()))
+        case .formatPKCS7:
+            let certificates = items.compactMap(\.certificate)
+            guard items.allSatisfy({ $0.key == nil }) else {
+                throw .param("PKCS #7 holds certificates, and no keys.")
+            }
+            return data(
+                of: PEMBlock(label: "PKCS7", bytes: CertificateBundle.message(of: certificates)))
+        case .formatX509Cert, .formatOpenSSL, .formatWrappedPKCS8, .formatRawKey:
+            guard items.count == 1, let item = items.first else {
+                throw .param("The format holds one item. PEM sequences and PKCS #12 hold more.")
+            }
+            return try data(of: item, format)
+        case .formatUnknown, .formatSSH, .formatBSAFE, .formatWrappedOpenSSL, .formatWrappedSSH,
+            .formatWrappedLSH, .formatNetscapeCertSequence, .formatSSHv2:
+            throw KeychainFailure(.unsupportedFormat, "The format is not supported.")
+        }
+    }
+
+    private var defaultFormat: SecExternalFormat {
+        guard items.count == 1, let item = items.first else { return .formatPEMSequence }
+        switch item {
+        case .certificate: return .formatX509Cert
+        case .key: return .formatOpenSSL
+        case .identity: return .formatPEMSequence
+        }
+    }
+
+    private func data(of block: PEMBlock) -> Data {
+        isArmored ? Data(block.text.utf8) : Data(block.bytes)
+    }
+
+    private func data(
+        of item: ValueReference, _ format: SecExternalFormat
+    ) throws(KeychainFailure) -> Data {
+        switch (format, item) {
+        case (.formatX509Cert, .certificate(let certificate)):
+            return data(of: Self.block(of: certificate))
+        case (.formatOpenSSL, .key(let key)):
+            return data(of: try Self.openBlock(of: key))
+        case (.formatWrappedPKCS8, .key(let key)):
+            guard let passphrase else { throw Passphrase.required }
+            return try data(of: Self.sealedBlock(of: key, passphrase))
+        case (.formatRawKey, .key(let key)) where !isArmored:
+            guard let data = key.externalData else { throw .keyStaysInHardware }
+            return data
+        default:
+            throw .param("The item can't be exported in this format.")
+        }
+    }
+
+    // MARK: - PEM
+
+    private func blocks() throws(KeychainFailure) -> [PEMBlock] {
+        var blocks: [PEMBlock] = []
+        for item in items {
+            if let certificate = item.certificate { blocks.append(Self.block(of: certificate)) }
+            guard let key = item.key else { continue }
+            if let passphrase, key.isPrivate {
+                blocks.append(try Self.sealedBlock(of: key, passphrase))
+            } else {
+                blocks.append(try Self.openBlock(of: key))
+            }
+        }
+        return blocks
+    }
+
+    private static func block(of certificate: SecCertificate) -> PEMBlock {
+        PEMBlock(label: "CERTIFICATE", bytes: Array(certificate.der))
+    }
+
+    /// The key in the form that OpenSSL calls traditional, if it has one.
+    private static func openBlock(of key: SecKey) throws(KeychainFailure) -> PEMBlock {
+        switch key.material {
+        case .publicKey(let key):
+            return PEMBlock(label: "PUBLIC KEY", bytes: Array(key.subjectPublicKeyInfo))
+        case .privateKey(let key):
+            let bytes = Array(key.pkcs8Representation)
+            guard let form = PrivateKeyInfo(encoded: bytes)?.traditional else {
+                return PEMBlock(label: "PRIVATE KEY", bytes: bytes)
+            }
+            return PEMBlock(label: form.label, bytes: form.bytes)
+        case .secureEnclave: throw .keyStaysInHardware
+        }
+    }
+
+    private static func sealedBlock(
+        of key: SecKey, _ passphrase: Passphrase
+    ) throws(KeychainFailure) -> PEMBlock {
+        if key.secureEnclaveKey != nil { throw .keyStaysInHardware }
+        guard case .privateKey(let key) = key.material else {
+            throw .param("A public key can't be put under a passphrase.")
+        }
+        let sealed = try EncryptedPrivateKey.seal(
+            Array(key.pkcs8Representation), password: passphrase.bytes)
+        return PEMBlock(label: "ENCRYPTED PRIVATE KEY", bytes: sealed.bytes)
+    }
+
+    // MARK: - PKCS #12
+
+    private func container() throws(KeychainFailure) -> [UInt8] {
+        guard let passphrase else { throw Passphrase.required }
+        let password = try passphrase.text()
+        var contents = PKCS12Contents()
+        for item in items {
+            // What ties the two halves of an identity together in the container.
+            var localKeyID = item.key.map { Array($0.publicKeyHash) }
+            if let certificate = item.certificate {
+                localKeyID =
+                    localKeyID
+                    ?? privateKey(to: certificate).map {
+                        Array($0.publicKeyHash)
+                    }
+                contents.certificates.append(
+                    .init(
+                        der: Array(certificate.der), name: certificate.subjectSummary,
+                        localKeyID: localKeyID))
+            }
+            guard let key = item.key else { continue }
+            if key.secureEnclaveKey != nil { throw .keyStaysInHardware }
+            guard case .privateKey(let material) = key.material else {
+                throw .param("PKCS #12 holds private keys and certificates, and no public keys.")
+            }
+            contents.keys.append(
+                .init(
+                    privateKeyInfo: Array(material.pkcs8Representation),
+                    name: name(of: key, in: item), localKeyID: localKeyID))
+        }
+        return try PKCS12.seal(contents, password: password)
+    }
+
+    private func privateKey(to certificate: SecCertificate) -> SecKey? {
+        items.lazy.compactMap(\.key).first { certificate.isAbout($0) }
+    }
+
+    /// The label of a key, or the name of its certificate.
+    private func name(of key: SecKey, in item: ValueReference) -> String? {
+        if case .string(let label) = key.givenAttributes[.label], !label.isEmpty { return label }
+        let certificate =
+            item.certificate ?? items.lazy.compactMap(\.certificate).first { $0.isAbout(key) }
+        return certificate?.subjectSummary
     }
 }
 

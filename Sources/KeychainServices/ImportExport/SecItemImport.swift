@@ -1,11 +1,16 @@
-// SecItemImport: keys, certificates and identities from the formats of other programs.
+// SecItemImport: keys, certificates and identities from bytes of any supported form.
+//   (1) All that the bytes hold is given, or nothing: an entry that can't be read fails the whole.
+//   (2) What the bytes are decides; a stated format that they are not is an error, the ending of a
+//       file name and a stated item type are hints.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 #if !canImport(Darwin)
 
 public import Foundation
+internal import KeychainAsymmetricKeys
 internal import KeychainCore
+internal import SwiftASN1
 
 /// Makes keys, certificates and identities from data of other programs. No keychain is changed:
 /// ``SecItemAdd(_:_:)`` adds what this gives, by `kSecValueRef`.
@@ -81,6 +86,219 @@ public func SecItemImport(
 private func checkOnlyOne(_ items: [ValueReference]) throws(KeychainFailure) {
     guard items.count(where: { $0.key?.isPrivate == true }) <= 1 else {
         throw KeychainFailure(.multiplePrivateKeys, "There is more than one private key.")
+    }
+}
+
+// MARK: - Reading the forms
+
+/// One import.
+struct ItemImport {
+    /// What an import gives.
+    struct Result {
+        var items: [ValueReference]
+        var format: SecExternalFormat
+        var type: SecExternalItemType
+    }
+
+    /// The format that the caller states; unknown if it is to be found out.
+    var format: SecExternalFormat
+    /// The format that a file name speaks for.
+    var expected: SecExternalFormat
+    var type: SecExternalItemType
+    var passphrase: Passphrase?
+
+    /// Reads the bytes.
+    func result(of bytes: [UInt8]) throws(KeychainFailure) -> Result {
+        guard format.isSupported else {
+            throw KeychainFailure(.unsupportedFormat, "The format is not supported.")
+        }
+        if format == .formatRawKey {
+            let key = try rawKey(Data(bytes))
+            return Result(items: [.key(key)], format: .formatRawKey, type: key.itemType)
+        }
+        var allowance = WorkAllowance()
+        // DER is tried first: a certificate can hold a text in PEM, as a comment.
+        guard let form = ExternalForm(bytes) else {
+            guard PEMBlock.isIn(bytes) else { throw unknown }
+            return try result(of: PEMBlock.blocks(in: bytes), &allowance)
+        }
+        guard format != .formatPEMSequence else { throw unknown }
+        return try result(of: bytes, form, &allowance)
+    }
+
+    private func result(
+        of blocks: [PEMBlock], _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> Result {
+        // Parameters of a curve stand before the key, which repeats them.
+        let blocks = blocks.filter { $0.label != "EC PARAMETERS" }
+        var results: [Result] = []
+        for block in blocks { results.append(try result(of: block, &allowance)) }
+        guard let first = results.first else { throw unknown }
+        if results.count == 1 { return first }
+        return Result(
+            items: results.flatMap(\.items), format: .formatPEMSequence, type: .itemTypeAggregate)
+    }
+
+    private static let labels: Set = [
+        "CERTIFICATE", "X509 CERTIFICATE", "PRIVATE KEY", "ENCRYPTED PRIVATE KEY",
+        "RSA PRIVATE KEY", "EC PRIVATE KEY", "PUBLIC KEY", "RSA PUBLIC KEY", "PKCS7", "CMS",
+        "PKCS12",
+    ]
+
+    private func result(
+        of block: PEMBlock, _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> Result {
+        guard Self.labels.contains(block.label), !block.isEncrypted else {
+            throw KeychainFailure(
+                .unsupportedFormat,
+                block.isEncrypted
+                    ? "OpenSSL's own encryption of keys is not supported. "
+                        + "`openssl pkcs8 -topk8` writes PKCS #8, which is."
+                    : "A block of the text in PEM holds something that is not supported.")
+        }
+        guard let form = ExternalForm(block.bytes) else {
+            throw KeychainFailure(.decode, "A block of the text in PEM is damaged.")
+        }
+        return try result(of: block.bytes, form, &allowance)
+    }
+
+    private func result(
+        of bytes: [UInt8], _ form: ExternalForm, _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> Result {
+        guard [.formatUnknown, .formatPEMSequence, form.format].contains(format) else {
+            throw KeychainFailure(.unknownFormat, "The data are not of the stated format.")
+        }
+        let items = try items(in: bytes, form, &allowance)
+        let type: SecExternalItemType =
+            items.count == 1 && form != .pkcs12 && form != .pkcs7
+            ? items[0].itemType : .itemTypeAggregate
+        return Result(items: items, format: form.format, type: type)
+    }
+
+    private func items(
+        in bytes: [UInt8], _ form: ExternalForm, _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [ValueReference] {
+        switch form {
+        case .certificate:
+            // A signing request has the same outermost elements.
+            guard let certificate = SecCertificate(der: Data(bytes)) else { throw unknown }
+            return [.certificate(certificate)]
+        case .privateKey:
+            return [.key(try SecKey(privateKey: bytes, within: &allowance))]
+        case .encryptedPrivateKey:
+            let bytes = try decrypted(bytes, &allowance)
+            return [.key(try SecKey(privateKey: bytes, within: &allowance))]
+        case .publicKey:
+            guard let key = AsymmetricPublicKey(subjectPublicKeyInfo: Data(bytes)) else {
+                throw KeychainFailure(
+                    .decode, "The public key is damaged, or of a kind that is not supported.")
+            }
+            return [.key(SecKey(.publicKey(key)))]
+        case .rsaPublicKey:
+            do {
+                let key = try AsymmetricPublicKey(
+                    externalRepresentation: Data(bytes), kind: .rsa)
+                return [.key(SecKey(.publicKey(key)))]
+            } catch {
+                throw KeychainFailure(
+                    .decode, "The public key is damaged, or of a size that is not supported.")
+            }
+        case .pkcs7:
+            return try CertificateBundle.certificates(in: bytes).map { .certificate($0) }
+        case .pkcs12:
+            guard let passphrase else { throw Passphrase.required }
+            return try PKCS12Items(
+                bytes, passphrase: passphrase.text(), within: &allowance
+            ).all
+        }
+    }
+
+    private func decrypted(
+        _ bytes: [UInt8], _ allowance: inout WorkAllowance
+    ) throws(KeychainFailure) -> [UInt8] {
+        guard let node = EncryptedPrivateKey(encoded: bytes) else { throw unknown }
+        guard let passphrase else { throw Passphrase.required }
+        if node.isSupported {
+            return try node.open(password: passphrase.bytes, within: &allowance)
+        }
+        return try PKCS12.openPrivateKey(
+            node, password: passphrase.text(), within: &allowance)
+    }
+
+    /// A key in Apple's external representation. It doesn't say what it is: RSA keys and points on
+    /// curves are told by trying, 32 bytes of Ed25519 and X25519 can't be told apart.
+    private func rawKey(_ data: Data) throws(KeychainFailure) -> SecKey {
+        if type == .itemTypeSessionKey { throw .notBuilt("importing symmetric keys") }
+        for kind in [KeyKind.rsa, .elliptic] {
+            if type != .itemTypePublicKey,
+                let key = try? AsymmetricPrivateKey(externalRepresentation: data, kind: kind)
+            {
+                return SecKey(.privateKey(key))
+            }
+            if type != .itemTypePrivateKey,
+                let key = try? AsymmetricPublicKey(externalRepresentation: data, kind: kind)
+            {
+                return SecKey(.publicKey(key))
+            }
+        }
+        throw unknown
+    }
+
+    /// The bytes are nothing that is known. Where a file name says what they should have been, they
+    /// are damaged.
+    private var unknown: KeychainFailure {
+        let isExpected = format != .formatUnknown || expected != .formatUnknown
+        return isExpected
+            ? KeychainFailure(.decode, "The data are damaged, or not of the expected format.")
+            : KeychainFailure(.unknownFormat, "The format of the data was not recognized.")
+    }
+}
+
+extension SecKey {
+    /// The private key of PKCS #8, PKCS #1 or RFC 5915.
+    convenience init(
+        privateKey bytes: [UInt8], within allowance: inout WorkAllowance
+    ) throws(KeychainFailure) {
+        try allowance.take(WorkAllowance.roundsPerKey)
+        guard let info = PrivateKeyInfo(anyForm: bytes) else {
+            throw KeychainFailure(.decode, "The private key is damaged, or names no curve.")
+        }
+        guard let key = AsymmetricPrivateKey(pkcs8: Data(info.bytes)) else {
+            throw KeychainFailure(
+                .decode, "The private key is damaged, or of a kind that is not supported.")
+        }
+        self.init(.privateKey(key))
+    }
+
+    fileprivate var itemType: SecExternalItemType {
+        isPrivate ? .itemTypePrivateKey : .itemTypePublicKey
+    }
+}
+
+extension ValueReference {
+    fileprivate var itemType: SecExternalItemType {
+        switch self {
+        case .key(let key): key.itemType
+        case .certificate: .itemTypeCertificate
+        case .identity: .itemTypeAggregate
+        }
+    }
+
+    /// The object itself.
+    var object: NSObject {
+        switch self {
+        case .key(let key): key
+        case .certificate(let certificate): certificate
+        case .identity(let identity): identity
+        }
+    }
+}
+
+extension EncryptedPrivateKey {
+    /// Reads an EncryptedPrivateKeyInfo from its bytes.
+    fileprivate init?(encoded bytes: [UInt8]) {
+        guard let node = ASN1Node(encoded: bytes) else { return nil }
+        self.init(node)
     }
 }
 

@@ -1,8 +1,12 @@
-// SecKeychain: the file-based keychains of macOS, as declarations.
+// SecKeychain: the file-based keychains of macOS, as declarations, and the names of their and of
+// shared web credentials' dictionaries. They exist so that code that names them compiles.
 //   (1) There are no such keychains here, so no value of these types exists.
 //   (2) Every function answers `errSecUnimplemented`, changes nothing and leaves its results alone.
 //   (3) The functions are deprecated, as at Apple, and say what does the work. The types are not:
 //       current functions, such as `SecItemImport`, have them in their signatures.
+//
+// SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
+// it. `@safe` keeps that promise out of the caller's code.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -205,5 +209,29 @@ public func SecKeychainUnlock(
 public func SecKeychainItemDelete(_ itemRef: SecKeychainItem) -> OSStatus {
     errSecUnimplemented
 }
+
+// MARK: - Constants
+
+/// The access object of an item in a file-based keychain. `SecAccess`. Use
+/// ``kSecAttrAccessControl``.
+@safe public nonisolated(unsafe) let kSecAttrAccess: CFString = "acls"
+
+/// The file-based keychain to work on. `SecKeychain`.
+@safe public nonisolated(unsafe) let kSecUseKeychain: CFString = "u_Keychain"
+
+/// In a shared web credential: the password. String.
+@safe public nonisolated(unsafe) let kSecSharedPassword: CFString = "spwd"
+
+/// The state of a file-based keychain: bits of the `kSec…Status` values.
+public typealias SecKeychainStatus = UInt32
+
+/// The keychain is unlocked.
+public let kSecUnlockStateStatus: SecKeychainStatus = 1
+
+/// The keychain can be read.
+public let kSecReadPermStatus: SecKeychainStatus = 2
+
+/// The keychain can be written.
+public let kSecWritePermStatus: SecKeychainStatus = 4
 
 #endif

@@ -1,12 +1,17 @@
 // TrustEvaluation: finds out whether a certificate is trusted.
 //   (1) It does no I/O but reading the system's roots: no certificate is fetched, and no server is
 //       asked whether one was revoked.
-//   (2) It ends on the thread that began it and waits for no other.
+//   (2) It ends on the thread that began it and waits for no other: `runOnCallingThread` runs
+//       asynchronous code to its end on the thread that waits for it. Nothing is left to other
+//       threads, so a caller that holds the last thread of Swift's pool gets its answer all the
+//       same. Waiting on a semaphore for a task of the pool would not do.
+//   (3) That code must not wait for anything that another executor does, such as an actor.
 
 #if !canImport(Darwin)
 
 internal import Foundation
 internal import SwiftASN1
+internal import Synchronization
 internal import X509
 
 /// What an evaluation found out.
@@ -115,6 +120,55 @@ struct TrustEvaluation: Sendable {
         }
         return chain
     }
+}
+
+// MARK: - The calling thread
+
+/// The executor of one call.
+private final class CallingThread: TaskExecutor {
+    private let jobs = Mutex<[UnownedJob]>([])
+    /// Counts the jobs that wait.
+    private let signals = DispatchSemaphore(value: 0)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+        signals.signal()
+    }
+
+    /// Runs jobs until there is an answer. The last job has given it when it ends.
+    func run<Value: Sendable>(until answer: Answer<Value>) -> Value {
+        while true {
+            if let value = answer.value { return value }
+            signals.wait()
+            let job = jobs.withLock { $0.removeFirst() }
+            // SAFETY: a job is taken off the list and run once; this executor lives meanwhile.
+            unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+}
+
+/// What the code gave.
+private final class Answer<Value: Sendable>: Sendable {
+    private let slot = Mutex<Value?>(nil)
+
+    var value: Value? {
+        get { slot.withLock { $0 } }
+        set { slot.withLock { $0 = newValue } }
+    }
+}
+
+/// Runs asynchronous code on this thread and returns what it gives.
+///
+/// - Parameter operation: Code that waits for nothing but itself.
+/// - Returns: What the code gives.
+func runOnCallingThread<Value: Sendable>(
+    _ operation: @escaping @Sendable () async -> Value
+) -> Value {
+    let thread = CallingThread()
+    let answer = Answer<Value>()
+    Task(executorPreference: thread) { answer.value = await operation() }
+    return thread.run(until: answer)
 }
 
 #endif

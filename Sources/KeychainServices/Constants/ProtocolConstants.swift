@@ -1,4 +1,6 @@
-// ProtocolsConstants: Values of `kSecAttrProtocol`: four-character strings, padded with a space.
+// ProtocolConstants: the values of `kSecAttrProtocol` and `kSecAttrAuthenticationType`, four
+// characters each.
+//   (1) A shorter name of a protocol is padded with a space.
 //
 // SAFETY: every constant here is an immutable string that is never replaced, so any thread may read
 // it. `@safe` keeps that promise out of the caller's code.
@@ -6,6 +8,8 @@
 #if !canImport(Darwin)
 
 public import Foundation
+
+// MARK: - Protocols
 
 /// FTP.
 @safe public nonisolated(unsafe) let kSecAttrProtocolFTP: CFString = "ftp "
@@ -99,5 +103,31 @@ public import Foundation
 
 /// POP3 over TLS.
 @safe public nonisolated(unsafe) let kSecAttrProtocolPOP3S: CFString = "pops"
+
+// MARK: - Authentication types
+
+/// NTLM.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeNTLM: CFString = "ntlm"
+
+/// Microsoft Network.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeMSN: CFString = "msna"
+
+/// Distributed password authentication.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeDPA: CFString = "dpaa"
+
+/// Remote password authentication.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeRPA: CFString = "rpaa"
+
+/// HTTP Basic.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTTPBasic: CFString = "http"
+
+/// HTTP Digest.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTTPDigest: CFString = "httd"
+
+/// An HTML form.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeHTMLForm: CFString = "form"
+
+/// The scheme that the protocol has by default.
+@safe public nonisolated(unsafe) let kSecAttrAuthenticationTypeDefault: CFString = "dflt"
 
 #endif

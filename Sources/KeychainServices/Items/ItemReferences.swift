@@ -1,0 +1,212 @@
+// ItemReferences: what a dictionary is about, by `kSecClass` or by a reference; the object in
+// `kSecValueRef` and the bytes of `kSecValuePersistentRef`.
+//
+// The bytes of a persistent reference:
+//
+//   OFFSET  SIZE  FIELD
+//   0       4     class, the characters of its kSecClass… constant
+//   4       16    the item's reference; of an identity, that of its certificate
+//
+// Apple has two more forms, which name no item here: 12 bytes, a class and a row number, and `tkpr`
+// with the DER of an object on a token.
+
+#if !canImport(Darwin)
+
+internal import Foundation
+internal import KeychainCore
+
+/// Items of a class that is stored, or identities, which are not.
+enum ItemKind: Equatable {
+    case stored(ItemClass)
+    case identity
+
+    /// - Parameter name: The value of a `kSecClass…` constant.
+    init?(name: String) {
+        if name == "idnt" {
+            self = .identity
+        } else if let itemClass = ItemClass(name: name) {
+            self = .stored(itemClass)
+        } else {
+            return nil
+        }
+    }
+
+    /// The value of the `kSecClass…` constant.
+    var name: String {
+        switch self {
+        case .stored(let itemClass): itemClass.name
+        case .identity: "idnt"
+        }
+    }
+
+    /// Whether such items have the attribute. An identity has those of both its halves.
+    func has(_ attribute: Attribute) -> Bool {
+        switch self {
+        case .stored(let itemClass): itemClass.has(attribute)
+        case .identity: ItemClass.certificate.has(attribute) || ItemClass.key.has(attribute)
+        }
+    }
+
+    /// Whether items of the kind have a certificate to look into.
+    var hasCertificate: Bool { self == .identity || self == .stored(.certificate) }
+
+    /// Whether an object can stand for items of the kind. Nothing stands for passwords.
+    var hasObject: Bool { hasCertificate || self == .stored(.key) }
+}
+
+extension KeychainFailure {
+    /// The answer to a request for something of Apple's that is not built.
+    static func notBuilt(_ what: String) -> KeychainFailure {
+        KeychainFailure(.unimplemented, "Not implemented: \(what).")
+    }
+}
+
+// MARK: - Objects
+
+/// A key, certificate or identity by which a dictionary names items or describes a new one.
+enum ValueReference {
+    case key(SecKey)
+    case certificate(SecCertificate)
+    case identity(SecIdentity)
+
+    /// - Returns: nil for an object that stands for no item.
+    init?(_ object: AnyObject) {
+        switch object {
+        case let key as SecKey: self = .key(key)
+        case let certificate as SecCertificate: self = .certificate(certificate)
+        case let identity as SecIdentity: self = .identity(identity)
+        default: return nil
+        }
+    }
+
+    var kind: ItemKind {
+        switch self {
+        case .key: .stored(.key)
+        case .certificate: .stored(.certificate)
+        case .identity: .identity
+        }
+    }
+
+    var key: SecKey? {
+        switch self {
+        case .key(let key): key
+        case .certificate: nil
+        case .identity(let identity): identity.privateKey
+        }
+    }
+
+    var certificate: SecCertificate? {
+        switch self {
+        case .key: nil
+        case .certificate(let certificate): certificate
+        case .identity(let identity): identity.certificate
+        }
+    }
+
+    /// What an item made of the object has: of an identity, the half of a class.
+    func attributes(of itemClass: ItemClass) -> Attributes {
+        switch itemClass {
+        case .certificate:
+            guard let certificate else { return [:] }
+            var attributes = certificate.itemAttributes
+            attributes[.label] = certificate.subjectSummary.map { .string($0) }
+            return attributes
+        case .key:
+            guard let key else { return [:] }
+            var attributes = key.itemAttributes
+            // The key of an identity goes by the name of its certificate.
+            attributes[.label] =
+                attributes[.label] ?? certificate?.subjectSummary.map { .string($0) }
+            attributes[.isPermanent] = .number(1)
+            return attributes
+        case .genericPassword, .internetPassword: return [:]
+        }
+    }
+
+    /// The data of an item made of the object: of an identity, the half of a class.
+    func data(of itemClass: ItemClass) -> Data? {
+        switch itemClass {
+        case .certificate: certificate?.der
+        case .key: key?.itemData
+        case .genericPassword, .internetPassword: nil
+        }
+    }
+
+    /// What items have to have to be the one that the object stands for: its share of the primary
+    /// key. What a key may be used for and the like can differ between object and item.
+    var identifyingAttributes: Attributes {
+        var attributes: Attributes = [:]
+        if let certificate {
+            let all = certificate.itemAttributes
+            for name in [Attribute.certificateType, .issuer, .serialNumber] {
+                attributes[name] = all[name]
+            }
+        }
+        if let key {
+            let all = key.itemAttributes
+            for name in [Attribute.keyClass, .applicationLabel, .type, .keySizeInBits] {
+                attributes[name] = all[name]
+            }
+        }
+        return attributes
+    }
+}
+
+// MARK: - Persistent references
+
+/// A persistent reference that was read.
+enum PersistentReference: Equatable {
+    case item(ItemClass, ItemReference)
+    case identity(ItemReference)
+    /// Well-formed, and no item of ours can have it.
+    case rowNumber(ItemKind)
+    case token
+
+    private static let codeByteCount = 4
+    private static let rowNumberByteCount = 8
+
+    /// - Returns: nil when the bytes are no persistent reference.
+    init?(encoded bytes: Data) {
+        guard bytes.count > Self.codeByteCount,
+            let code = String(validating: bytes.prefix(Self.codeByteCount), as: UTF8.self)
+        else { return nil }
+        let rest = bytes.dropFirst(Self.codeByteCount)
+        if code == "tkpr" {
+            self = .token
+            return
+        }
+        guard rest.count == ItemReference.byteCount || rest.count == Self.rowNumberByteCount,
+            let kind = ItemKind(name: code)
+        else { return nil }
+        switch (kind, ItemReference(bytes: Array(rest))) {
+        case (_, nil): self = .rowNumber(kind)
+        case (.stored(let itemClass), let reference?): self = .item(itemClass, reference)
+        case (.identity, let reference?): self = .identity(reference)
+        }
+    }
+
+    /// The bytes of an item's reference.
+    static func encoded(_ kind: ItemKind, _ reference: ItemReference) -> Data {
+        Data(kind.name.utf8) + reference.bytes
+    }
+
+    /// What is referred to, where the reference says it.
+    var kind: ItemKind? {
+        switch self {
+        case .item(let itemClass, _): .stored(itemClass)
+        case .identity: .identity
+        case .rowNumber(let kind): kind
+        case .token: nil
+        }
+    }
+
+    /// The reference of the item, or of the certificate of the identity.
+    var itemReference: ItemReference? {
+        switch self {
+        case .item(_, let reference), .identity(let reference): reference
+        case .rowNumber, .token: nil
+        }
+    }
+}
+
+#endif
