@@ -1,9 +1,12 @@
+// ProcessTests: the service as a process that is started, killed and started again, and when the
+// memory of a tool can be read by other programs of its user.
+
 import Foundation
 import Glibc
-import KeychainRuntime
+import KeychainCore
 import KeychainCrypto
 import KeychainEngine
-import KeychainCore
+import KeychainRuntime
 import TestPrograms
 import Testing
 
@@ -186,5 +189,19 @@ private final class DatagramSocket {
         try #require(unsafe Glibc.poll(&poll, 1, 60_000) == 1)
         let bytes = try [UInt8](readingFrom: descriptor.number, atMost: 4096)
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+// MARK: - Memory
+
+@Suite struct `The memory of a process` {
+    @Test func `it can be read until the tool begins, while it connects, and never with a secret`()
+        throws
+    {
+        #expect(
+            try peer("keep").lines() == [
+                "began true", "applied false", "connecting true", "connected false",
+                "holding false", "connecting again false",
+            ])
     }
 }

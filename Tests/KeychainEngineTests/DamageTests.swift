@@ -1,8 +1,14 @@
+// DamageTests: rows that are damaged, index entries that lead to another item's row, by accident
+// and made by an attacker, and a log that lost commits.
+//   (1) Whatever is asked for, no other item is touched.
+//   (2) After a loss in the log everything stops until the keychain is recovered.
+
 import Foundation
+import KeychainCore
 import KeychainCrypto
 import KeychainEngine
-import KeychainCore
 import KeychainSQLite
+import TestPrograms
 import Testing
 
 @Suite struct DamageTests {
@@ -68,5 +74,201 @@ import Testing
         #expect(report.itemCount == 2)
         #expect(report.isSound)
         #expect(report.damagedPages.isEmpty)
+    }
+}
+
+// MARK: - The index
+
+@Suite struct IndexDamageTests {
+    enum Damage: CaseIterable {
+        /// The page doesn't fit its checksum any more.
+        case accident
+        /// It has a checksum that fits.
+        case forged
+    }
+
+    enum Change: CaseIterable {
+        case delete, update, put, add
+    }
+
+    private static let accounts = ["a", "b", "c", "d"]
+
+    private func query(_ account: String) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
+    }
+
+    private func item(_ account: String, _ data: String) -> NewItem {
+        NewItem(
+            itemClass: .genericPassword, attributes: genericPassword(account),
+            protection: .whenUnlocked, data: Data(data.utf8))
+    }
+
+    /// Four items and a passcode, closed.
+    private func keychain() throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain()
+        for account in Self.accounts {
+            _ = try keychain.engine.perform(
+                AddItem(item(account, "secret " + account)), as: keychain.caller)
+        }
+        try keychain.engine.setPasscode(passcode("1234"))
+        keychain.engine.close()
+        return keychain
+    }
+
+    /// Makes the entry of `b` in one index lead to the row of `c`.
+    private func mislead(_ keychain: TemporaryKeychain, _ damage: Damage) throws {
+        let record = ItemRecord(
+            itemClass: .genericPassword, attributes: genericPassword("b"), accessGroup: "G1",
+            isSynchronizable: false, isTombstone: false)
+        let labels = RowLabels(record, index: keychain.engine.store.index)
+        let entry = Data([labels.first, labels.second, labels.rest].flatMap(\.bytes))
+        let file = URL(filePath: keychain.path(.database))
+        var bytes = try Data(contentsOf: file)
+        let pages = stride(from: 0, to: bytes.count, by: PageFormat.pageByteCount)
+        // The first byte of a leaf of an index is 10.
+        let page = try #require(
+            pages.first {
+                bytes[$0] == 10
+                    && bytes[$0..<$0 + PageFormat.pageByteCount].firstRange(of: entry) != nil
+            })
+        let found = try #require(
+            bytes[page..<page + PageFormat.pageByteCount].firstRange(of: entry))
+        // Behind the columns stands the number of the row.
+        try #require(bytes[found.upperBound] == 2)
+        bytes[found.upperBound] = 3
+        if damage == .forged { bytes = Data(PageSeal.sealed([UInt8](bytes))) }
+        try bytes.write(to: file)
+    }
+
+    @Test(arguments: Damage.allCases, Change.allCases)
+    func `a change through an entry that leads to another item fails, and changes no item`(
+        damage: Damage, change: Change
+    ) throws {
+        for isLocked in [true, false] {
+            let keychain = try keychain()
+            try mislead(keychain, damage)
+            try keychain.reopen()
+            let (engine, caller) = (keychain.engine, keychain.caller)
+            if !isLocked { try engine.unlock(passcode: passcode("1234")) }
+            let failure = status {
+                switch change {
+                case .delete:
+                    try engine.perform(DeleteItems(query("b"), tombstones: .automatic), as: caller)
+                case .update:
+                    try engine.perform(
+                        UpdateItems(query("b"), ItemChanges(attributes: [.label: .string("x")])),
+                        as: caller)
+                case .put:
+                    try engine.perform(
+                        PutItem(
+                            item("b", "new"), orChange: query("b"),
+                            ItemChanges(data: Data("new".utf8))), as: caller)
+                case .add:
+                    _ = try engine.perform(AddItem(item("b", "new")), as: caller)
+                }
+            }
+            let locked: Set<Status> = [.interactionNotAllowed, .notAvailable]
+            #expect(
+                failure.map { isLocked ? locked.contains($0) : $0 == .notAvailable } == true,
+                "\(change), locked: \(isLocked), \(String(describing: failure))")
+            // Whatever was said, every item is where and what it was.
+            engine.close()
+            let report = try KeychainEngine.recover(
+                directory: keychain.directory, passcode: passcode("1234"), options: .testing)
+            #expect(report.itemCount == Self.accounts.count)
+            try keychain.reopen()
+            try keychain.engine.unlock(passcode: passcode("1234"))
+            for account in Self.accounts {
+                let found = try keychain.engine.perform(
+                    FindItems(query(account), Retrieval(includesData: true)), as: keychain.caller)
+                #expect(found.map(\.data) == [Data("secret \(account)".utf8)], "\(account)")
+            }
+            #expect(try keychain.engine.check().isSound)
+        }
+    }
+}
+
+// MARK: - The log
+
+@Suite struct LogDamageTests {
+    private func query(_ account: String) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
+    }
+
+    private func add(_ account: String, to keychain: TemporaryKeychain) throws {
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: .afterFirstUnlock, data: Data("secret \(account)".utf8))),
+            as: keychain.caller)
+    }
+
+    /// A copy of a keychain with 91 commits in its log, as a process that was killed leaves it, with
+    /// a byte changed in the middle of the log.
+    private func killedKeychain(withAnchor: Bool) throws -> (TemporaryKeychain, copy: String) {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.store.emptyLog()
+        for number in 0..<91 { try add("\(number)", to: keychain) }
+        let copy = keychain.directory + "-copy"
+        try FileManager.default.copyItem(atPath: keychain.directory, toPath: copy)
+        let folder = StoreFolder(path: copy)
+        try FileManager.default.removeItem(atPath: folder.path(of: .sharedMemory))
+        if !withAnchor { try FileManager.default.removeItem(atPath: folder.path(of: .anchor)) }
+        let log = URL(filePath: folder.path(of: .writeAheadLog))
+        var bytes = try Data(contentsOf: log)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: log)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: log.path(percentEncoded: false))
+        return (keychain, copy)
+    }
+
+    @Test(arguments: [true, false])
+    func `lost commits are told, nothing is written over them, and recovery brings them back`(
+        withAnchor: Bool
+    ) throws {
+        let (keychain, copy) = try killedKeychain(withAnchor: withAnchor)
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        let log = StoreFolder(path: copy).path(of: .writeAheadLog)
+        let bytes = FileManager.default.contents(atPath: log)
+        for _ in 0..<3 {
+            let failure = #expect(throws: KeychainFailure.self) {
+                _ = try KeychainEngine.open(directory: copy, options: .testing)
+            }
+            #expect(failure?.status == .notAvailable)
+            #expect(failure?.reason.contains("keychainctl recover") == true)
+            #expect(FileManager.default.contents(atPath: log) == bytes)
+        }
+        let report = try KeychainEngine.recover(directory: copy, options: .testing)
+        let engine = try KeychainEngine.open(directory: copy, options: .testing)
+        defer { engine.close() }
+        // A page of every second commit is in the frames behind the damaged one.
+        #expect(report.itemCount >= 90)
+        for number in 0..<91 {
+            let found = try? engine.perform(
+                FindItems(query("\(number)"), Retrieval(includesData: true)), as: keychain.caller)
+            #expect(found == nil || found?.first?.data == Data("secret \(number)".utf8))
+        }
+        try engine.perform(DeleteItems(query("3"), tombstones: .automatic), as: keychain.caller)
+        #expect(try engine.check().problems.isEmpty)
+    }
+
+    @Test func `a process that opens it meanwhile is told too`() throws {
+        let (_, copy) = try killedKeychain(withAnchor: false)
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        #expect(throws: KeychainFailure.self) {
+            _ = try KeychainEngine.open(directory: copy, options: .testing)
+        }
+        // As a process that did not see the log being read: what was met before is forgotten.
+        let wal = StoreFolder(path: copy).path(of: .writeAheadLog)
+        var bytes = try Data(contentsOf: URL(filePath: wal))
+        // Frames that were dropped look like the rest of an earlier log to it.
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: URL(filePath: wal))
+        #expect(StoreFolder(path: copy).exists(.damagedLog))
+        #expect(throws: KeychainFailure.self) {
+            _ = try KeychainEngine.open(directory: copy, options: .testing)
+        }
     }
 }

@@ -1,4 +1,6 @@
-// CaseNotation: the notation of the behaviour cases in Swift.
+// CaseNotation: the notation of the behaviour cases in Swift, and how many cases of a test with
+// arguments were run.
+//   (1) What is counted are calls of the test's body, not the arguments that it was declared with.
 //
 // A row is what one caller does to an empty, unlocked keychain with a passcode, as a member of the
 // groups G1 and G2. Keys are the short names of the cases; a name that isn't listed below is
@@ -7,10 +9,11 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import Foundation
-import KeychainRuntime
-import KeychainEngine
 import KeychainCore
+import KeychainEngine
+import KeychainRuntime
 import KeychainServices
+import Synchronization
 import Testing
 
 typealias Entries = [String: Any]
@@ -199,4 +202,43 @@ struct Answer {
         #expect(array.count == count, sourceLocation: source)
         return array
     }
+}
+
+// MARK: - Counting
+
+/// Fails a test whose body was not called as often as the trait says.
+struct CaseCount: TestTrait, TestScoping {
+    /// Counts the calls of one test's body.
+    final class Counter: Sendable {
+        private let calls = Atomic(0)
+
+        var count: Int { calls.load(ordering: .relaxed) }
+
+        func add() { calls.wrappingAdd(1, ordering: .relaxed) }
+    }
+
+    @TaskLocal private static var counter: Counter?
+
+    let expected: Int
+
+    func scopeProvider(for test: Test, testCase: Test.Case?) -> CaseCount? { self }
+
+    /// Without a case this is around the test as a whole, with one around a call of its body.
+    func provideScope(
+        for test: Test, testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase == nil else {
+            Self.counter?.add()
+            return try await function()
+        }
+        let counter = Counter()
+        try await Self.$counter.withValue(counter) { try await function() }
+        #expect(counter.count == expected, "cases that were run of \(test.name)")
+    }
+}
+
+extension Trait where Self == CaseCount {
+    /// Expects that the test is run with so many arguments.
+    static func cases(_ count: Int) -> Self { CaseCount(expected: count) }
 }

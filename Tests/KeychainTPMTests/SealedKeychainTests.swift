@@ -1,13 +1,17 @@
-// A whole keychain whose device key a chip has sealed.
+// SealedKeychainTests: a whole keychain whose device key a chip has sealed, and the chip's secrets,
+// which should be gone from this process's memory.
 
 #if TPM
 
+import Crypto
 import Foundation
+import KeychainCore
 import KeychainCrypto
 import KeychainEngine
-import KeychainCore
-@testable import KeychainTPM
+import TestPrograms
 import Testing
+
+@testable import KeychainTPM
 
 @Suite struct `A keychain that a chip has sealed` {
     private func open(
@@ -48,6 +52,34 @@ import Testing
         let plain = try open(directory, nil)
         #expect(try plain.status().itemCount == 1)
         plain.close()
+    }
+}
+
+/// One after the other: a search finds what another one has read.
+@Suite(.serialized) struct `Secrets of a chip in memory` {
+    private let authorization = SecretBytes.random(byteCount: 32)
+
+    @Test func `a shared secret is nowhere but with the caller`() throws {
+        let chip = try SimulatedChip()
+        let module = chip.module()
+        let key = try module.makeKey(authorization: authorization)
+        let other = P256.KeyAgreement.PrivateKey().publicKey.x963Representation
+        let shared = try module.sharedSecret(
+            of: key.wrapped, with: other, authorization: authorization)
+        #expect(try Needle(shared).occurrenceCount() == 1)
+    }
+
+    /// Sealing is another process's doing here, as it mostly is.
+    @Test func `unsealed bytes are nowhere but with the caller`() throws {
+        let chip = try SimulatedChip()
+        let sealed = try {
+            let module = chip.module()
+            return try module.seal(.random(byteCount: 32))
+        }()
+        let module = chip.module()
+        _ = try module.makeKey(authorization: authorization)
+        let secret = try module.unseal(sealed)
+        #expect(try Needle(secret).occurrenceCount() == 1)
     }
 }
 

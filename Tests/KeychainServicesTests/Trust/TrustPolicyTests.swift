@@ -1,4 +1,7 @@
-// TrustPolicyTests: what policies demand of a certificate.
+// TrustPolicyTests: policies and their properties, and what they demand of a certificate, the names
+// of its host among it.
+//   (1) The rows on host names are made after RFC 6125, section 6.4, and after the names that other
+//       implementations got wrong.
 
 #if !canImport(Darwin)
 
@@ -177,6 +180,106 @@ import Testing
         #expect(error?.code == (isVerified ? nil : Int(errSecNotTrusted)))
         // As an anchor itself it needs no signature.
         #expect(judge([leaf], anchors: [leaf]) == nil)
+    }
+}
+
+// MARK: - Properties
+
+@Suite struct SecPolicyTests {
+    private func properties(_ policy: SecPolicy) -> [String: AnyHashable]? {
+        SecPolicyCopyProperties(policy) as? [String: AnyHashable]
+    }
+
+    @Test func `a policy tells its properties`() {
+        #expect(
+            properties(SecPolicyCreateBasicX509()) == ["SecPolicyOid": "1.2.840.113635.100.1.2"])
+        #expect(
+            properties(SecPolicyCreateSSL(true, nil)) == ["SecPolicyOid": "1.2.840.113635.100.1.3"])
+        #expect(
+            properties(SecPolicyCreateSSL(false, "example.com" as CFString))
+                == [
+                    "SecPolicyOid": "1.2.840.113635.100.1.3", "SecPolicyName": "example.com",
+                    "SecPolicyClient": true,
+                ])
+    }
+
+    @Test func `a policy can be made from its properties`() throws {
+        let policies = [
+            SecPolicyCreateBasicX509(), SecPolicyCreateSSL(true, nil),
+            SecPolicyCreateSSL(false, nil), SecPolicyCreateSSL(true, "example.com" as CFString),
+            SecPolicyCreateSSL(false, "example.com" as CFString),
+            try #require(
+                SecPolicyCreateWithProperties(
+                    kSecPolicyAppleSMIME, [kSecPolicyName: "a@example.com"] as CFDictionary)),
+        ]
+        for policy in policies {
+            let properties = try #require(SecPolicyCopyProperties(policy))
+            let identifier = try #require(properties[kSecPolicyOid] as? NSString)
+            #expect(SecPolicyCreateWithProperties(identifier, properties) == policy)
+        }
+        #expect(Set(policies).count == 6)
+        #expect(CFGetTypeID(policies[0]) == SecPolicyGetTypeID())
+    }
+
+    @Test func `what can't be a policy is none`() {
+        #expect(SecPolicyCreateWithProperties("1.2.3" as CFString, nil) == nil)
+        #expect(SecPolicyCreateWithProperties(NSNumber(value: 1), nil) == nil)
+        #expect(
+            SecPolicyCreateWithProperties(
+                kSecPolicyAppleSSL, [kSecPolicyName: 1] as CFDictionary) == nil)
+        #expect(
+            SecPolicyCreateWithProperties(
+                kSecPolicyAppleSSL, [kSecPolicyClient: "yes"] as CFDictionary) == nil)
+    }
+}
+
+// MARK: - Names of hosts
+
+@Suite struct HostNameTests {
+    @Test(arguments: [
+        // A name as the certificate has it, the host that was asked for, and whether they match.
+        ("example.com", "example.com", true), ("example.com", "EXAMPLE.com", true),
+        ("Example.COM", "example.com", true), ("example.com", "example.com.", true),
+        ("example.com.", "example.com", true), ("example.com", "www.example.com", false),
+        ("www.example.com", "example.com", false), ("example.com", "example.org", false),
+        ("example.com", "badexample.com", false), ("localhost", "localhost", true),
+        ("_sip.example.com", "_sip.example.com", true),
+        ("*.example.com", "www.example.com", true), ("*.example.com", "WWW.example.com", true),
+        ("*.example.com", "example.com", false), ("*.example.com", "a.b.example.com", false),
+        ("*.example.com", ".example.com", false), ("*.com", "example.com", false),
+        ("*", "localhost", false), ("*.", "localhost", false), ("*.*.com", "a.b.com", false),
+        ("w*.example.com", "www.example.com", false), ("www.*.com", "www.example.com", false),
+        ("*.example.com", "*.example.com", false), ("*.example.com", "xn--mller.example.com", true),
+        ("", "", false), (".", ".", false), ("example..com", "example..com", false),
+        ("example.com", "example.com\0.evil.org", false), ("exämple.com", "exämple.com", false),
+        ("k.example.com", "\u{212A}.example.com", false),
+        ("10.0.0.1", "10.0.0.1", false), ("*.0.0.1", "10.0.0.1", false),
+    ])
+    func `a name stands for one host`(pattern: String, host: String, matches: Bool) {
+        let names = SecCertificate.AlternativeNames(hostNames: [pattern])
+        #expect(HostName(host).isAmong(names) == matches)
+    }
+
+    @Test(arguments: [
+        ("10.0.0.1", [10, 0, 0, 1] as [UInt8], true), ("10.0.0.2", [10, 0, 0, 1], false),
+        ("::1", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], true),
+        ("[::1]", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], true),
+        ("::2", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false),
+        ("10.0.0.1", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 1], false),
+        ("10.1", [10, 0, 0, 1], false), ("example.com", [10, 0, 0, 1], false),
+        ("10.0.0.1\0.evil.org", [10, 0, 0, 1], false), ("[10.0.0.1]", [10, 0, 0, 1], false),
+        ("[", [10, 0, 0, 1], false), ("[]", [10, 0, 0, 1], false),
+    ])
+    func `an address is compared with addresses`(host: String, address: [UInt8], matches: Bool) {
+        let names = SecCertificate.AlternativeNames(addresses: [Data(address)])
+        #expect(HostName(host).isAmong(names) == matches)
+    }
+
+    @Test func `one name of several is enough`() {
+        let names = SecCertificate.AlternativeNames(
+            emailAddresses: ["example.org"], hostNames: ["example.com", "*.example.net"])
+        #expect(HostName("www.example.net").isAmong(names))
+        #expect(!HostName("example.org").isAmong(names))
     }
 }
 

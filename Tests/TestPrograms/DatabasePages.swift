@@ -1,5 +1,6 @@
-// PageSeal: gives the pages of a database checksums that fit, after a test has changed them: as if
-// their bytes were wrong before they were written, or an attacker had forged them.
+// DatabasePages: pages of a keychain's database that a test changes: where its tables and indexes
+// begin, and checksums that fit after the change, as if the bytes were wrong before they were
+// written, or an attacker had forged them.
 
 import Foundation
 import KeychainSQLite
@@ -31,4 +32,25 @@ package enum PageSeal {
         try handle.write(contentsOf: Data(sealed(bytes)))
         try handle.close()
     }
+}
+
+/// The pages that tables and indexes begin with, in the order in which they are made. A small one is
+/// on this page alone.
+package enum RootPage: Int, Sendable {
+    case schema = 1
+    case header
+    case keybag
+    case items
+    case itemsUUID
+    case itemsKey
+    case itemsK2
+    case itemsGroup
+    case terms
+    case setAside
+
+    package static let indexes: [RootPage] = [.itemsUUID, .itemsKey, .itemsK2, .itemsGroup, .terms]
+
+    /// Where the page ends in the database, in bytes.
+    package var end: Int { rawValue * PageFormat.pageByteCount }
+    package var bytes: Range<Int> { end - PageFormat.pageByteCount..<end }
 }
