@@ -16,9 +16,9 @@ import Testing
 
     @Test func `the table of requests has every code, with its answer`() throws {
         let names = [
-            "Item": "Item", "Array<Item>": "list of Item", "Array<Identity>": "list of Identity",
-            "Int": "count", "Bool": "flag", "Data": "data", "Done": "Done",
-            "AuthenticationGrant": "Grant", "SecureEnclaveKey": "SecureEnclaveKey",
+            "ItemSnapshot": "Item", "Array<ItemSnapshot>": "list of Item",
+            "Array<Identity>": "list of Identity", "Int": "count", "Bool": "flag", "Data": "data", "Done": "Done",
+            "AuthenticationGrant": "Grant", "MadeSecureEnclaveKey": "SecureEnclaveKey",
             "KeychainStatus": "Status", "CheckReport": "Report",
         ]
         let rows = try Self.document().matches(
