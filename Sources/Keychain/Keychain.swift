@@ -72,15 +72,16 @@ public struct Keychain: Sendable {
         self.database = database
     }
 
-    /// The part of a request that is the same for all items of this keychain.
-    var namespace: Namespace {
-        Namespace(
-            service: service, accessGroup: accessGroup, isSynchronizable: isSynchronizable)
+    /// What all requests of this keychain have in common: all its items.
+    var query: ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword, attributes: [.service: .string(service)],
+            accessGroup: accessGroup, isSynchronizable: isSynchronizable)
     }
 
     func access(_ operation: KeychainError.Operation, _ account: String) -> ItemAccess {
-        ItemAccess(
-            operation: operation, item: ItemSelector(namespace: namespace, account: account),
-            backend: database.backend)
+        var item = query
+        item.attributes[.account] = .string(account)
+        return ItemAccess(operation: operation, item: item, database: database)
     }
 }

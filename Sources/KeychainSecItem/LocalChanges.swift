@@ -6,6 +6,6 @@
 import KeychainCore
 
 enum LocalChanges {
-    /// Those of all SecItem backends: on Apple platforms there is one keychain.
+    /// Those of all SecItem handlers: on Apple platforms there is one keychain.
     static let shared = ChangeSubscribers()
 }

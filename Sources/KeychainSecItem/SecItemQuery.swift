@@ -1,7 +1,8 @@
-// SecItemQuery: every dictionary that this package hands to the SecItem functions is built here.
+// SecItemQuery: every dictionary that this package hands to the SecItem functions is built here, and
+// every one that they give is read here.
 //   (1) Each call gets a fresh dictionary; none is used twice.
-//   (2) Every dictionary names class, service and synchronizable, so that no call is about more
-//       than one keychain's items, and asks for the data-protection keychain.
+//   (2) Every dictionary names class and synchronizable, so that no call is about more items than the
+//       request, and asks for the data-protection keychain.
 //   (3) Keys are Apple's constants, never literals.
 
 import Foundation
@@ -17,62 +18,240 @@ import KeychainServices
 enum SecItemQuery {
     typealias Dictionary = [CFString: Any]
 
-    /// All items of a keychain.
-    static func all(_ namespace: Namespace) -> Dictionary {
-        var query: Dictionary = [
-            kSecClass: kSecClassGenericPassword,
-            kSecAttrService: namespace.service,
-            kSecAttrSynchronizable: namespace.isSynchronizable,
-            kSecUseDataProtectionKeychain: true,
-        ]
-        if let group = namespace.accessGroup { query[kSecAttrAccessGroup] = group }
-        return query
-    }
+    // MARK: Requests
 
-    /// One item, in the version that the selector names.
-    static func item(_ item: ItemSelector) -> Dictionary {
-        var query = all(item.namespace)
-        query[kSecAttrAccount] = item.account
-        if let version = item.version {
-            query[kSecAttrModificationDate] = Date(timeIntervalSinceReferenceDate: version)
+    /// The items that a query means.
+    static func query(_ query: ItemQuery) throws(KeychainFailure) -> Dictionary {
+        guard !query.isTombstone, query.hostOrSubdomain == nil else {
+            throw SecItemHandler.unimplemented
         }
-        return query
+        var dictionary = try dictionary(query.itemClass, query.attributes)
+        dictionary[kSecAttrSynchronizable] =
+            query.isSynchronizable.map { $0 as Any } ?? kSecAttrSynchronizableAny
+        if let group = query.accessGroup { dictionary[kSecAttrAccessGroup] = group }
+        if let protection = query.protection {
+            dictionary[kSecAttrAccessible] = protection.code
+        }
+        if let reference = query.reference {
+            dictionary[kSecValuePersistentRef] = reference.persistent(of: query.itemClass)
+        }
+        return dictionary
     }
 
-    /// A search for one item: its secret, its attributes or both.
+    /// A search. What tells an item from others is always asked for.
     static func search(
-        _ item: ItemSelector, data: Bool, attributes: Bool
-    ) -> Dictionary {
-        var query = self.item(item)
-        query[kSecMatchLimit] = kSecMatchLimitOne
-        if data { query[kSecReturnData] = true }
-        if attributes { query[kSecReturnAttributes] = true }
-        // A secret is asked for alone or with its date: the reference would be of no use there.
-        if attributes && !data { query[kSecReturnPersistentRef] = true }
-        return query
+        _ query: ItemQuery, _ retrieval: Retrieval
+    ) throws(KeychainFailure) -> Dictionary {
+        guard !retrieval.skipsConstrained else { throw SecItemHandler.unimplemented }
+        var search = try self.query(query)
+        let limit: Any =
+            switch retrieval.limit {
+            case 1: kSecMatchLimitOne
+            case let limit?: limit
+            case nil: kSecMatchLimitAll
+            }
+        search[kSecMatchLimit] = limit
+        search[kSecReturnAttributes] = true
+        search[kSecReturnPersistentRef] = true
+        if retrieval.includesData { search[kSecReturnData] = true }
+        return search
     }
 
-    /// A search for the attributes of all items.
-    static func list(_ namespace: Namespace) -> Dictionary {
-        var query = all(namespace)
-        query[kSecMatchLimit] = kSecMatchLimitAll
-        query[kSecReturnAttributes] = true
-        query[kSecReturnPersistentRef] = true
-        return query
-    }
-
-    /// A new item.
-    static func addition(_ item: ItemSelector, _ contents: ItemContents) -> Dictionary {
-        self.item(item).merging(changes(contents)) { _, new in new }
+    /// A new item, whose attributes are asked for.
+    static func addition(_ item: NewItem) throws(KeychainFailure) -> Dictionary {
+        guard !item.isTombstone, !item.keepsExisting else { throw SecItemHandler.unimplemented }
+        var addition = try dictionary(item.itemClass, item.attributes)
+        addition[kSecAttrSynchronizable] = item.isSynchronizable
+        if let group = item.accessGroup { addition[kSecAttrAccessGroup] = group }
+        if let data = item.data { addition[kSecValueData] = data }
+        try set(item.protection, item.constraints, in: &addition)
+        addition[kSecReturnAttributes] = true
+        addition[kSecReturnPersistentRef] = true
+        return addition
     }
 
     /// The second dictionary of an update. It may hold attributes and the secret only.
-    static func changes(_ contents: ItemContents) -> Dictionary {
-        var changes: Dictionary = [
-            kSecValueData: contents.data,
-            kSecAttrAccessible: contents.accessibility,
+    static func changes(_ changes: ItemChanges) throws(KeychainFailure) -> Dictionary {
+        guard changes.isTombstone == nil else { throw SecItemHandler.unimplemented }
+        var dictionary: Dictionary = [:]
+        try set(changes.attributes, in: &dictionary)
+        if let group = changes.accessGroup { dictionary[kSecAttrAccessGroup] = group }
+        if let isSynchronizable = changes.isSynchronizable {
+            dictionary[kSecAttrSynchronizable] = isSynchronizable
+        }
+        if let data = changes.data { dictionary[kSecValueData] = data }
+        if let protection = changes.protection {
+            try set(protection, changes.constraints ?? [], in: &dictionary)
+        } else if changes.constraints != nil {
+            throw SecItemHandler.unimplemented
+        }
+        return dictionary
+    }
+
+    /// The parameters of a new key in hardware, which is not stored.
+    static func newKey(_ key: NewSecureEnclaveKey) throws(KeychainFailure) -> Dictionary {
+        let own: Dictionary = [
+            kSecAttrIsPermanent: false,
+            kSecAttrAccessControl: try control(key.protection, key.constraints),
+            kSecUseDataProtectionKeychain: true,
         ]
-        if let label = contents.label { changes[kSecAttrLabel] = label }
-        return changes
+        return [
+            kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom,
+            kSecAttrKeySizeInBits: 256,
+            kSecAttrTokenID: kSecAttrTokenIDSecureEnclave,
+            kSecPrivateKeyAttrs: own,
+        ]
+    }
+
+    /// What stores a key in hardware, which brings its other attributes itself.
+    static func addition(
+        _ item: NewItem, of key: SecKey
+    ) throws(KeychainFailure) -> Dictionary {
+        var item = item
+        let names: Set<Attribute> = [.label, .applicationLabel, .applicationTag]
+        item.attributes = item.attributes.filter { names.contains($0.key) }
+        item.data = nil
+        var addition = try addition(item)
+        addition[kSecValueRef] = key
+        return addition
+    }
+
+    /// The search for a key itself by its persistent reference.
+    static func key(withReference reference: Data) -> Dictionary {
+        [
+            kSecClass: kSecClassKey,
+            kSecValuePersistentRef: reference,
+            kSecMatchLimit: kSecMatchLimitOne,
+            kSecReturnRef: true,
+            kSecUseDataProtectionKeychain: true,
+        ]
+    }
+
+    // MARK: Parts
+
+    private static func dictionary(
+        _ itemClass: ItemClass, _ attributes: Attributes
+    ) throws(KeychainFailure) -> Dictionary {
+        var dictionary: Dictionary = [kSecUseDataProtectionKeychain: true]
+        switch itemClass {
+        case .genericPassword: dictionary[kSecClass] = kSecClassGenericPassword
+        case .internetPassword: dictionary[kSecClass] = kSecClassInternetPassword
+        case .key: dictionary[kSecClass] = kSecClassKey
+        default: throw SecItemHandler.unimplemented
+        }
+        try set(attributes, in: &dictionary)
+        return dictionary
+    }
+
+    private static func set(
+        _ attributes: Attributes, in dictionary: inout Dictionary
+    ) throws(KeychainFailure) {
+        for (attribute, value) in attributes {
+            guard let constant = attribute.constant else { throw SecItemHandler.unimplemented }
+            dictionary[constant] = value.object(for: attribute)
+        }
+    }
+
+    /// When and for whom an item can be opened. The functions take one of the two constants.
+    private static func set(
+        _ protection: ProtectionClass, _ constraints: AccessConstraints,
+        in dictionary: inout Dictionary
+    ) throws(KeychainFailure) {
+        if constraints.isEmpty {
+            dictionary[kSecAttrAccessible] = protection.code
+        } else {
+            dictionary[kSecAttrAccessControl] = try control(protection, constraints)
+        }
+    }
+
+    /// - Throws: `param` where the two don't go together.
+    private static func control(
+        _ protection: ProtectionClass, _ constraints: AccessConstraints
+    ) throws(KeychainFailure) -> SecAccessControl {
+        // The bits of the core are Apple's.
+        let flags = SecAccessControlCreateFlags(rawValue: CFOptionFlags(constraints.rawValue))
+        let control = SecAccessControlCreateWithFlags(
+            nil, protection.code as CFString, flags, nil)
+        guard let control else { throw .param("There is no such access control.") }
+        return control
+    }
+
+    // MARK: Answers
+
+    /// An item of a result. Its constraints are not told.
+    static func item(
+        _ result: NSDictionary, of itemClass: ItemClass
+    ) throws(KeychainFailure) -> ItemSnapshot {
+        guard let protection = ProtectionClass(code: result[kSecAttrAccessible] as? String ?? ""),
+            let accessGroup = result[kSecAttrAccessGroup] as? String,
+            let reference = (result[kSecValuePersistentRef] as? Data).flatMap({
+                ItemReference(persistent: $0)
+            })
+        else { throw SecItemHandler.unexpectedResult }
+        var attributes: Attributes = [:]
+        for attribute in Attribute.allCases {
+            guard let constant = attribute.constant else { continue }
+            attributes[attribute] = AttributeValue(result[constant])
+        }
+        guard attributes[.creationDate] != nil, attributes[.modificationDate] != nil else {
+            throw SecItemHandler.unexpectedResult
+        }
+        let data = result[kSecValueData] as? Data
+        return ItemSnapshot(
+            itemClass: itemClass, reference: reference, attributes: attributes,
+            accessGroup: accessGroup, protection: protection,
+            isSynchronizable: (result[kSecAttrSynchronizable] as? NSNumber)?.boolValue ?? false,
+            isTombstone: false, hasData: data != nil, data: data)
+    }
+}
+
+extension Attribute {
+    /// Apple's constant. nil: no request of the Swift API names the attribute.
+    fileprivate var constant: CFString? {
+        switch self {
+        case .creationDate: kSecAttrCreationDate
+        case .modificationDate: kSecAttrModificationDate
+        case .label: kSecAttrLabel
+        case .account: kSecAttrAccount
+        case .description: kSecAttrDescription
+        case .comment: kSecAttrComment
+        case .service: kSecAttrService
+        case .generic: kSecAttrGeneric
+        case .securityDomain: kSecAttrSecurityDomain
+        case .server: kSecAttrServer
+        case .protocolType: kSecAttrProtocol
+        case .authenticationType: kSecAttrAuthenticationType
+        case .port: kSecAttrPort
+        case .path: kSecAttrPath
+        case .keyClass: kSecAttrKeyClass
+        case .tokenID: kSecAttrTokenID
+        case .applicationLabel: kSecAttrApplicationLabel
+        case .applicationTag: kSecAttrApplicationTag
+        default: nil
+        }
+    }
+}
+
+extension AttributeValue {
+    fileprivate func object(for attribute: Attribute) -> Any {
+        switch self {
+        case .number(0) where attribute == .keyClass: kSecAttrKeyClassPublic
+        case .number(1) where attribute == .keyClass: kSecAttrKeyClassPrivate
+        case .string(let text): text
+        case .data(let data): data
+        case .number(let number): NSNumber(value: number)
+        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        }
+    }
+
+    /// - Returns: nil for what is no value of an attribute.
+    fileprivate init?(_ object: Any?) {
+        switch object {
+        case let text as String: self = .string(text)
+        case let data as Data: self = .data(data)
+        case let date as Date: self = .date(date.timeIntervalSinceReferenceDate)
+        case let number as NSNumber: self = .number(number.int64Value)
+        default: return nil
+        }
     }
 }

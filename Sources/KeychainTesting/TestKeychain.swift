@@ -75,10 +75,9 @@ public final class TestKeychain: Sendable {
     ///
     /// Its own functions, such as `lock()` and `check()`, act on this keychain too.
     public var database: KeychainDatabase {
-        KeychainDatabase(connection: { self.connection }, identity: identity) {
-            () throws(KeychainFailure) in
-            try self.engine
-        }
+        KeychainDatabase(
+            identity: identity, administration: { () throws(KeychainFailure) in try self.engine },
+            connection: { self.connection })
     }
 
     /// The same database, with every request as a dictionary through `SecItemAdd` and the other
@@ -86,10 +85,12 @@ public final class TestKeychain: Sendable {
     ///
     /// Run your tests over both to see that your code doesn't depend on the way.
     public var secItemDatabase: KeychainDatabase {
-        KeychainDatabase(backend: SecItemBackend { self.connection }, identity: identity) {
-            () throws(KeychainFailure) in
-            try self.engine
-        }
+        let handler = SecItemHandler { self.connection }
+        return KeychainDatabase(
+            identity: identity, administration: { () throws(KeychainFailure) in try self.engine },
+            connection: {
+                KeychainConnection(service: handler, caller: AccessGroups(self.accessGroups))
+            })
     }
 
     /// The service with its faults, and the program as it is now.

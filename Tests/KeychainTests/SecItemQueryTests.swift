@@ -9,8 +9,20 @@ import Testing
 @testable import KeychainSecItem
 
 @Suite struct SecItemQueryTests {
-    let namespace = Namespace(service: "s", accessGroup: "g", isSynchronizable: false)
-    var item: ItemSelector { ItemSelector(namespace: namespace, account: "a") }
+    let all = ItemQuery(
+        itemClass: .genericPassword, attributes: [.service: .string("s")], accessGroup: "g")
+    var item: ItemQuery {
+        var item = all
+        item.attributes[.account] = .string("a")
+        return item
+    }
+    let listing = Retrieval(limit: nil)
+
+    func new(_ protection: ProtectionClass, constraints: AccessConstraints = []) -> NewItem {
+        NewItem(
+            itemClass: .genericPassword, attributes: item.attributes, accessGroup: "g",
+            protection: protection, constraints: constraints, data: Data())
+    }
 
     func keys(_ query: SecItemQuery.Dictionary) -> Set<String> {
         Set(query.keys.map { $0 as String })
@@ -18,13 +30,12 @@ import Testing
 
     static let identity: Set<String> = ["class", "svce", "agrp", "sync", "nleg"]
 
-    @Test func `every query names class, service, group, sync and the keychain`() {
+    @Test func `every query names class, service, group, sync and the keychain`() throws {
         for query in [
-            SecItemQuery.all(namespace), SecItemQuery.item(item), SecItemQuery.list(namespace),
-            SecItemQuery.search(item, data: true, attributes: false),
-            SecItemQuery.addition(
-                item,
-                ItemContents(data: Data(), label: nil, accessibility: "ak")),
+            try SecItemQuery.query(all), try SecItemQuery.query(item),
+            try SecItemQuery.search(all, listing),
+            try SecItemQuery.search(item, Retrieval(includesData: true)),
+            try SecItemQuery.addition(new(.whenUnlocked)),
         ] {
             #expect(keys(query).isSuperset(of: Self.identity))
             #expect(query[kSecClass] as? String == kSecClassGenericPassword as String)
@@ -34,39 +45,74 @@ import Testing
         }
     }
 
-    @Test func `an item is named by its account and its version`() {
-        #expect(keys(SecItemQuery.item(item)) == Self.identity.union(["acct"]))
+    @Test func `an item is named by its account and its version`() throws {
+        #expect(keys(try SecItemQuery.query(item)) == Self.identity.union(["acct"]))
         var old = item
-        old.version = 12.345678
-        let query = SecItemQuery.item(old)
+        old.attributes[.modificationDate] = .date(12.345678)
+        let query = try SecItemQuery.query(old)
         #expect(keys(query) == Self.identity.union(["acct", "mdat"]))
         #expect(
             (query[kSecAttrModificationDate] as? Date)?.timeIntervalSinceReferenceDate
                 == 12.345678)
     }
 
-    @Test func `a listing asks for no secret`() {
+    @Test func `a listing asks for no secret`() throws {
         #expect(
-            keys(SecItemQuery.list(namespace))
+            keys(try SecItemQuery.search(all, listing))
                 == Self.identity.union(["m_Limit", "r_Attributes", "r_PersistentRef"]))
         #expect(
-            keys(SecItemQuery.search(item, data: false, attributes: true))
+            keys(try SecItemQuery.search(item, Retrieval()))
                 == Self.identity.union(["acct", "m_Limit", "r_Attributes", "r_PersistentRef"]))
     }
 
-    @Test func `a change holds attributes and the secret only`() {
-        let contents = ItemContents(
-            data: Data([1]), label: "l", accessibility: "cku")
-        let changes = SecItemQuery.changes(contents)
+    @Test func `a change holds attributes and the secret only`() throws {
+        let contents = ItemChanges(
+            attributes: [.label: .string("l")], protection: .afterFirstUnlockThisDeviceOnly,
+            data: Data([1]))
+        let changes = try SecItemQuery.changes(contents)
         #expect(keys(changes) == ["v_Data", "pdmn", "labl"])
         #expect(changes[kSecAttrAccessible] as? String == "cku")
     }
 
-    @Test func `no group is named where none is chosen`() {
-        let query = SecItemQuery.all(
-            Namespace(service: "s", accessGroup: nil, isSynchronizable: true))
+    @Test func `an access control takes the place of the accessibility`() throws {
+        let addition = try SecItemQuery.addition(
+            new(.whenUnlockedThisDeviceOnly, constraints: .userPresence))
+        #expect(keys(addition).isSuperset(of: ["accc"]))
+        #expect(addition[kSecAttrAccessible] == nil)
+    }
+
+    @Test func `no group is named where none is chosen`() throws {
+        let query = try SecItemQuery.query(
+            ItemQuery(
+                itemClass: .genericPassword, attributes: [.service: .string("s")],
+                isSynchronizable: true))
         #expect(keys(query) == ["class", "svce", "sync", "nleg"])
         #expect(query[kSecAttrSynchronizable] as? Bool == true)
+    }
+
+    @Test func `what a dictionary has no words for is refused, not left out`() {
+        let certificates = ItemQuery(itemClass: .certificate)
+        let subdomains = ItemQuery(itemClass: .internetPassword, hostOrSubdomain: "h")
+        let tombstones = ItemQuery(itemClass: .genericPassword, isTombstone: true)
+        let unnamed = ItemQuery(
+            itemClass: .genericPassword, attributes: [.alias: .string("a")])
+        for query in [certificates, subdomains, tombstones, unnamed] {
+            #expect(throws: SecItemHandler.unimplemented) { try SecItemQuery.query(query) }
+        }
+        #expect(throws: SecItemHandler.unimplemented) {
+            try SecItemQuery.search(item, Retrieval(skipsConstrained: true))
+        }
+        #expect(throws: SecItemHandler.unimplemented) {
+            try SecItemQuery.changes(ItemChanges(isTombstone: true))
+        }
+    }
+
+    @Test(arguments: [20, 12])
+    func `a persistent reference is given as it was read`(byteCount: Int) throws {
+        let bytes = Data("genp".utf8) + Data((1...UInt8(byteCount - 4)))
+        let reference = try #require(ItemReference(persistent: bytes))
+        #expect(reference.persistent(of: .genericPassword) == bytes)
+        #expect(ItemReference(persistent: bytes + [0]) == nil)
     }
 
     @Test func `an accessibility is named by Apple's constant`() {

@@ -1,4 +1,4 @@
-// Saving over, deleting, listing, namespaces and protection, over both backends.
+// Saving over, deleting, listing, namespaces and protection, over both handlers.
 
 import Foundation
 import Testing

@@ -1,5 +1,5 @@
 // TestDatabase: a keychain for one test, in a folder that goes with it or in memory, behind either
-// backend.
+// handler.
 
 import Foundation
 import KeychainEngine
@@ -22,22 +22,18 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    func backend(
-        _ connection: @escaping @Sendable () -> KeychainConnection
-    ) -> any Backend {
-        switch self {
-        case .typed, .typedInMemory:
-            TypedBackend { () throws(KeychainFailure) in connection() }
-        case .secItem, .secItemInMemory:
-            SecItemBackend(connection)
+    /// A database in front of a handler.
+    func database(
+        _ handler: any RequestHandler,
+        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil
+    ) -> KeychainDatabase {
+        let caller = AccessGroups(TestDatabase.groups)
+        var connection = KeychainConnection(service: handler, caller: caller)
+        if self == .secItem || self == .secItemInMemory {
+            let behind = connection
+            connection = KeychainConnection(service: SecItemHandler { behind }, caller: caller)
         }
-    }
-
-    /// A database in front of a service that isn't an engine.
-    func database(_ service: any RequestHandler) -> KeychainDatabase {
-        let connection = KeychainConnection(
-            service: service, caller: AccessGroups(TestDatabase.groups))
-        return KeychainDatabase(backend: backend { connection })
+        return KeychainDatabase(administration: administration) { [connection] in connection }
     }
 }
 
@@ -71,11 +67,7 @@ struct TestDatabase {
             return
         }
         let temporary = try TemporaryEngine()
-        let backend = way.backend {
-            KeychainConnection(
-                service: temporary.engine, caller: AccessGroups(TestDatabase.groups))
-        }
-        database = KeychainDatabase(backend: backend) { () throws(KeychainFailure) in
+        database = way.database(temporary.engine) { () throws(KeychainFailure) in
             temporary.engine
         }
     }

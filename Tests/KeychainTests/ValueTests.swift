@@ -1,4 +1,4 @@
-// What goes in comes out: every kind of value, over both backends.
+// What goes in comes out: every kind of value, over both handlers.
 
 import Crypto
 import Foundation

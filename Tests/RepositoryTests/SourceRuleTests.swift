@@ -27,9 +27,9 @@ import Testing
         "Sources/KeychainSQLite/Salvage/SalvageSource.swift": "reads a file that SQLite can't",
         "Sources/KeychainAsymmetricKeys/Keys/DigestAlgorithm.swift":
             "gives the crypto library the bytes of a digest, and takes those of a shared secret",
-        "Sources/KeychainSecItem/SecItemBackend.swift":
-            "passes a result pointer to SecItemCopyMatching",
-        "Sources/KeychainSecItem/SecKeyHandle.swift":
+        "Sources/KeychainSecItem/SecItemHandler.swift":
+            "passes a result pointer to SecItemCopyMatching and SecItemAdd",
+        "Sources/KeychainSecItem/SecItemHandler+SecureEnclave.swift":
             "passes result and error pointers to functions on keys",
     ]
 

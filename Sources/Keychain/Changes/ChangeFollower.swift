@@ -16,12 +16,12 @@ final class ChangeFollower: Sendable {
 
     /// Raised from the beginning: the first look needs no reason.
     let signal = ChangeSignal()
-    private let backend: any Backend
+    private let database: KeychainDatabase
     private let subscription = Mutex<(any ChangeSubscription)?>(nil)
     private let isRetrying = Mutex(false)
 
-    init(_ backend: any Backend) {
-        self.backend = backend
+    init(_ database: KeychainDatabase) {
+        self.database = database
     }
 
     deinit { end() }
@@ -36,9 +36,9 @@ final class ChangeFollower: Sendable {
     }
 
     /// Makes sure that changes from now on are told of. May block.
-    func subscribe() throws(BackendFailure) {
+    func subscribe() throws(KeychainFailure) {
         if subscription.withLock({ $0 != nil }) { return }
-        let made = try backend.subscribe { [weak signal] in signal?.raise() }
+        let made = try database.connection().service.subscribe { [weak signal] in signal?.raise() }
         subscription.withLock { $0 = made }
     }
 

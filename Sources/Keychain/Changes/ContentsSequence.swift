@@ -62,7 +62,7 @@ extension Keychain {
             private var reader: ContentsReader
 
             fileprivate init(keychain: Keychain) {
-                follower = ChangeFollower(keychain.database.backend)
+                follower = ChangeFollower(keychain.database)
                 reader = ContentsReader(keychain: keychain)
             }
 
@@ -124,10 +124,10 @@ struct ContentsReader: Sendable {
         }
     }
 
-    private func list(_ follower: ChangeFollower) throws(BackendFailure) -> [Keychain.Item] {
+    private func list(_ follower: ChangeFollower) throws(KeychainFailure) -> [Keychain.Item] {
         // First: a change after this raises the flag again.
         try follower.subscribe()
-        return try keychain.database.backend.list(keychain.namespace).map { Keychain.Item($0) }
+        return try keychain.list()
     }
 
     private mutating func accept(_ list: [Keychain.Item]) -> Keychain.Contents? {

@@ -70,8 +70,6 @@ extension ItemAccess {
 
     /// The secret of the item in the version of these attributes; nil if there is another by now.
     fileprivate func load(_ version: Keychain.Item) throws(KeychainError) -> Data? {
-        var selector = item
-        selector.version = version.modificationDate.timeIntervalSinceReferenceDate
-        return try ItemAccess(operation: operation, item: selector, backend: backend).load()
+        try ofVersion(.date(version.modificationDate.timeIntervalSinceReferenceDate)).load()
     }
 }

@@ -68,7 +68,7 @@ extension Keychain {
             fileprivate init(keychain: Keychain, key: KeychainKey<Value>) {
                 access = keychain.access(.load, key.account)
                 self.key = key
-                follower = ChangeFollower(keychain.database.backend)
+                follower = ChangeFollower(keychain.database)
                 reader = ItemReader(keychain, account: key.account)
             }
 

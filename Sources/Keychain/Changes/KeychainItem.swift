@@ -129,7 +129,7 @@ public final class KeychainItem<Value: Sendable>: Observable {
         shared.assign(contents, access)
     }
 
-    private func encode(_ value: Value, _ access: ItemAccess) throws -> ItemContents {
+    private func encode(_ value: Value, _ access: ItemAccess) throws -> ItemChanges {
         do {
             return try access.encode(value, key, in: keychain)
         } catch {

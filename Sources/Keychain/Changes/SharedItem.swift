@@ -33,15 +33,15 @@ final class SharedItem {
     private struct Write {
         let access: ItemAccess
         /// nil: delete.
-        let contents: ItemContents?
+        let contents: ItemChanges?
         /// nil for one that no task waits for: a newer one can take its place.
         let continuation: CheckedContinuation<Bool, any Error>?
 
-        var state: KeychainState<Data> { contents.map { .value($0.data) } ?? .absent }
+        var state: KeychainState<Data> { contents?.data.map { .value($0) } ?? .absent }
     }
 
     private init(_ keychain: Keychain, account: String) {
-        let follower = ChangeFollower(keychain.database.backend)
+        let follower = ChangeFollower(keychain.database)
         following = Following(
             task: Task { [weak self] in
                 var reader = ItemReader(keychain, account: account)
@@ -67,8 +67,7 @@ final class SharedItem {
 
     private struct Identity: Hashable {
         var database: DatabaseIdentity
-        var namespace: Namespace
-        var account: String
+        var item: ItemQuery
     }
 
     private struct Weak {
@@ -82,8 +81,7 @@ final class SharedItem {
     /// The one for an item.
     static func of(_ keychain: Keychain, account: String) -> SharedItem {
         let identity = Identity(
-            database: keychain.database.identity, namespace: keychain.namespace,
-            account: account)
+            database: keychain.database.identity, item: keychain.access(.load, account).item)
         if let item = items[identity]?.item { return item }
         if items.count >= limit {
             items = items.filter { $0.value.item != nil }
@@ -141,7 +139,7 @@ final class SharedItem {
     // MARK: Writing
 
     /// Writes in the background.
-    func assign(_ contents: ItemContents?, _ access: ItemAccess) {
+    func assign(_ contents: ItemChanges?, _ access: ItemAccess) {
         // The first may be under way. Of others that no task waits for, the last one counts.
         if writes.count > 1, let last = writes.last, last.continuation == nil {
             writes.removeLast()
@@ -152,7 +150,7 @@ final class SharedItem {
     /// Writes, and waits for the end.
     ///
     /// - Returns: For a deletion, whether there was an item.
-    func write(_ contents: ItemContents?, _ access: ItemAccess) async throws -> Bool {
+    func write(_ contents: ItemChanges?, _ access: ItemAccess) async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             enqueue(Write(access: access, contents: contents, continuation: continuation))
         }
@@ -199,7 +197,7 @@ final class SharedItem {
     }
 
     private static func perform(
-        _ access: ItemAccess, _ contents: ItemContents?
+        _ access: ItemAccess, _ contents: ItemChanges?
     ) async -> Result<Bool, any Error> {
         do {
             return .success(

@@ -134,17 +134,8 @@ extension KeychainDatabase {
             }
             return try body(try administration())
         } catch {
-            throw KeychainError(administering: error)
+            throw KeychainError(error, .administer)
         }
-    }
-}
-
-extension KeychainError {
-    /// What came in the way of the administration of a database.
-    package init(administering failure: KeychainFailure) {
-        self.init(Code(rawValue: failure.status.rawValue), operation: .administer)
-        detail = failure.reason
-        reportedCause = Cause(failure.cause)
     }
 }
 

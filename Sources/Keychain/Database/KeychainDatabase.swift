@@ -7,16 +7,26 @@ import KeychainSecItem
 
 /// A database of items. On Apple platforms there is one, the system's.
 public struct KeychainDatabase: Sendable {
-    let backend: any Backend
+    /// Gives the handler of requests.
+    let connection: @Sendable () throws(KeychainFailure) -> Connection
     let identity = DatabaseIdentity.default
 
     /// The data-protection keychain of the system.
-    public static let `default` = KeychainDatabase(backend: SecItemBackend())
+    public static let `default`: KeychainDatabase = {
+        // The system knows itself who calls.
+        let connection = Connection(service: SecItemHandler(), caller: AccessGroups([]))
+        return KeychainDatabase(connection: { connection })
+    }()
+}
+
+extension KeychainDatabase {
+    typealias Connection = KeychainConnection
 }
 
 #else
 
 public import Foundation
+import KeychainAuthentication
 import KeychainRuntime
 import KeychainEngine
 package import KeychainCore
@@ -32,28 +42,25 @@ import Synchronization
 /// `unlock(passcode:)`, in each process that opens it: a database that a keychain service has open
 /// is locked and unlocked for all programs that the service works for.
 public struct KeychainDatabase: Sendable {
-    let backend: any Backend
+    /// Gives the keychain and the caller, with the person in front. It is asked at every request:
+    /// the first one that succeeds opens the database.
+    let connection: @Sendable () throws(KeychainFailure) -> Connection
     /// Opens the database if it is not open. nil: there is nothing to administer.
     let administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)?
     let identity: DatabaseIdentity
 
+    /// A database that is asked for at every request. The person is asked as in front of the SecItem
+    /// functions.
     package init(
-        backend: any Backend, identity: DatabaseIdentity = .unique(),
-        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil
+        identity: DatabaseIdentity = .unique(),
+        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil,
+        connection: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection
     ) {
-        self.backend = backend
+        self.connection = { () throws(KeychainFailure) in
+            try connection().authenticating(AuthenticationOptions())
+        }
         self.identity = identity
         self.administration = administration
-    }
-
-    /// A database behind a service, which is asked for at every request.
-    package init(
-        connection: @escaping @Sendable () -> KeychainConnection, identity: DatabaseIdentity,
-        administration: @escaping @Sendable () throws(KeychainFailure) -> any RequestHandler
-    ) {
-        self.init(
-            backend: TypedBackend { () throws(KeychainFailure) in connection() },
-            identity: identity, administration: administration)
     }
 
     /// The keychain of the user who runs this program.
@@ -72,13 +79,9 @@ public struct KeychainDatabase: Sendable {
     ///
     /// All this is decided at the first use and stays until the program ends.
     public static let `default` = KeychainDatabase(
-        backend: TypedBackend { () throws(KeychainFailure) in
-            try ProcessKeychain.connection()
-        },
         identity: .default,
-        administration: { () throws(KeychainFailure) in
-            try ProcessKeychain.administration()
-        })
+        administration: { () throws(KeychainFailure) in try ProcessKeychain.administration() },
+        connection: { () throws(KeychainFailure) in try ProcessKeychain.connection() })
 
     /// The keychain in a folder, for tests, tools and servers. Made by the first change if the
     /// folder holds none. This process opens it itself, whether there is a service or not.
@@ -107,10 +110,14 @@ public struct KeychainDatabase: Sendable {
             return KeychainConnection(service: try engine(), caller: caller)
         }
         self.init(
-            backend: TypedBackend { () throws(KeychainFailure) in try connection.value() },
             identity: path.map { .folder($0, accessGroups) } ?? .unique(),
-            administration: { () throws(KeychainFailure) in try engine() })
+            administration: { () throws(KeychainFailure) in try engine() },
+            connection: { () throws(KeychainFailure) in try connection.value() })
     }
+}
+
+extension KeychainDatabase {
+    typealias Connection = KeychainConnection
 }
 
 /// A connection that is made at the first use. A failure is not remembered.

@@ -1,45 +1,45 @@
 // The border between causes and codes: what a KeychainError is made of.
 
 import Foundation
-import KeychainCore
+package import KeychainCore
 
 extension KeychainError {
-    /// What a backend reported. Its status becomes the code, whatever it is.
-    init(
-        _ failure: BackendFailure, _ operation: Operation, _ service: String, _ account: String?
+    /// What the keychain failed with. The status becomes the code, whatever it is.
+    package init(
+        _ failure: KeychainFailure, _ operation: Operation, _ service: String? = nil,
+        _ account: String? = nil
     ) {
         self.init(
-            Code(rawValue: failure.status), operation: operation, service: service,
+            Code(rawValue: failure.status.rawValue), operation: operation, service: service,
             account: account)
-        detail = failure.reason
-        reportedCause = failure.cause.flatMap { Cause($0) }
+        // Apple's functions give no reason.
+        detail = failure.reason.isEmpty ? nil : failure.reason
+        reportedCause = Cause(failure.cause)
     }
 
     /// What a key's `encode` threw.
-    static func encoding(_ cause: any Error, _ selector: ItemSelector, _ operation: Operation)
-        -> KeychainError
-    {
-        conversion(cause, .encodingFailed, selector, operation)
+    static func encoding(_ cause: any Error, _ access: ItemAccess) -> KeychainError {
+        conversion(cause, .encodingFailed, access)
     }
 
     /// What a key's `decode` threw for stored bytes.
     static func decoding(
-        _ cause: any Error, _ data: Data, _ selector: ItemSelector, _ operation: Operation
+        _ cause: any Error, _ data: Data, _ access: ItemAccess
     ) -> KeychainError {
-        var error = conversion(cause, .decodingFailed, selector, operation)
+        var error = conversion(cause, .decodingFailed, access)
         error.storedData = data
         return error
     }
 
     private static func conversion(
-        _ cause: any Error, _ code: Code, _ selector: ItemSelector, _ operation: Operation
+        _ cause: any Error, _ code: Code, _ access: ItemAccess
     ) -> KeychainError {
         var error =
             (cause as? KeychainError)
             ?? KeychainError(code, underlyingError: withoutValues(cause))
-        error.operation = operation
-        error.service = selector.namespace.service
-        error.account = selector.account
+        error.operation = access.operation
+        error.service = access.service
+        error.account = access.account
         return error
     }
 

@@ -134,7 +134,7 @@ private struct DefaultsSource: MigrationSource {
             return try entry.bytes(object)
         } catch {
             // The same as for stored bytes that are no value; they stay in the defaults.
-            var failure = KeychainError.decoding(error, Data(), access.item, .migrate)
+            var failure = KeychainError.decoding(error, Data(), access)
             failure.storedData = nil
             throw failure
         }

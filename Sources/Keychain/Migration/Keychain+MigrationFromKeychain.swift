@@ -129,9 +129,7 @@ extension Keychain {
         for _ in 0..<ItemAccess.attemptLimit {
             guard let item = try reading.attributes() else { return .nothingToMigrate }
             // From here on the one item in its group, also where the source means all groups.
-            var place = reading.item
-            place.namespace.accessGroup = item.accessGroup
-            let access = ItemAccess(operation: .migrate, item: place, backend: reading.backend)
+            let access = reading.inGroup(item.accessGroup)
             if try isHere(item, as: form.account) { return try changeInPlace(form, access, hook) }
             // An item that was deleted and added again between the two looks has two references
             // and is one place still. A reference never comes back: if it is the same before and
@@ -151,15 +149,12 @@ extension Keychain {
         guard item.isSynchronizable == isSynchronizable, item.account == account else {
             return false
         }
-        var selector = access(.migrate, account).item
         if let group = accessGroup {
             guard group == item.accessGroup else { return false }
         }
-        selector.namespace.accessGroup = item.accessGroup
-        let access = ItemAccess(
-            operation: .migrate, item: selector, backend: database.backend)
+        let place = access(.migrate, account).inGroup(item.accessGroup)
         do {
-            return try access.attributes()?.persistentReference == item.persistentReference
+            return try place.attributes()?.persistentReference == item.persistentReference
         } catch {
             // In another database this program may not have that group, so it isn't here.
             guard accessGroup == nil, error.code == .missingEntitlement else { throw error }
@@ -173,13 +168,15 @@ extension Keychain {
     ) throws -> Migration.Outcome {
         let wanted = form.accessibility ?? accessibility
         for _ in 0..<ItemAccess.attemptLimit {
-            guard let present = try access.loadVersion() else { return .nothingToMigrate }
+            guard let present = try access.find(includesData: true) else {
+                return .nothingToMigrate
+            }
             try hook(.read)
             guard let now = try access.attributes() else { continue }
             if now.accessibility == wanted && (form.label == nil || form.label == now.label) {
                 return .alreadyThere
             }
-            let contents = try access.contents(form, present.data, in: self)
+            let contents = try access.contents(form, present.secret, in: self)
             guard try access.change(present, contents) else { continue }
             try hook(.copied)
             return .changedInPlace
@@ -200,21 +197,21 @@ extension StoredForm {
 /// A value of a keychain.
 private struct KeychainSource: MigrationSource {
     let access: ItemAccess
-    private var found: VersionedData?
+    private var found: ItemSnapshot?
 
     init(access: ItemAccess) {
         self.access = access
     }
 
     mutating func read() throws(KeychainError) -> Data? {
-        found = try access.loadVersion()
-        return found?.data
+        found = try access.find(includesData: true)
+        return found?.secret
     }
 
     mutating func remove() throws(KeychainError) -> Removal {
         guard let found else { return .removed }
         if try access.replace(found, nil) { return .removed }
         // Changed, or removed by another thread or process that does the same.
-        return try access.loadVersion() == nil ? .removed : .changed
+        return try access.find(includesData: false) == nil ? .removed : .changed
     }
 }

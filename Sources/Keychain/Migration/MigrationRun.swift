@@ -83,8 +83,8 @@ struct MigrationRun {
         for _ in 0..<ItemAccess.attemptLimit {
             if try access.add(contents) { return .migrated }
             // Deleted since: the addition is possible now.
-            guard let present = try access.loadVersion() else { continue }
-            if form.isSame(present.data, data) { return .alreadyThere }
+            guard let present = try access.find(includesData: true) else { continue }
+            if form.isSame(present.secret, data) { return .alreadyThere }
             switch rule {
             case .report: return .conflict
             case .keepDestination: return .destinationKept
@@ -100,7 +100,7 @@ extension ItemAccess {
     /// What to store for bytes that are in their stored form already.
     func contents(
         _ form: StoredForm, _ data: Data, in keychain: Keychain
-    ) throws(KeychainError) -> ItemContents {
+    ) throws(KeychainError) -> ItemChanges {
         let key = KeychainKey<Data>(
             form.account, label: form.label, accessibility: form.accessibility,
             encode: { $0 }, decode: { $0 })

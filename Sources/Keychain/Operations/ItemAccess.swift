@@ -1,4 +1,5 @@
-// ItemAccess: one operation on one item. What a backend reports becomes a KeychainError here.
+// ItemAccess: one operation on one item. The request is made here, and what it fails with becomes a
+// KeychainError.
 
 import Foundation
 import KeychainCore
@@ -6,52 +7,109 @@ import KeychainCore
 /// An operation on an item: what it is, on which item, and where that is kept.
 struct ItemAccess: Sendable {
     let operation: KeychainError.Operation
-    let item: ItemSelector
-    let backend: any Backend
+    /// Class, primary key and, where it is named, access group. With a modification date, that
+    /// version of the item alone.
+    private(set) var item: ItemQuery
+    let database: KeychainDatabase
 
-    func load() throws(KeychainError) -> Data? {
-        do { return try backend.load(item) } catch { throw failed(error) }
+    init(operation: KeychainError.Operation, item: ItemQuery, database: KeychainDatabase) {
+        self.operation = operation
+        self.item = item
+        self.database = database
     }
 
-    func loadVersion() throws(KeychainError) -> VersionedData? {
-        do { return try backend.loadVersion(item) } catch { throw failed(error) }
+    /// The same of the item in one group.
+    func inGroup(_ group: String) -> ItemAccess {
+        var access = self
+        access.item.accessGroup = group
+        return access
     }
 
-    func attributes() throws(KeychainError) -> Keychain.Item? {
-        do {
-            return try backend.attributes(item).map { Keychain.Item($0) }
+    /// The same of one version: that with this modification date.
+    func ofVersion(_ date: AttributeValue?) -> ItemAccess {
+        var access = self
+        access.item.attributes[.modificationDate] = date
+        return access
+    }
+
+    // MARK: Requests
+
+    /// - Returns: The item, with its secret where it is asked for and there is one; nil if there is
+    ///   no such item.
+    func find(includesData: Bool) throws(KeychainError) -> ItemSnapshot? {
+        do throws(KeychainFailure) {
+            let connection = try database.connection()
+            return try connection.service.perform(
+                FindItems(item, Retrieval(includesData: includesData)), as: connection.caller
+            ).first
         } catch {
+            if error.status == .itemNotFound { return nil }
             throw failed(error)
         }
     }
 
-    func add(_ contents: ItemContents) throws(KeychainError) -> Bool {
-        defer { ChangeCount.note() }
-        do { return try backend.add(item, contents) } catch { throw failed(error) }
+    /// - Returns: The secret, empty for an item without one; nil if there is no such item.
+    func load() throws(KeychainError) -> Data? { try find(includesData: true)?.secret }
+
+    /// - Returns: The attributes; nil if there is no such item. No secret is read.
+    func attributes() throws(KeychainError) -> Keychain.Item? {
+        try find(includesData: false).map { Keychain.Item($0) }
     }
 
-    func update(_ contents: ItemContents) throws(KeychainError) -> Bool {
-        defer { ChangeCount.note() }
-        do { return try backend.update(item, contents) } catch { throw failed(error) }
+    /// - Returns: Whether the item was added; false if there is one already.
+    func add(_ contents: ItemChanges) throws(KeychainError) -> Bool {
+        try change(AddItem(newItem(contents)), no: .duplicateItem)
     }
 
+    /// Changes the item in place: it keeps its reference and creation date.
+    /// - Returns: Whether there was such an item.
+    func update(_ contents: ItemChanges) throws(KeychainError) -> Bool {
+        try change(UpdateItems(item, contents), no: .itemNotFound)
+    }
+
+    /// - Returns: Whether there was such an item.
     func delete() throws(KeychainError) -> Bool {
-        defer { ChangeCount.note() }
-        do { return try backend.delete(item) } catch { throw failed(error) }
+        try change(DeleteItems(item, tombstones: .automatic), no: .itemNotFound)
     }
 
-    /// Adds the item, or changes it in place.
-    func put(_ contents: ItemContents) throws(KeychainError) {
-        defer { ChangeCount.note() }
+    /// Adds the item, or changes it in place: in the access group that the addition is to, that one
+    /// alone.
+    func put(_ contents: ItemChanges) throws(KeychainError) {
+        let request = PutItem(newItem(contents), orChange: item, contents)
         // Someone else may delete the item after the addition was refused, and add it again
         // before the next one. No one does so for long.
-        for _ in 0..<Self.attemptLimit where try attempt(contents) { return }
+        for _ in 0..<Self.attemptLimit where try change(request, no: .itemNotFound) { return }
         throw unsettled
     }
 
-    private func attempt(_ contents: ItemContents) throws(KeychainError) -> Bool {
-        do { return try backend.put(item, contents) } catch { throw failed(error) }
+    /// Carries out a change.
+    /// - Returns: False where it failed with the status that means "no".
+    private func change<R: Request>(
+        _ request: R, no: Status
+    ) throws(KeychainError) -> Bool {
+        defer { ChangeCount.note() }
+        do throws(KeychainFailure) {
+            let connection = try database.connection()
+            _ = try connection.service.perform(request, as: connection.caller)
+            return true
+        } catch {
+            if error.status == no { return false }
+            throw failed(error)
+        }
     }
+
+    /// The item with these contents, in the default group unless one is named.
+    private func newItem(_ contents: ItemChanges) -> NewItem {
+        NewItem(
+            itemClass: item.itemClass,
+            attributes: item.attributes.merging(contents.attributes) { _, new in new },
+            accessGroup: item.accessGroup,
+            protection: contents.protection ?? .whenUnlocked,
+            constraints: contents.constraints ?? [],
+            isSynchronizable: item.isSynchronizable ?? false, data: contents.data)
+    }
+
+    // MARK: Versions
 
     /// Puts new contents in the place of the version that was found.
     ///
@@ -59,16 +117,16 @@ struct ItemAccess: Sendable {
     ///   - present: What was found. nil: there was none.
     ///   - contents: What to store. nil: nothing.
     /// - Returns: Whether that version was still the present one.
-    /// - Throws: What the backend reports.
+    /// - Throws: What the keychain reports.
     func replace(
-        _ present: VersionedData?, _ contents: ItemContents?
+        _ present: ItemSnapshot?, _ contents: ItemChanges?
     ) throws(KeychainError) -> Bool {
         switch (present, contents) {
         case (nil, nil): return true
         case (nil, let new?): return try add(new)
         case (let old?, nil): return try version(old).delete()
         case (let old?, let new?):
-            if old.data == new.data { return true }
+            if old.secret == new.data { return true }
             return try version(old).update(new)
         }
     }
@@ -77,15 +135,13 @@ struct ItemAccess: Sendable {
     ///
     /// - Returns: Whether that version was still the present one.
     func change(
-        _ present: VersionedData, _ contents: ItemContents
+        _ present: ItemSnapshot, _ contents: ItemChanges
     ) throws(KeychainError) -> Bool {
         try version(present).update(contents)
     }
 
-    private func version(_ found: VersionedData) -> ItemAccess {
-        var selector = item
-        selector.version = found.version
-        return ItemAccess(operation: operation, item: selector, backend: backend)
+    private func version(_ found: ItemSnapshot) -> ItemAccess {
+        ofVersion(found.attributes[.modificationDate])
     }
 
     // MARK: Values
@@ -94,28 +150,31 @@ struct ItemAccess: Sendable {
         do {
             return try key.decode(data)
         } catch {
-            throw KeychainError.decoding(error, data, item, operation)
+            throw KeychainError.decoding(error, data, self)
         }
     }
 
     func encode<Value>(
         _ value: Value, _ key: KeychainKey<Value>, in keychain: Keychain
-    ) throws(KeychainError) -> ItemContents {
+    ) throws(KeychainError) -> ItemChanges {
         let accessibility = key.accessibility ?? keychain.accessibility
         // Apple documents the two as incompatible and does not everywhere refuse them.
         if keychain.isSynchronizable && accessibility.isThisDeviceOnly {
-            throw failed(
-                BackendFailure(
-                    status: KeychainError.Code.param.rawValue,
-                    reason: "A synchronizable item can't be kept to this device."))
+            throw failed(.param("A synchronizable item can't be kept to this device."))
+        }
+        var contents = ItemChanges()
+        if let label = key.label { contents.attributes[.label] = .string(label) }
+        do throws(KeychainFailure) {
+            contents.protection = try accessibility.protection()
+        } catch {
+            throw failed(error)
         }
         do {
-            return ItemContents(
-                data: try key.encode(value), label: key.label,
-                accessibility: accessibility.rawValue)
+            contents.data = try key.encode(value)
         } catch {
-            throw KeychainError.encoding(error, item, operation)
+            throw KeychainError.encoding(error, self)
         }
+        return contents
     }
 
     // MARK: Errors
@@ -125,13 +184,38 @@ struct ItemAccess: Sendable {
 
     /// An addition was refused since the item is there, and a change since it isn't.
     var unsettled: KeychainError {
-        failed(
-            BackendFailure(
-                status: KeychainError.Code.duplicateItem.rawValue,
-                reason: "The item can be neither added nor changed."))
+        failed(KeychainFailure(.duplicateItem, "The item can be neither added nor changed."))
     }
 
-    func failed(_ failure: BackendFailure) -> KeychainError {
-        KeychainError(failure, operation, item.namespace.service, item.account)
+    /// What the item belongs to.
+    var service: String? { item.attributes[.service]?.text }
+
+    var account: String? { item.attributes[.account]?.text }
+
+    func failed(_ failure: KeychainFailure) -> KeychainError {
+        KeychainError(failure, operation, service, account)
+    }
+}
+
+extension ItemSnapshot {
+    /// What was asked for as data; empty for an item without.
+    var secret: Data { data ?? Data() }
+}
+
+extension AttributeValue {
+    /// The value as text. Another program may have given a number or bytes where this API gives text.
+    var text: String? {
+        switch self {
+        case .string(let text): text
+        case .data(let data): String(decoding: data, as: UTF8.self)
+        case .number(let number): String(number)
+        case .date: nil
+        }
+    }
+
+    /// The value as a moment.
+    var date: Date? {
+        guard case .date(let seconds) = self else { return nil }
+        return Date(timeIntervalSinceReferenceDate: seconds)
     }
 }

@@ -1,5 +1,7 @@
 // Keychain.Accessibility: when an item can be read.
 
+import KeychainCore
+
 extension Keychain {
     /// When an item can be read, and whether it may leave this device.
     ///
@@ -58,5 +60,17 @@ extension Keychain.Accessibility: CustomStringConvertible {
         case .whenPasscodeSetThisDeviceOnly: "whenPasscodeSetThisDeviceOnly"
         default: rawValue
         }
+    }
+}
+
+extension Keychain.Accessibility {
+    /// The protection class of the accessibility.
+    ///
+    /// - Throws: `param` where there is none.
+    func protection() throws(KeychainFailure) -> ProtectionClass {
+        guard let protection = ProtectionClass(code: rawValue) else {
+            throw .param("There is no such accessibility.")
+        }
+        return protection
     }
 }

@@ -39,14 +39,16 @@ extension Keychain {
         let access = access(.update, key.account)
         var stall = StallGuard()
         while true {
-            let present = try access.loadVersion()
+            let present = try access.find(includesData: true)
             var value: Value?
-            if let present { value = try access.decode(present.data, key) }
+            if let present { value = try access.decode(present.secret, key) }
             let result = try body(&value)
-            var contents: ItemContents?
+            var contents: ItemChanges?
             if let value { contents = try access.encode(value, key, in: self) }
             if try access.replace(present, contents) { return result }
-            guard stall.mayRepeat(after: present?.version) else { throw access.unsettled }
+            guard stall.mayRepeat(after: present?.attributes[.modificationDate]) else {
+                throw access.unsettled
+            }
         }
     }
 
@@ -81,10 +83,10 @@ extension Keychain {
 /// although the item is the same as before, the keychain doesn't find what it has just given, and
 /// never will.
 private struct StallGuard {
-    private var last: Double??
+    private var last: AttributeValue??
     private var repeats = 0
 
-    mutating func mayRepeat(after version: Double?) -> Bool {
+    mutating func mayRepeat(after version: AttributeValue?) -> Bool {
         repeats = last == .some(version) ? repeats + 1 : 0
         last = .some(version)
         return repeats < ItemAccess.attemptLimit

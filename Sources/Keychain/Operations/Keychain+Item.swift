@@ -37,13 +37,15 @@ extension Keychain {
 }
 
 extension Keychain.Item {
-    /// What a backend told of an item.
-    init(_ summary: ItemSummary) {
+    /// What the keychain told of an item.
+    init(_ item: ItemSnapshot) {
         self.init(
-            account: summary.account, label: summary.label, creationDate: summary.creationDate,
-            modificationDate: summary.modificationDate,
-            accessibility: Keychain.Accessibility(rawValue: summary.accessibility),
-            isSynchronizable: summary.isSynchronizable, accessGroup: summary.accessGroup,
-            persistentReference: summary.persistentReference)
+            account: item.attributes[.account]?.text ?? "",
+            label: item.attributes[.label]?.text,
+            creationDate: item.attributes[.creationDate]?.date ?? .distantPast,
+            modificationDate: item.attributes[.modificationDate]?.date ?? .distantPast,
+            accessibility: Keychain.Accessibility(rawValue: item.protection.code),
+            isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
+            persistentReference: item.persistentReference)
     }
 }

@@ -33,9 +33,19 @@ extension Keychain {
     /// The corresponding call is `SecItemCopyMatching` with a limit of all.
     public func items() throws -> [Item] {
         do {
-            return try database.backend.list(namespace).map { Item($0) }
+            return try list()
         } catch {
-            throw KeychainError(error, .list, service, nil)
+            throw KeychainError(error, .list, service)
+        }
+    }
+
+    func list() throws(KeychainFailure) -> [Item] {
+        do throws(KeychainFailure) {
+            return try database.connection().perform(FindItems(query, Retrieval(limit: nil)))
+                .map { Item($0) }
+        } catch {
+            if error.status == .itemNotFound { return [] }
+            throw error
         }
     }
 
@@ -52,10 +62,11 @@ extension Keychain {
     @discardableResult
     public func removeAll() throws -> Int {
         defer { ChangeCount.note() }
-        do {
-            return try database.backend.deleteAll(namespace)
+        do throws(KeychainFailure) {
+            return try database.connection().perform(DeleteItems(query, tombstones: .automatic))
         } catch {
-            throw KeychainError(error, .delete, service, nil)
+            if error.status == .itemNotFound { return 0 }
+            throw KeychainError(error, .delete, service)
         }
     }
 }

@@ -65,8 +65,8 @@ extension Keychain {
     /// The corresponding call is `SecItemCopyMatching`.
     public func load<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Value? {
         let access = access(.load, key.account)
-        guard let data = try access.load() else { return nil }
-        return try access.decode(data, key)
+        guard let item = try access.find(includesData: true) else { return nil }
+        return try access.decode(item.secret, key)
     }
 
     /// Loads a value or, where there is none, makes and saves one.

@@ -1,6 +1,10 @@
 // Keys of the Secure Enclave by name: making, loading and deleting them, blocking the calling thread.
 //   (1) Without a Secure Enclave nothing is made, and no key in software stands in for one.
+//   (2) A key is stored before it is handed out. If storing fails, the key is gone.
+//   (3) The item of a key is the one that the SecItem functions store for the same request, so each
+//       finds the keys that the other made.
 
+import Foundation
 import KeychainCore
 
 extension Keychain {
@@ -13,9 +17,9 @@ extension Keychain {
     /// CryptoKit's `SecureEnclave.isAvailable` corresponds to it.
     public func hasSecureEnclave() throws -> Bool {
         do {
-            return try database.backend.hasSecureEnclave()
+            return try database.connection().perform(HasSecureEnclave())
         } catch {
-            throw KeychainError(error, .load, service, nil)
+            throw KeychainError(error, .load, service)
         }
     }
 
@@ -47,13 +51,19 @@ extension Keychain {
     public func createSecureEnclaveKey(
         _ name: String, accessibility: Accessibility? = nil, condition: UseCondition = .none
     ) throws -> SecureEnclaveKey {
-        let selector = try secureEnclaveSelector(name, .save)
-        let handle = try withSecureEnclave(.save, name) { backend throws(BackendFailure) in
-            try backend.makeSecureEnclaveKey(
-                selector, accessibility: (accessibility ?? self.accessibility).rawValue,
-                constraints: try condition.constraints())
+        let blob = try withSecureEnclave(.save, name) { keychain, key throws(KeychainFailure) in
+            let constraints = try condition.constraints()
+            let protection = try (accessibility ?? self.accessibility).protection()
+            let made = try keychain.perform(
+                MakeSecureEnclaveKey(
+                    NewSecureEnclaveKey(protection: protection, constraints: constraints)))
+            let item = NewItem(
+                itemClass: .key, attributes: key.attributesOfNewKey(named: name),
+                accessGroup: accessGroup, protection: protection, constraints: constraints,
+                data: made.blob)
+            return try keychain.perform(AddItem(item)).data ?? made.blob
         }
-        return try SecureEnclaveKey(handle, name: name, service: service)
+        return try SecureEnclaveKey(blob, name: name, in: self)
     }
 
     /// Loads a key of the Secure Enclave. The user isn't asked for that, and the key is not used.
@@ -69,11 +79,17 @@ extension Keychain {
     ///
     /// The corresponding call is `SecItemCopyMatching` with `kSecReturnRef`.
     public func loadSecureEnclaveKey(_ name: String) throws -> SecureEnclaveKey? {
-        let selector = try secureEnclaveSelector(name, .load)
-        let handle = try withSecureEnclave(.load, name) { backend throws(BackendFailure) in
-            try backend.findSecureEnclaveKey(selector)
+        let blob = try withSecureEnclave(.load, name) {
+            keychain, key throws(KeychainFailure) -> Data? in
+            do throws(KeychainFailure) {
+                return try keychain.perform(FindItems(key, Retrieval(includesData: true)))
+                    .first?.secret
+            } catch {
+                if error.status == .itemNotFound { return nil }
+                throw error
+            }
         }
-        return try handle.map { try SecureEnclaveKey($0, name: name, service: service) }
+        return try blob.map { try SecureEnclaveKey($0, name: name, in: self) }
     }
 
     /// Deletes a key of the Secure Enclave, for good. Deleting one that is not there succeeds.
@@ -86,36 +102,66 @@ extension Keychain {
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
     public func deleteSecureEnclaveKey(_ name: String) throws -> Bool {
-        let selector = try secureEnclaveSelector(name, .delete)
-        return try withSecureEnclave(.delete, name) { backend throws(BackendFailure) in
-            try backend.deleteSecureEnclaveKey(selector)
+        try withSecureEnclave(.delete, name) { keychain, key throws(KeychainFailure) in
+            do throws(KeychainFailure) {
+                try keychain.perform(DeleteItems(key, tombstones: .automatic))
+                return true
+            } catch {
+                if error.status == .itemNotFound { return false }
+                throw error
+            }
         }
     }
 
     // MARK: Steps
 
-    private func secureEnclaveSelector(
-        _ name: String, _ operation: KeychainError.Operation
-    ) throws(KeychainError) -> SecureEnclaveSelector {
-        guard !name.utf8.contains(0), !service.utf8.contains(0) else {
-            throw KeychainError(.param, operation: operation, service: service, account: name)
-        }
-        return SecureEnclaveSelector(service: service, accessGroup: accessGroup, name: name)
-    }
-
-    /// Makes a request about keys to this keychain, where it has a Secure Enclave.
+    /// Makes requests about a key to this keychain, where it has a Secure Enclave.
     private func withSecureEnclave<Result>(
         _ operation: KeychainError.Operation, _ name: String,
-        _ body: (any Backend) throws(BackendFailure) -> Result
+        _ body: (KeychainDatabase.Connection, ItemQuery) throws(KeychainFailure) -> Result
     ) throws(KeychainError) -> Result {
-        let answer = Swift.Result { () throws(BackendFailure) in
-            guard try database.backend.hasSecureEnclave() else {
-                throw .secureEnclaveUnavailable
+        do throws(KeychainFailure) {
+            let key = try secureEnclaveKey(name)
+            let keychain = try database.connection()
+            guard try keychain.perform(HasSecureEnclave()) else {
+                throw KeychainFailure(
+                    .unimplemented, "This keychain has no hardware for keys, such as a TPM 2.0.")
             }
-            return try body(database.backend)
+            return try body(keychain, key)
+        } catch {
+            throw KeychainError.ofSecureEnclave(error, operation, service, name)
         }
-        return try answer.mapError { KeychainError.ofSecureEnclave($0, operation, service, name) }
-            .get()
+    }
+
+    /// The key of a name.
+    ///
+    /// Service and name, which both are without NUL, are the key's application tag, and its
+    /// application label too, which is the first part of a key's primary key: so there is one key of
+    /// a name.
+    private func secureEnclaveKey(_ name: String) throws(KeychainFailure) -> ItemQuery {
+        guard !name.utf8.contains(0), !service.utf8.contains(0) else {
+            throw .param("The name of a key and its service are without NUL.")
+        }
+        let tag = AttributeValue.data(Data(service.utf8) + [0] + Data(name.utf8))
+        return ItemQuery(
+            itemClass: .key,
+            attributes: [
+                .keyClass: .number(1), .tokenID: .string(Attributes.secureEnclaveToken),
+                .applicationLabel: tag, .applicationTag: tag,
+            ], accessGroup: accessGroup, isSynchronizable: false)
+    }
+}
+
+extension ItemQuery {
+    /// The attributes of the key that a query tells from others.
+    fileprivate func attributesOfNewKey(named name: String) -> Attributes {
+        let onP256 = Attributes.ofKey(
+            type: Attributes.ellipticKeyType, sizeInBits: 256, isPrivate: true, isRSA: false,
+            agrees: true)
+        var new = onP256.merging(Attributes.ofKeyInHardware) { _, fixed in fixed }
+            .merging(attributes) { _, own in own }
+        new[.label] = .string(name)
+        return new
     }
 }
 
@@ -123,7 +169,7 @@ extension Keychain.UseCondition {
     /// What must be satisfied when a key with this condition is used.
     ///
     /// - Throws: `param` for a condition that isn't known.
-    fileprivate func constraints() throws(BackendFailure) -> AccessConstraints {
+    fileprivate func constraints() throws(KeychainFailure) -> AccessConstraints {
         switch self {
         case .none: return .privateKeyUsage
         case .userPresence: return [.privateKeyUsage, .userPresence]
@@ -131,24 +177,16 @@ extension Keychain.UseCondition {
         case .biometryAny: return [.privateKeyUsage, .biometryAny]
         case .biometryCurrentSet: return [.privateKeyUsage, .biometryCurrentSet]
         default:
-            throw BackendFailure(
-                status: KeychainError.Code.param.rawValue,
-                reason: "There is no such condition for the use of a key.")
+            throw .param("There is no such condition for the use of a key.")
         }
     }
 }
 
-extension BackendFailure {
-    fileprivate static let secureEnclaveUnavailable = BackendFailure(
-        status: KeychainError.Code.unimplemented.rawValue,
-        reason: "This keychain has no hardware for keys, such as a TPM 2.0.")
-}
-
 extension KeychainError {
-    /// What a backend reported of a key in hardware: that something is not implemented says that
+    /// What a request about a key in hardware failed with: that something is not implemented says that
     /// there is none.
     static func ofSecureEnclave(
-        _ failure: BackendFailure, _ operation: Operation, _ service: String, _ name: String
+        _ failure: KeychainFailure, _ operation: Operation, _ service: String, _ name: String
     ) -> KeychainError {
         var error = KeychainError(failure, operation, service, name)
         if error.code == .unimplemented { error.code = .secureEnclaveUnavailable }

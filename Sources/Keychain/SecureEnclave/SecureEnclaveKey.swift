@@ -21,24 +21,25 @@ extension Keychain {
         /// The public half, to agree on secrets with.
         public let agreementPublicKey: P256.KeyAgreement.PublicKey
 
-        private let handle: any SecureEnclaveHandle
-        private let service: String
+        /// What the keychain uses the key by.
+        private let blob: Data
+        private let keychain: Keychain
 
-        init(
-            _ handle: any SecureEnclaveHandle, name: String, service: String
-        ) throws(KeychainError) {
+        init(_ blob: Data, name: String, in keychain: Keychain) throws(KeychainError) {
+            guard let key = SecureEnclaveBlob(decoding: blob)?.publicKey else {
+                throw KeychainError(.foreignSecureEnclaveKey, .load, keychain.service, name)
+            }
             do {
-                publicKey = try P256.Signing.PublicKey(x963Representation: handle.publicKey)
-                agreementPublicKey = try P256.KeyAgreement.PublicKey(
-                    x963Representation: handle.publicKey)
+                publicKey = try P256.Signing.PublicKey(x963Representation: key)
+                agreementPublicKey = try P256.KeyAgreement.PublicKey(x963Representation: key)
             } catch {
                 throw KeychainError(
-                    .decode, operation: .load, service: service, account: name,
+                    .decode, operation: .load, service: keychain.service, account: name,
                     underlyingError: error)
             }
-            self.handle = handle
+            self.blob = blob
             self.name = name
-            self.service = service
+            self.keychain = keychain
         }
 
         /// Signs data, hashed with SHA-256.
@@ -57,7 +58,7 @@ extension Keychain {
         public func signature(
             for data: some DataProtocol
         ) throws -> P256.Signing.ECDSASignature {
-            try signature(Data(data), isDigest: false)
+            try signature(ofSigned: Data(SHA256.hash(data: data)))
         }
 
         /// Signs a digest that was computed before.
@@ -68,7 +69,7 @@ extension Keychain {
         ///
         /// The corresponding call is `SecKeyCreateSignature`.
         public func signature(for digest: some Digest) throws -> P256.Signing.ECDSASignature {
-            try signature(Data(digest), isDigest: true)
+            try signature(ofSigned: MadeSecureEnclaveKey.signedBytes(of: Data(digest)))
         }
 
         /// Agrees on a secret with the owner of a public key, who gets the same one with
@@ -82,26 +83,32 @@ extension Keychain {
         public func sharedSecret(
             with publicKey: P256.KeyAgreement.PublicKey
         ) throws -> SharedSecret {
-            var coordinate: Data
-            do {
-                coordinate = try handle.agree(with: publicKey.x963Representation)
-            } catch {
-                throw KeychainError.ofSecureEnclave(error, .agree, service, name)
-            }
+            var coordinate = try perform(
+                DeriveSharedSecret(of: blob, with: publicKey.x963Representation), .agree)
             defer { coordinate.resetBytes(in: coordinate.startIndex..<coordinate.endIndex) }
             return try SharedSecret(p256Coordinate: coordinate)
         }
 
-        private func signature(
-            _ input: Data, isDigest: Bool
-        ) throws -> P256.Signing.ECDSASignature {
-            let signature: Data
-            do {
-                signature = try handle.sign(input, isDigest: isDigest)
-            } catch {
-                throw KeychainError.ofSecureEnclave(error, .sign, service, name)
+        /// The signature of the 32 bytes that the hardware signs.
+        private func signature(ofSigned bytes: Data) throws -> P256.Signing.ECDSASignature {
+            let signature = try perform(SignDigest(bytes, with: blob), .sign)
+            guard let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+            else {
+                throw KeychainError(
+                    KeychainFailure(.internalError, "The hardware gave no signature."), .sign,
+                    keychain.service, name)
             }
-            return try P256.Signing.ECDSASignature(derRepresentation: signature)
+            return parsed
+        }
+
+        private func perform<R: Request>(
+            _ request: R, _ operation: KeychainError.Operation
+        ) throws(KeychainError) -> R.Answer {
+            do {
+                return try keychain.database.connection().perform(request)
+            } catch {
+                throw KeychainError.ofSecureEnclave(error, operation, keychain.service, name)
+            }
         }
     }
 

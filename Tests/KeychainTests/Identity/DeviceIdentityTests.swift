@@ -82,13 +82,13 @@ import Testing
         let identifier = try known.identifier()
         // Each attempt deletes the item behind its back, and puts it back. Other tests change
         // keychains at the same time, which makes this one forget: then an attempt shows nothing.
-        let item = ItemSelector(
-            namespace: known.keychain.namespace, account: known.account)
+        let item = known.keychain.access(.save, known.account).item
+        let connection = try test.database.connection()
         var undisturbed = 0
         for _ in 0..<1000 where undisturbed < 20 {
             let changes = ChangeCount.count
             #expect(try known.identifier() == identifier)
-            #expect(try test.database.backend.delete(item))
+            #expect(try connection.perform(DeleteItems(item, tombstones: .automatic)) == 1)
             let others = ChangeCount.count - changes
             let given = try known.identifier()
             // Had it not remembered, it would have made an identifier, which is a change.
@@ -97,13 +97,15 @@ import Testing
                 #expect(given == identifier)
                 undisturbed += 1
             }
-            if isOwn { #expect(try test.database.backend.delete(item)) }
-            #expect(
-                try test.database.backend.add(
-                    item,
-                    ItemContents(
-                        data: Data(identifier.utf8), label: nil,
-                        accessibility: "cku")))
+            if isOwn {
+                #expect(try connection.perform(DeleteItems(item, tombstones: .automatic)) == 1)
+            }
+            try connection.perform(
+                AddItem(
+                    NewItem(
+                        itemClass: item.itemClass, attributes: item.attributes,
+                        protection: .afterFirstUnlockThisDeviceOnly,
+                        data: Data(identifier.utf8))))
         }
         #expect(undisturbed == 20)
     }

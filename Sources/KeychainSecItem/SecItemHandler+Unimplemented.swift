@@ -1,0 +1,88 @@
+// SecItemHandler+Unimplemented: what the SecItem functions have no words for, or the Swift API no use.
+//   (1) The system itself locks, unlocks and authenticates; there is nothing to administer.
+
+package import KeychainCore
+
+extension SecItemHandler {
+    package func execute(
+        _ request: AddItems, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [ItemSnapshot] {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: FindIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [Identity] {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: UpdateIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: DeleteIdentities, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: Authenticate, as caller: AccessGroups
+    ) throws(KeychainFailure) -> AuthenticationGrant {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: HasPasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Bool {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: Unlock, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw Self.unimplemented
+    }
+
+    package func execute(_ request: Lock, as caller: AccessGroups) throws(KeychainFailure) -> Done {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: LockAll, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: SetPasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: ChangePasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: RemovePasscode, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: ReadStatus, as caller: AccessGroups
+    ) throws(KeychainFailure) -> KeychainStatus {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> CheckReport {
+        throw Self.unimplemented
+    }
+}
