@@ -33,6 +33,29 @@ import Testing
         #expect(errSecInternal == -26276)
     }
 
+    @Test func `the documentation of each code is its text`() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/KeychainServices/Status").standardizedFileURL
+        var texts: [OSStatus: String] = [:]
+        for name in ["Keychain", "Certificates", "Cryptography"] {
+            var documentation: [Substring] = []
+            let file = folder.appending(path: "StatusCodes+\(name).swift")
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                if line.hasPrefix("/// ") {
+                    documentation.append(line.dropFirst(4))
+                } else if let code = line.firstMatch(of: /let \w+: OSStatus = (-?\d+)$/) {
+                    let status = try #require(OSStatus(code.1))
+                    #expect(
+                        texts.updateValue(documentation.joined(separator: " "), forKey: status)
+                            == nil)
+                    documentation = []
+                }
+            }
+        }
+        #expect(texts.count == 382)
+        #expect(texts == Dictionary(uniqueKeysWithValues: StatusMessages.all))
+    }
+
     @Test(arguments: [OSStatus(1), -1, 12345, -99999, .min, .max])
     func `an unknown code is given as its number`(status: OSStatus) {
         #expect(SecCopyErrorMessageString(status, nil) as String? == "OSStatus \(status)")

@@ -1,6 +1,4 @@
-// OSStatus: the result code of every call, its text, and errors that carry it.
-//   (1) The codes and their texts stand side by side in the `Status…` files of this folder.
-//   (2) No text holds anything of a request: a text depends on the code alone.
+// OSStatus: the type of a result code, the function for its text, and errors that carry it.
 
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
@@ -33,21 +31,6 @@ public func SecCopyErrorMessageString(
     _ status: OSStatus, _ reserved: UnsafeMutableRawPointer?
 ) -> CFString? {
     StatusMessages.message(for: status) as NSString
-}
-
-/// The texts of all codes.
-package enum StatusMessages {
-    /// Every code with its text, in the order of the files.
-    static let all: [(OSStatus, String)] =
-        general + keychain + device + certificates + codeSigning + accountService + modules + keys
-        + contextAttributes + requests + database + timeStamps
-
-    private static let byStatus = Dictionary(all, uniquingKeysWith: { first, _ in first })
-
-    /// The text of a code; "OSStatus" and the number if there is none.
-    package static func message(for status: OSStatus) -> String {
-        byStatus[status] ?? "OSStatus \(status)"
-    }
 }
 
 extension CFError {

@@ -1,0 +1,418 @@
+// StatusMessages: the text of every result code, in one table.
+//   (1) A line is a code and its text. A line that ends in a backslash goes on in the next.
+//   (2) No text holds anything of a request: a text depends on the code alone.
+
+#if !canImport(Darwin)
+
+/// The texts of all codes.
+package enum StatusMessages {
+    /// Every code with its text, in the order of the table.
+    static let all: [(OSStatus, String)] = table.split(separator: "\n").compactMap { line in
+        guard let space = line.firstIndex(of: " "), let status = OSStatus(line[..<space]) else {
+            return nil
+        }
+        return (status, String(line[line.index(after: space)...]))
+    }
+
+    private static let byStatus = Dictionary(all, uniquingKeysWith: { first, _ in first })
+
+    /// The text of a code; "OSStatus" and the number if there is none.
+    package static func message(for status: OSStatus) -> String {
+        byStatus[status] ?? "OSStatus \(status)"
+    }
+
+    private static let table = """
+        0 The operation succeeded.
+        -4 This function or option is not implemented here.
+        -34 The disk is full. Free some space, then try again.
+        -36 Reading or writing a file failed. Look at the system's log for failures of the disk.
+        -49 The file is already open for writing.
+        -50 A parameter is missing or not valid. Check the keys and the types of the values that \
+        were passed.
+        -61 The file may not be written with the present permissions.
+        -108 There is not enough memory. Try again when there is more.
+        -128 The user canceled the operation. Ask again only when the user starts the action \
+        again.
+        -909 The request is malformed or not allowed in the present state.
+        -2070 A component inside the keychain implementation failed.
+        -4960 An error without a more precise code came from the foundation library.
+        -25240 The access control list is not in the simple form that this call expects.
+        -25241 The trust policy was not found.
+        -25242 A trust setting is not valid.
+        -25243 The item has no access control.
+        -25244 The owner entry of an access control list cannot be edited in this way.
+        -25245 No trust result is available. Evaluate the trust object first.
+        -25256 The format for import or export is not supported.
+        -25257 The data to import has a format that was not recognized.
+        -25258 The key is sensitive and leaves the keychain only in wrapped form.
+        -25259 More than one private key was found where one was expected.
+        -25260 A passphrase is needed to import or export this data. Pass it with the request.
+        -25261 The reference to a password is not valid.
+        -25262 The trust settings record is damaged.
+        -25263 No trust settings exist for this certificate.
+        -25264 The PKCS #12 data failed its integrity check. The passphrase may be wrong.
+        -25291 The keychain is not available. Check that its service runs and that its store can \
+        be opened.
+        -25292 The keychain can be read but not changed. Check that its folder can be written.
+        -25293 Authentication failed. Check the passcode or password, then try again.
+        -25294 The named keychain does not exist.
+        -25295 The keychain reference or its file is not valid.
+        -25296 A keychain of this name exists already.
+        -25297 This callback is registered already.
+        -25298 The callback is not valid or was never registered.
+        -25299 An item with the same identifying attributes is in the keychain already. Update \
+        that item in place of adding one.
+        -25300 No item in the keychain matches the query.
+        -25301 The buffer is too small for the result.
+        -25302 The data is too large for an item of this kind.
+        -25303 An attribute does not belong to items of this class. Remove it, or move it to the \
+        dictionary it belongs to.
+        -25304 The item reference is not valid, or its item was deleted.
+        -25305 The search reference is not valid.
+        -25306 The item class is unknown.
+        -25307 No default keychain is set.
+        -25308 The item is locked or needs the user, and asking is not possible now. Keep what is \
+        stored and try again after unlock.
+        -25309 The attribute can be read but not changed.
+        -25310 The keychain was written by a version of the software that this one does not read.
+        -25311 Keys of this size are not allowed.
+        -25312 No storage module is available.
+        -25313 No certificate module is available.
+        -25314 No policy module is available.
+        -25315 The operation needs the user, but was told not to ask.
+        -25316 The data of the item is not available.
+        -25317 The data of the item cannot be modified.
+        -25318 The certificates could not be put together into a chain.
+        -25319 The preferences domain is not valid.
+        -25320 The user cannot be asked while the display is off.
+        -26267 The certificate did not sign the data or certificate it was checked against.
+        -26275 The stored or supplied data are damaged or of another form. Nothing was deleted.
+        -34018 The process lacks an entitlement for this operation. Name only access groups that \
+        its entitlements list.
+        -34020 The process is of a kind that may not use this part of the interface.
+        -26276 The keychain met a fault of its own.
+        -67585 The service that would carry out the operation is not available.
+        -67586 The identification of the client is not sufficient for the operation.
+        -67587 The cryptographic device was reset during the operation.
+        -67588 The cryptographic device failed.
+        -67589 The application could not be added to the subjects of the access control list.
+        -67590 The public key lacks parameters that must be taken from an issuer.
+        -67591 The signature of the code differs from the one that was recorded.
+        -67592 The start date of the key is not valid.
+        -67593 The end date of the key is not valid.
+        -67594 A value could not be converted.
+        -67595 The connection was pushed back to an older protocol version than both sides \
+        support.
+        -67596 The quota for storage or requests is used up.
+        -67597 The file is too big.
+        -67598 The database holds a block that is not valid.
+        -67599 The stored form of a key is not valid.
+        -67600 The database block belongs to an incompatible version or database.
+        -67601 The stored form of a key belongs to an incompatible version or database.
+        -67857 The bundle information is not valid.
+        -67858 The index into the certificate revocation list is not valid.
+        -67859 No values of the field were found.
+        -67860 The format of the field is not supported.
+        -67861 The index information is not supported.
+        -67862 The locality is not supported.
+        -67863 This number of attributes is not supported.
+        -67864 This number of indexes is not supported.
+        -67865 This number of record types is not supported.
+        -67866 A field was given more than once.
+        -67867 The format of the field is not compatible.
+        -67868 The parsing module is not valid.
+        -67869 The database is locked. Unlock it, then try again.
+        -67870 The data store is open. Close it first.
+        -67871 A value is missing.
+        -67872 The limits of the query are not supported.
+        -67873 This number of conditions in a query is not supported.
+        -67874 The operator is not supported.
+        -67875 The location of the database is not valid.
+        -67876 The access request is not valid.
+        -67877 The index information is not valid.
+        -67878 The new owner is not valid.
+        -67879 The mode of modification is not valid.
+        -67806 An operation in several steps is in progress already.
+        -67807 An operation in several steps was continued before it was started.
+        -67808 The signature does not belong to this data and key.
+        -67809 The size of the result cannot be told in advance.
+        -67810 The length of the data does not fit the block size.
+        -67811 The public key does not belong to the private key.
+        -67812 The cryptographic device could not be verified.
+        -67813 The login name is not valid.
+        -67814 A user is logged in to the device or service already.
+        -67815 The digest algorithm is not valid.
+        -67816 The group of certificate revocation lists is not valid.
+        -67817 The certificate cannot be used for this operation.
+        -67818 The certificate has expired.
+        -67819 The certificate is not valid yet.
+        -67820 The certificate was revoked.
+        -67821 The certificate is suspended.
+        -67822 The credentials are not sufficient for the operation.
+        -67823 The action is not valid.
+        -67824 The authority is not valid.
+        -67825 The action that verifies the request failed.
+        -67826 The certificate authority is not valid.
+        -67827 The authority of the revocation list is not valid.
+        -67828 The encoding of the certificate revocation list is not valid.
+        -67829 The type of the certificate revocation list is not valid.
+        -67830 The certificate revocation list is not valid.
+        -67831 The type of the form is not valid.
+        -67832 The ID is not valid.
+        -67833 The object identifier is not valid.
+        -67834 The index is not valid.
+        -67835 The policy identifiers are not valid.
+        -67836 The text of the time is not valid.
+        -67837 The reason is not valid.
+        -67838 The inputs of the request are not valid.
+        -67839 The list of responses is not valid.
+        -67840 The policy that says when to stop is not valid.
+        -67841 The tuple is not valid.
+        -67842 More than one value is not supported here.
+        -67843 The trust evaluation ended without trust.
+        -67844 No default authority is set.
+        -67845 The form was rejected.
+        -67846 The request was lost.
+        -67847 The request was rejected.
+        -67848 The type of the address is not supported.
+        -67849 The service is not supported.
+        -67850 The group of tuples is not valid.
+        -67851 The base access control lists are not valid.
+        -67852 The credentials of the tuple are not valid.
+        -67853 The encoding is not valid.
+        -67854 The validity period is not valid.
+        -67855 The requestor is not valid.
+        -67856 The descriptor of the request is not valid.
+        -67602 The host name does not match a name in the certificate.
+        -67603 The certificate has a critical extension that is not understood.
+        -67604 The certificate lacks the basic constraints extension.
+        -67605 The basic constraints do not say that the certificate is an authority.
+        -67606 The authority key identifier is not valid.
+        -67607 The subject key identifier is not valid.
+        -67608 The key usage of the certificate does not fit the policy.
+        -67609 The extended key usage of the certificate is not valid here.
+        -67610 The identifiers that link a certificate to its issuer do not agree.
+        -67611 The certificate chain is longer than its path length constraint allows.
+        -67612 The root certificate of the chain is not valid.
+        -67613 The certificate revocation list has expired.
+        -67614 The certificate revocation list is not valid yet.
+        -67615 No certificate revocation list was found.
+        -67616 The server for the certificate revocation list does not answer.
+        -67617 The address of the certificate revocation list is not valid.
+        -67618 The certificate has an extension that is not known.
+        -67619 The certificate revocation list has an extension that is not known.
+        -67620 The certificate revocation list is not trusted.
+        -67621 The certificate revocation list does not satisfy the policy.
+        -67622 The issuing distribution point of the revocation list does not apply.
+        -67623 The mail address that was looked for is not in the certificate.
+        -67624 The extended key usage does not allow secure mail.
+        -67625 The key usage does not allow secure mail.
+        -67626 The key usage extension of a mail certificate is not marked critical.
+        -67627 The mail certificate names no mail address.
+        -67628 The alternative name of a mail certificate is not marked critical.
+        -67629 The extended key usage does not allow secure connections.
+        -67630 The answer of the OCSP responder is malformed.
+        -67631 The OCSP request is malformed.
+        -67632 The OCSP service is not available.
+        -67633 The OCSP responder gave a status that is not known.
+        -67634 The data ended before the operation was complete.
+        -67635 The check for revoked certificates could not be completed.
+        -67636 The network failed during the operation.
+        -67637 The OCSP answer does not lead back to a trusted anchor.
+        -67638 The record was modified by someone else in the meantime.
+        -67639 The signature of the OCSP answer is wrong.
+        -67640 The OCSP answer has no signer.
+        -67641 The OCSP responder called the request malformed.
+        -67642 The OCSP responder met an error of its own.
+        -67643 The OCSP responder is busy. Try again later.
+        -67644 The OCSP responder demands a signed request.
+        -67645 The OCSP responder refused the request as unauthorized.
+        -67646 The nonce in the OCSP answer differs from that of the request.
+        -67880 The certificate lacks an extension that is required.
+        -67881 The extended key usage extension is not marked critical.
+        -67882 A time stamp was expected but is missing.
+        -67883 The time stamp is not valid.
+        -67884 The time stamp is not trusted.
+        -67885 The time stamp service is not available.
+        -67886 The time stamp service does not accept the algorithm.
+        -67887 The time stamp service does not accept the request.
+        -67888 The time stamp service does not accept the data format.
+        -67889 The time stamp service has no time source at present.
+        -67890 The time stamp service does not accept the requested policy.
+        -67891 The time stamp service does not accept a requested extension.
+        -67892 The time stamp service cannot supply the additional information.
+        -67893 The time stamp service failed.
+        -67894 A signing time was expected but is missing.
+        -67895 The request for a time stamp was rejected.
+        -67896 The request for a time stamp is waiting for an answer.
+        -67897 The certificate of the time stamp service is about to be revoked.
+        -67898 The certificate of the time stamp service was revoked.
+        -67899 The policy of the certificate is not allowed.
+        -67900 A name in the certificate is outside the permitted names.
+        -67901 The validity period of the certificate is too long.
+        -67902 The certificate is an authority where an end certificate was expected.
+        -67903 The certificate holds the same extension twice.
+        -67904 The certificate lacks a qualified statement that is required.
+        -67647 The certificate chain of the code signature has the wrong length.
+        -67648 A certificate of the code signature lacks basic constraints.
+        -67649 The path length constraint of a code signing certificate is wrong.
+        -67650 The code signing certificate has no extended key usage.
+        -67651 The code signing certificate is for development only.
+        -67652 The certificate chain of a resource signature has the wrong length.
+        -67653 The extended key usage does not allow signing resources.
+        -67654 The trust settings deny trust to this certificate.
+        -67655 The subject name of the certificate is not valid.
+        -67656 The certificate has a qualified statement that is not known.
+        -67657 The request to the account service was queued and will be answered later.
+        -67658 The account service redirected the request.
+        -67659 The server of the account service reported an error.
+        -67660 The server of the account service is not available.
+        -67661 The account service holds this entry already.
+        -67662 The account service could not carry out the request.
+        -67663 A request to the account service is pending already.
+        -67664 No request to the account service is pending.
+        -67665 The account service could not verify the certificate request.
+        -67666 The account service found the request inconsistent.
+        -67667 A function was called before the module was initialized.
+        -67668 The handle is not meant for this use.
+        -67669 The pointer to check refers to nothing that is known.
+        -67670 A function failed its integrity check.
+        -67671 An internal error occurred.
+        -67672 Memory could not be used as the operation needed it.
+        -67673 The data is not valid.
+        -67674 The directory of modules reported an error.
+        -67675 A pointer is not valid.
+        -67676 The self-check of a module failed.
+        -67677 The function failed without a more precise reason.
+        -67678 The manifest of a module could not be verified.
+        -67679 The unique identifier of a module is not valid.
+        -67680 The handle is not valid.
+        -67681 The list of databases is not valid.
+        -67682 The identifier of the pass-through operation is not valid.
+        -67683 The network address is not valid.
+        -67684 The certificate revocation list is signed already.
+        -67685 The number of fields is not valid.
+        -67686 The verification failed.
+        -67687 The tag is not known.
+        -67688 The signature is not in a valid form.
+        -67689 The name is not valid.
+        -67690 The certificate reference is not valid.
+        -67691 The group of certificates is not valid.
+        -67692 The tag was not found.
+        -67693 The query is not valid.
+        -67694 A value is not valid.
+        -67695 A callback function failed.
+        -67696 An entry could not be deleted from the access control list.
+        -67697 An entry of the access control list could not be replaced.
+        -67698 An entry could not be added to the access control list.
+        -67699 The access control list could not be changed.
+        -67700 The credentials for access are not valid.
+        -67701 The record is not valid.
+        -67702 The access control list is not valid.
+        -67703 A sample among the credentials is not valid.
+        -67704 The versions are not compatible.
+        -67705 The privilege was not granted.
+        -67706 The scope is not valid.
+        -67707 Pointer checking is configured already.
+        -67708 The configuration of pointer checking is not valid.
+        -67709 The elective module manager could not be loaded.
+        -67710 The elective module manager could not be unloaded.
+        -67711 The add-in module could not be loaded.
+        -67712 The key reference is not valid.
+        -67713 The key hierarchy is not valid.
+        -67714 The add-in module could not be unloaded.
+        -67715 The reference to a library was not found.
+        -67716 The function table of the add-in module is not valid.
+        -67717 The mask of services is not valid.
+        -67718 The module is not loaded.
+        -67719 The identifier of the sub-service is not valid.
+        -67720 The attribute is not part of the context.
+        -67721 The module manager could not be initialized.
+        -67722 The module manager was not found.
+        -67723 The callback for event notification was not found.
+        -67724 The input has the wrong length.
+        -67725 The output has the wrong length.
+        -67726 The privilege is not supported.
+        -67727 The cryptographic device reported an error.
+        -67728 The attached module is busy.
+        -67729 No user is logged in to the device or service. Log in first.
+        -67730 The algorithm does not match the key or the data.
+        -67731 The key may not be used for this operation.
+        -67732 The stored form of the key is of the wrong type.
+        -67733 The header of the key contradicts its contents.
+        -67734 The key format is not supported.
+        -67735 The key size is not supported.
+        -67736 The key usage mask is not valid.
+        -67737 The key usage mask is not supported.
+        -67738 The key attribute mask is not valid.
+        -67739 The key attribute mask is not supported.
+        -67740 The key label is not valid.
+        -67741 The key label is not supported.
+        -67742 The key is not in a valid format.
+        -67743 A list of buffers is not supported here. Pass one buffer.
+        -67744 The list of input buffers is not valid.
+        -67745 The list of output buffers is not valid.
+        -67746 The cryptographic context is not valid.
+        -67747 The algorithm is not valid.
+        -67748 The context attribute for the key is not valid.
+        -67749 The context lacks the attribute for the key.
+        -67750 The context attribute for the initialization vector is not valid.
+        -67751 The context lacks the attribute for the initialization vector.
+        -67752 The context attribute for the salt is not valid.
+        -67753 The context lacks the attribute for the salt.
+        -67754 The context attribute for the padding is not valid.
+        -67755 The context lacks the attribute for the padding.
+        -67756 The context attribute for random data is not valid.
+        -67757 The context lacks the attribute for random data.
+        -67758 The context attribute for the seed is not valid.
+        -67759 The context lacks the attribute for the seed.
+        -67760 The context attribute for the passphrase is not valid.
+        -67761 The context lacks the attribute for the passphrase.
+        -67762 The context attribute for the key length is not valid.
+        -67763 The context lacks the attribute for the key length.
+        -67764 The context attribute for the block size is not valid.
+        -67765 The context lacks the attribute for the block size.
+        -67766 The context attribute for the output size is not valid.
+        -67767 The context lacks the attribute for the output size.
+        -67768 The context attribute for the number of rounds is not valid.
+        -67769 The context lacks the attribute for the number of rounds.
+        -67770 The parameters of the algorithm are not valid.
+        -67771 The parameters of the algorithm are missing.
+        -67772 The context attribute for the label is not valid.
+        -67773 The context lacks the attribute for the label.
+        -67774 The context attribute for the key type is not valid.
+        -67775 The context lacks the attribute for the key type.
+        -67776 The context attribute for the mode of operation is not valid.
+        -67777 The context lacks the attribute for the mode of operation.
+        -67778 The context attribute for the effective key bits is not valid.
+        -67779 The context lacks the attribute for the effective key bits.
+        -67780 The context attribute for the start date is not valid.
+        -67781 The context lacks the attribute for the start date.
+        -67782 The context attribute for the end date is not valid.
+        -67783 The context lacks the attribute for the end date.
+        -67784 The context attribute for the version is not valid.
+        -67785 The context lacks the attribute for the version.
+        -67786 The context attribute for the prime is not valid.
+        -67787 The context lacks the attribute for the prime.
+        -67788 The context attribute for the base is not valid.
+        -67789 The context lacks the attribute for the base.
+        -67790 The context attribute for the subprime is not valid.
+        -67791 The context lacks the attribute for the subprime.
+        -67792 The context attribute for the iteration count is not valid.
+        -67793 The context lacks the attribute for the iteration count.
+        -67794 The context attribute for the database handle is not valid.
+        -67795 The context lacks the attribute for the database handle.
+        -67796 The context attribute for the access credentials is not valid.
+        -67797 The context lacks the attribute for the access credentials.
+        -67798 The context attribute for the public key format is not valid.
+        -67799 The context lacks the attribute for the public key format.
+        -67800 The context attribute for the private key format is not valid.
+        -67801 The context lacks the attribute for the private key format.
+        -67802 The context attribute for the symmetric key format is not valid.
+        -67803 The context lacks the attribute for the symmetric key format.
+        -67804 The context attribute for the wrapped key format is not valid.
+        -67805 The context lacks the attribute for the wrapped key format.
+        """
+}
+
+#endif
