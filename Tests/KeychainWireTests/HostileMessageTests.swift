@@ -28,7 +28,7 @@ struct Hostile: Sendable, CustomStringConvertible {
     /// The fields of a search, where one may have bytes of its own.
     enum Field: Int {
         case itemClass, attributes, accessGroup, protection, synchronizable, tombstone, reference
-        case host, grant, recognition, password, enrollment, limit, includesData, skips
+        case host, grant, password, limit, includesData, skips
     }
 
     static let honestFields =
@@ -72,12 +72,12 @@ struct Hostile: Sendable, CustomStringConvertible {
         Hostile("a count beyond the end", FindItems.self, "67656e70 00000001"),
         Hostile("a count beyond all", FindItems.self, "67656e70 ffffffff"),
         Hostile("no items, but for their count", AddItems.self, "00000002"),
-        Hostile("an unknown policy", DeleteItems.self, "67656e70 00000000 00000000000000000000 03"),
-        Hostile("access control without meaning", key, "06 8000000000000000 00000000"),
+        Hostile("an unknown policy", DeleteItems.self, "67656e70 00000000 0000000000000000 03"),
+        Hostile("access control without meaning", key, "06 8000000000000000 0000"),
         Hostile(
             "a bit of access control that was never given", key,
-            "06 0000000000000004 00000000"),
-        Hostile("no protection class", key, "00 0000000000000000 00000000"),
+            "06 0000000000000004 0000"),
+        Hostile("no protection class", key, "00 0000000000000000 0000"),
         Hostile("a passcode beyond the end", Unlock.self, "00000005 31323334"),
         Hostile("a request with something to say that has nothing", Lock.self, "00"),
     ]

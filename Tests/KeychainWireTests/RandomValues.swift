@@ -107,8 +107,7 @@ struct RandomValues {
     mutating func authorization() -> Authorization {
         Authorization(
             grant: maybe { AuthenticationGrant(token: $0.bytes16()) },
-            recognition: maybe { AuthenticationGrant(token: $0.bytes16()) },
-            applicationPassword: maybe { $0.data() }, enrollment: maybe { $0.data() })
+            applicationPassword: maybe { $0.data() })
     }
 
     mutating func newItem() -> NewItem {

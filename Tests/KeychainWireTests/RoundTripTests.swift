@@ -108,10 +108,22 @@ import Testing
             for value in values.answers() + values.others() { note(value) }
         }
         #expect(seen.count == 139)
-        // The service itself says which program is at the other end, so it is in no message.
-        for (field, texts) in seen where field != "AccessGroups.program" {
-            #expect(texts.count > 1, "\(field)")
+        // The service itself says which program is at the other end, and has no biometric hardware
+        // beside it, so they are in no message.
+        let unsent = [
+            "AccessGroups.program", "Authorization.recognition", "Authorization.enrollment",
+        ]
+        for (field, texts) in seen {
+            #expect((texts.count > 1) == !unsent.contains(field), "\(field)")
         }
+    }
+
+    @Test func `what biometric hardware says is in no message`() throws {
+        var values = RandomValues(seed: 31)
+        let shown = Authorization(
+            recognition: AuthenticationGrant(token: values.bytes16()),
+            enrollment: Data("one finger".utf8))
+        #expect(try Messages.value(Authorization.self, Messages.bytes(shown)) == Authorization())
     }
 
     @Test func `absent and empty stay two things`() throws {

@@ -56,15 +56,15 @@ extension AuthenticationGrant: MessageCodable {
     }
 }
 
+/// Without what biometric hardware says: a service has none beside it, and can't believe a client.
 extension Authorization: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        writer.encode(grant, recognition, applicationPassword, enrollment)
+        writer.encode(grant, applicationPassword)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         self.init(
-            grant: try .init(from: &reader), recognition: try .init(from: &reader),
-            applicationPassword: try .init(from: &reader), enrollment: try .init(from: &reader))
+            grant: try .init(from: &reader), applicationPassword: try .init(from: &reader))
     }
 }
 
