@@ -106,7 +106,7 @@ package struct ChoiceSurroundings: Sendable {
 
     package init(
         environment: [String: String] = ProcessEnvironment.variables,
-        exists: @escaping @Sendable (String) -> Bool = { FilePresence.isThere($0) },
+        exists: @escaping @Sendable (String) -> Bool = { Files.isThere($0) },
         read: @escaping @Sendable (String) throws(KeychainFailure) -> Data? =
             ChoiceSurroundings.content
     ) {
@@ -164,7 +164,7 @@ package struct ChoiceSurroundings: Sendable {
 
     /// - Throws: `param` for a file that can't be read: it may say something else than the default.
     package static func content(_ path: String) throws(KeychainFailure) -> Data? {
-        guard FilePresence.isThere(path) else { return nil }
+        guard Files.isThere(path) else { return nil }
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw .param("The configuration file \(path) can't be read.")
         }

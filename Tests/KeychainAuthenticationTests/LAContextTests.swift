@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainAuthentication
+import KeychainCrypto
 import KeychainServices
 import KeychainTesting
 import Testing

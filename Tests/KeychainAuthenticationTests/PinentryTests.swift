@@ -1,6 +1,7 @@
 // Asking through pinentry, played by a shell script that each test writes.
 
 import Foundation
+import KeychainCrypto
 import Testing
 
 @testable import KeychainAuthentication

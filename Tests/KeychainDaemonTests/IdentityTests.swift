@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import KeychainCrypto
 import KeychainCore
 import TestPrograms
 import Testing
@@ -144,9 +145,9 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
     @Test func `a wrong answer is refused`() throws {
         let door = try Door()
         let client = try #require(Sockets.make())
-        try #require(Sockets.connectForTests(client, door.path))
+        try #require(UnixSockets.connect(client, to: door.path))
         var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
-        try #require(Sockets.send([UInt8](repeating: 7, count: 24), to: client))
+        try #require(UnixSockets.send([UInt8](repeating: 7, count: 24), to: client))
         #expect(throws: PeerRefusal.wrongNonce(pid: getpid())) { try door.peer(of: &handshake) }
     }
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import KeychainCrypto
 import KeychainCore
 import KeychainWire
 import Testing
@@ -20,7 +21,7 @@ final class RawClient {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         let owned = OwnedDescriptor(descriptor)
         defer { _ = owned.handOn() }
-        try #require(Sockets.connectForTests(owned, path), "\(errno)")
+        try #require(UnixSockets.connect(owned, to: path), "\(errno)")
         if isAnswering { try send(try receive(Handshake.byteCount)) }
     }
 

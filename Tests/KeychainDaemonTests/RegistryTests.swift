@@ -3,8 +3,9 @@
 
 import Foundation
 import Glibc
-import KeychainCore
 import KeychainEngine
+@testable import KeychainCrypto
+import KeychainCore
 import Testing
 
 @testable import KeychainDaemon

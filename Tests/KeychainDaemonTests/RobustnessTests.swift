@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KeychainRuntime
+import KeychainCrypto
 import KeychainCore
 import KeychainWire
 import Logging

@@ -242,21 +242,3 @@ func status(_ body: () throws -> Void) -> Status {
 }
 
 let everything = AccessGroups(["default", "*"])
-
-extension Sockets {
-    /// Connects a socket of this process.
-    static func connectForTests(_ socket: OwnedDescriptor, _ path: String) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        // SAFETY: a test's path is shorter than the field.
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) {
-            unsafe $0.copyBytes(from: Array(path.utf8))
-        }
-        // SAFETY: the address lives for the call.
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(socket.number, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-    }
-}

@@ -10,9 +10,9 @@ import Testing
     /// C, and the result pointers of Apple's functions.
     static let unsafeFolders = [
         "Sources/KeychainCore/Memory/", "Sources/KeychainCore/Coding/",
-        "Sources/KeychainCrypto/Memory/", "Sources/KeychainSQLite/Pages/",
+        "Sources/KeychainCrypto/Memory/", "Sources/KeychainCrypto/SystemCalls/",
+        "Sources/KeychainSQLite/Pages/",
         "Sources/KeychainSQLite/ForeignCalls/", "Sources/KeychainSQLite/SQLite/",
-        "Sources/KeychainTool/SystemCalls/",
         "Sources/KeychainServices/", "Sources/KeychainAuthentication/SystemCalls/",
         "Sources/KeychainTPM/ForeignCalls/",
         "Sources/KeychainDaemon/SystemCalls/", "Sources/KeychainRuntime/SystemCalls/",

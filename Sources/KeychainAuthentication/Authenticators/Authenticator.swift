@@ -6,8 +6,8 @@
 
 import Foundation
 package import FoundationEssentials
+package import KeychainCrypto
 package import KeychainCore
-import KeychainCrypto
 
 /// Asks the person at the device.
 package protocol Authenticator: Sendable {

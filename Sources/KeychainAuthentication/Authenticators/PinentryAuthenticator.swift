@@ -6,7 +6,7 @@
 
 #if !canImport(Darwin)
 
-import KeychainCrypto
+package import KeychainCrypto
 import KeychainCore
 
 package struct PinentryAuthenticator: Authenticator {

@@ -9,7 +9,7 @@
 
 import Foundation
 import Glibc
-import KeychainCrypto
+package import KeychainCrypto
 import Synchronization
 
 package struct SystemAuthenticator: Authenticator {
@@ -95,7 +95,7 @@ package struct TerminalAuthenticator: Authenticator {
             if let line { return answer(line) }
             // Another question is open. No descriptor: a wait for the interruption alone.
             if case .interrupted = Descriptor.wait(
-                for: -1, until: interruption, milliseconds: Self.turnInterval)
+                for: nil, until: interruption, milliseconds: Self.turnInterval)
             {
                 return .interrupted
             }

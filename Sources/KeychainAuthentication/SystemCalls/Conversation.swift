@@ -24,7 +24,7 @@ final class Conversation {
         case broken
     }
 
-    private let socket: Int32
+    private let socket: OwnedDescriptor
     private let process: pid_t
     private let interruption: Interruption
 
@@ -33,12 +33,9 @@ final class Conversation {
 
     /// Starts a program. nil: it can't be started.
     init?(program: String, environment: [String: String], until interruption: Interruption) {
-        guard let (ours, theirs) = Descriptor.socketPair() else { return nil }
-        defer { close(theirs) }
-        guard let process = Self.start(program, environment, on: theirs) else {
-            close(ours)
-            return nil
-        }
+        guard let (ours, theirs) = UnixSockets.pair() else { return nil }
+        defer { theirs.close() }
+        guard let process = Self.start(program, environment, on: theirs.number) else { return nil }
         socket = ours
         self.process = process
         self.interruption = interruption
@@ -86,7 +83,7 @@ final class Conversation {
         while !bytes.isEmpty {
             // SAFETY: the bytes are read within the call.
             let count = unsafe bytes.withUnsafeBytes {
-                unsafe Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                unsafe UnixSockets.send($0, to: socket.number)
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
@@ -123,8 +120,8 @@ final class Conversation {
         var isWhole = false
         // SAFETY: every index is below longestLine, the size of the block.
         let buffer = unsafe SecretBytes(byteCount: Assuan.longestLine) { target in
-            while case .readable = Descriptor.wait(for: socket, until: interruption),
-                let byte = Descriptor.nextByte(of: socket)
+            while case .readable = Descriptor.wait(for: socket.number, until: interruption),
+                let byte = Descriptor.nextByte(of: socket.number)
             {
                 if byte == UInt8(ascii: "\n") {
                     isWhole = true
@@ -143,11 +140,11 @@ final class Conversation {
     /// Ends the program, in order if it listens. Called once.
     func end() {
         if !interruption.isInterrupted { send("BYE") }
-        shutdown(socket, Int32(SHUT_WR))
+        shutdown(socket.number, Int32(SHUT_WR))
         // A prompter that still shows its window doesn't listen.
         if interruption.isInterrupted { kill(process, SIGTERM) }
         if !hasClosed() { kill(process, SIGKILL) }
-        close(socket)
+        socket.close()
         // It fails where this program reaps all its children itself.
         while waitpid(process, nil, 0) < 0, errno == EINTR {}
     }
@@ -157,9 +154,9 @@ final class Conversation {
         for _ in 0..<Assuan.longestLine {
             guard
                 case .readable = Descriptor.wait(
-                    for: socket, until: nil, milliseconds: Self.grace)
+                    for: socket.number, until: nil, milliseconds: Self.grace)
             else { return false }
-            if Descriptor.nextByte(of: socket) == nil { return true }
+            if Descriptor.nextByte(of: socket.number) == nil { return true }
         }
         return false
     }

@@ -8,7 +8,7 @@
 #if !canImport(Darwin)
 
 import Glibc
-import KeychainCrypto
+package import KeychainCrypto
 package import KeychainCore
 
 package struct Terminal: ~Copyable {
@@ -24,9 +24,7 @@ package struct Terminal: ~Copyable {
 
     /// A terminal by name.
     package init?(path: String) {
-        // SAFETY: the path is a terminated copy for the duration of the call.
-        let descriptor = StandardStreams.moveAbove(
-            unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY))
+        let descriptor = Files.openNumber(path, O_RDWR | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
     }

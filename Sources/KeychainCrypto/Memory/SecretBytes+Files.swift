@@ -33,9 +33,8 @@ extension SecretBytes {
 
     /// nil for what has no size, such as a pipe.
     private static func byteCount(ofFile descriptor: Int32) -> Int? {
-        var status = stat()
-        // SAFETY: the structure is filled within the call.
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard let status = Files.systemStatus(of: descriptor), status.st_mode & S_IFMT == S_IFREG
+        else {
             return nil
         }
         return Int(status.st_size)
@@ -45,18 +44,14 @@ extension SecretBytes {
     private func fill(from descriptor: Int32) throws(ReadFailure) -> Int {
         var count = 0
         while count < self.count {
-            // SAFETY: the range count..<self.count lies in the block, which `read` fills.
+            // SAFETY: what is left of the block is filled.
             let result = unsafe withUnsafeBytes { bytes in
-                unsafe read(
-                    descriptor,
-                    UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { unsafe $0 + count }),
-                    bytes.count - count)
+                let rest = unsafe UnsafeMutableRawBufferPointer(
+                    mutating: UnsafeRawBufferPointer(rebasing: bytes[count...]))
+                return unsafe Descriptor.read(into: rest, from: descriptor)
             }
             if result == 0 { break }
-            if result < 0 {
-                if errno == EINTR { continue }
-                throw ReadFailure()
-            }
+            guard result > 0 else { throw ReadFailure() }
             count += result
         }
         return count
@@ -64,18 +59,8 @@ extension SecretBytes {
 
     /// Writes all bytes. False when that failed; `errno` says why.
     package func write(to descriptor: Int32) -> Bool {
-        var offset = 0
-        while offset < count {
-            // SAFETY: the range offset..<count lies in the block.
-            let result = unsafe withUnsafeBytes { bytes in
-                unsafe Glibc.write(
-                    descriptor, bytes.baseAddress.map { unsafe $0 + offset }, bytes.count - offset)
-            }
-            if result < 0, errno == EINTR { continue }
-            guard result > 0 else { return false }
-            offset += result
-        }
-        return true
+        // SAFETY: the bytes are read within the call.
+        unsafe withUnsafeBytes { unsafe Descriptor.write(all: $0, to: descriptor) }
     }
 }
 
@@ -115,16 +100,12 @@ extension [UInt8] {
     /// - Throws: ``ReadFailure``
     package init(readingFrom descriptor: Int32, atMost limit: Int) throws(ReadFailure) {
         var bytes = [UInt8](repeating: 0, count: limit)
-        while true {
-            // SAFETY: the array is written within its bounds, within the call.
-            let count = unsafe bytes.withUnsafeMutableBytes {
-                unsafe read(descriptor, $0.baseAddress, $0.count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw ReadFailure() }
-            bytes.removeLast(limit - count)
-            self = bytes
-            return
+        // SAFETY: the array is written within its bounds, within the call.
+        let count = unsafe bytes.withUnsafeMutableBytes {
+            unsafe Descriptor.read(into: $0, from: descriptor)
         }
+        guard count >= 0 else { throw ReadFailure() }
+        bytes.removeLast(limit - count)
+        self = bytes
     }
 }

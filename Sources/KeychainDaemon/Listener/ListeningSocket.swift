@@ -36,10 +36,10 @@ final class ListeningSocket: Sendable {
     ///   - isForEverybody: Whether all users of the machine may connect.
     /// - Throws: ``ServiceFailure`` where another program listens, or the folder isn't safe.
     init(at path: String, isForEverybody: Bool) throws(ServiceFailure) {
-        guard path.hasPrefix("/"), path.utf8.count <= Sockets.pathByteCount else {
+        guard path.hasPrefix("/"), path.utf8.count <= UnixSockets.pathByteCount else {
             throw ServiceFailure(
                 "The path of the socket, \(path), has to be absolute and at most "
-                    + "\(Sockets.pathByteCount) bytes long.")
+                    + "\(UnixSockets.pathByteCount) bytes long.")
         }
         try Self.prepareFolder(of: path, isForEverybody: isForEverybody)
         let lock = try ServiceLock(path + ".lock", for: "the socket \(path)")

@@ -78,8 +78,10 @@ final class Doorkeeper: Sendable {
             if !isExhausted { descriptors.append(listener) }
             let first = descriptors.count
             descriptors += callers.map { $0.handshake.socket.number }
-            let ready = Readiness.wait(
-                for: descriptors, milliseconds: patience(callers, isExhausted))
+            let ready =
+                Descriptor.ready(
+                    among: descriptors, milliseconds: patience(callers, isExhausted))
+                ?? descriptors.map { _ in false }
             if ready[0] { waker.rest() }
             proceed(&callers, ready: ready[first...])
             if isExhausted || ready[1] { isExhausted = !acceptSome(&callers) }

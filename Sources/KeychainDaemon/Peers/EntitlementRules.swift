@@ -9,10 +9,10 @@
 
 import FoundationEssentials
 import Glibc
-import KeychainCore
 import KeychainCrypto
-import KeychainEngine
 import KeychainRuntime
+import KeychainEngine
+import KeychainCore
 
 struct EntitlementRules: Sendable {
     let registry: ProgramRegistry

@@ -41,7 +41,7 @@ struct PeerHandshake: Sendable {
         guard Sockets.setPassingCredentials(true, socket) else { throw .unknownProcess }
         executable = try process.executable()
         question = Handshake.random().bytes
-        guard Sockets.send(question, to: socket) else { throw .endedProcess(pid: process.pid) }
+        guard UnixSockets.send(question, to: socket) else { throw .endedProcess(pid: process.pid) }
     }
 
     /// Takes what has come.
@@ -131,7 +131,7 @@ struct PinnedProcess: Sendable {
 
     /// The process that connected a socket.
     init(of socket: OwnedDescriptor) throws(PeerRefusal) {
-        guard let peer = Sockets.peer(of: socket), peer.pid > 0 else { throw .unknownProcess }
+        guard let peer = UnixSockets.peer(of: socket), peer.pid > 0 else { throw .unknownProcess }
         guard
             let descriptor = Sockets.peerProcess(of: socket) ?? Processes.pin(peer.pid)
         else { throw .endedProcess(pid: peer.pid) }

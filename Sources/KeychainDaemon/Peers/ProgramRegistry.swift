@@ -7,8 +7,9 @@
 
 import FoundationEssentials
 import Glibc
-import KeychainCore
+import KeychainCrypto
 import KeychainEngine
+import KeychainCore
 import Synchronization
 
 final class ProgramRegistry: Sendable {

@@ -1,6 +1,7 @@
 // Processes: other processes, as the kernel shows them.
 
 import Glibc
+import KeychainCrypto
 
 enum Processes {
     /// Takes no variable arguments, as Swift sees it: `syscall` itself can't be imported.
@@ -23,9 +24,7 @@ enum Processes {
 
     /// Whether the process of a descriptor still runs.
     static func isRunning(_ pin: OwnedDescriptor) -> Bool {
-        var poll = pollfd(fd: pin.number, events: Int16(POLLIN), revents: 0)
-        // SAFETY: one structure, used within the call.
-        return unsafe Glibc.poll(&poll, 1, 0) == 0
+        Descriptor.ready(among: [pin.number], milliseconds: 0) == [false]
     }
 
     /// Lets this process have as many descriptors as the system allows it.

@@ -4,39 +4,24 @@ import Glibc
 import KeychainCrypto
 
 enum Sockets {
-    /// The longest path of a socket, without the byte that ends it.
-    static let pathByteCount = 107
-
-    /// SO_PASSCRED, SO_PEERCRED and SO_PEERPIDFD of asm-generic/socket.h, and SCM_CREDENTIALS of
-    /// linux/socket.h; glibc's headers lack the third before 2.38, and Swift sees none of these
+    /// SO_PASSCRED and SO_PEERPIDFD of asm-generic/socket.h, and SCM_CREDENTIALS of
+    /// linux/socket.h; glibc's headers lack the second before 2.38, and Swift doesn't see the last
     /// without _GNU_SOURCE.
     private static let passCredentials: Int32 = 16
-    private static let peerCredentials: Int32 = 17
     private static let peerDescriptor: Int32 = 77
     private static let credentialsMessage: Int32 = 2
 
-    /// `struct ucred` of sys/socket.h.
-    struct Credentials: Hashable, Sendable {
-        var pid: pid_t = 0
-        var uid: uid_t = 0
-        var gid: gid_t = 0
-    }
+    typealias Credentials = UnixSockets.Credentials
 
     // MARK: Making and finding
 
     /// A socket that doesn't block and isn't inherited. nil: it failed, and `errno` says why.
-    static func make() -> OwnedDescriptor? {
-        let flags = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = StandardStreams.moveAbove(socket(AF_UNIX, flags, 0))
-        return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
-    }
+    static func make() -> OwnedDescriptor? { UnixSockets.make(flags: SOCK_NONBLOCK) }
 
     /// The corresponding C function is `bind`. No program can connect before ``listen(_:)``.
     static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
-        unsafe withAddress(path) { address, size in
-            // SAFETY: the address lives for the call.
-            unsafe Glibc.bind(socket.number, address, size) == 0
-        }
+        // SAFETY: the address lives for the call.
+        unsafe UnixSockets.withAddress(path) { unsafe Glibc.bind(socket.number, $0, $1) } == 0
     }
 
     /// The corresponding C function is `listen`.
@@ -47,31 +32,8 @@ enum Sockets {
     /// Whether a program listens at a path. A full queue of callers shows that one does.
     static func isAnswered(_ path: String) -> Bool {
         guard let socket = make() else { return true }
-        let isConnected = unsafe withAddress(path) { address, size in
-            // SAFETY: the address lives for the call.
-            unsafe Glibc.connect(socket.number, address, size) == 0
-        }
-        return isConnected || (errno != ECONNREFUSED && errno != ENOENT)
-    }
-
-    private static func withAddress(
-        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Bool
-    ) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count <= pathByteCount else {
-            errno = ENAMETOOLONG
-            return false
-        }
-        // SAFETY: the path fits with the zero byte after it, which is there from the start.
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            // SAFETY: `sockaddr_un` is one of the structures that `sockaddr` stands for.
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        return UnixSockets.connect(socket, to: path)
+            || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
     /// Whether a descriptor is a Unix socket that listens.
@@ -105,16 +67,6 @@ enum Sockets {
 
     // MARK: Who is there
 
-    /// Who connected. nil: the kernel doesn't say.
-    static func peer(of socket: OwnedDescriptor) -> Credentials? {
-        var credentials = Credentials()
-        var size = socklen_t(MemoryLayout<Credentials>.size)
-        // SAFETY: three numbers of 32 bits, as `struct ucred` has them, written within the call.
-        let code = unsafe getsockopt(
-            socket.number, SOL_SOCKET, peerCredentials, &credentials, &size)
-        return code == 0 && size == MemoryLayout<Credentials>.size ? credentials : nil
-    }
-
     /// A descriptor that stands for the process that connected. nil: that process ended, or the
     /// kernel is older than 6.5.
     static func peerProcess(of socket: OwnedDescriptor) -> OwnedDescriptor? {
@@ -128,15 +80,6 @@ enum Sockets {
         return unsafe setsockopt(
             socket.number, SOL_SOCKET, passCredentials, &value,
             socklen_t(MemoryLayout<Int32>.size)) == 0
-    }
-
-    /// Sends bytes that fit into an empty socket. False: they didn't go, or not all.
-    static func send(_ bytes: [UInt8], to socket: OwnedDescriptor) -> Bool {
-        // SAFETY: the bytes are read within the call.
-        unsafe bytes.withUnsafeBytes { buffer in
-            unsafe Glibc.send(
-                socket.number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
-        } == bytes.count
     }
 
     /// What ``receive(atMost:from:)`` gives.
@@ -197,22 +140,19 @@ enum Sockets {
     /// Sends a text to a socket that takes datagrams, as a service manager's. The path may begin
     /// with `@` for one without a file.
     static func notify(_ path: String, _ text: String) -> Bool {
-        let descriptor = socket(
-            AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        let owned = OwnedDescriptor(descriptor)
+        guard let socket = UnixSockets.make(SOCK_DGRAM) else { return false }
         // A name without a file has a zero byte in place of the `@`, and no end.
         let isAbstract = path.hasPrefix("@")
         let name = isAbstract ? "\0" + path.dropFirst() : path
-        return unsafe withAddress(name) { address, size in
+        return unsafe UnixSockets.withAddress(name) { address, size in
             let used = socklen_t(MemoryLayout<sa_family_t>.size + name.utf8.count)
             let bytes = Array(text.utf8)
             // SAFETY: bytes and address live for the call.
             return unsafe bytes.withUnsafeBytes { buffer in
                 unsafe sendto(
-                    owned.number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL),
+                    socket.number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL),
                     address, isAbstract ? used : size)
             } == bytes.count
-        }
+        } ?? false
     }
 }

@@ -6,6 +6,7 @@
 
 import Foundation
 import Glibc
+import KeychainCrypto
 import KeychainCore
 import KeychainWire
 import Synchronization
@@ -15,7 +16,7 @@ final class ChangeListener: Sendable {
         var handlers: [UInt64: @Sendable () -> Void] = [:]
         var nextID: UInt64 = 0
         /// nil: no thread listens.
-        var wake: WakeSignal?
+        var wake: Interruption?
         /// The process whose thread it is. A fork takes no threads along.
         var processID: pid_t = 0
     }
@@ -50,13 +51,13 @@ final class ChangeListener: Sendable {
     }
 
     private func end(_ id: UInt64) {
-        let wake = state.withLock { state -> WakeSignal? in
+        let wake = state.withLock { state -> Interruption? in
             state.handlers[id] = nil
             guard state.handlers.isEmpty else { return nil }
             defer { state.wake = nil }
             return state.wake
         }
-        wake?.raise()
+        wake?.interrupt()
     }
 
     /// Whether a thread listens.
@@ -69,7 +70,8 @@ final class ChangeListener: Sendable {
     private func beginListening() throws(KeychainFailure) {
         guard !isListening else { return }
         let connection = try subscribed()
-        guard let wake = WakeSignal() else {
+        let wake = Interruption()
+        guard wake.descriptor != nil else {
             throw .busy("This process has too many open files. Close some and try again.")
         }
         let isWanted = state.withLock { state in
@@ -99,7 +101,7 @@ final class ChangeListener: Sendable {
         }
     }
 
-    private func listen(_ connection: ServiceConnection, _ wake: WakeSignal) {
+    private func listen(_ connection: ServiceConnection, _ wake: Interruption) {
         var connection = connection
         while true {
             switch next(connection, wake) {
@@ -116,11 +118,11 @@ final class ChangeListener: Sendable {
 
     /// - Returns: nil when no handler is left.
     private func next(
-        _ connection: ServiceConnection, _ wake: WakeSignal
+        _ connection: ServiceConnection, _ wake: Interruption
     ) -> ServiceConnection.Event? {
         if !connection.isPending {
-            switch wake.wait(orFor: connection.socket, milliseconds: -1) {
-            case .raised: return nil
+            switch Descriptor.wait(for: connection.socket.descriptor, until: wake) {
+            case .interrupted, .failed: return nil
             case .readable, .timedOut: break
             }
         }
@@ -129,10 +131,11 @@ final class ChangeListener: Sendable {
 
     /// Tries again and again, at first soon and then every few seconds.
     /// - Returns: nil when no handler is left.
-    private func reconnected(_ wake: WakeSignal) -> ServiceConnection? {
+    private func reconnected(_ wake: Interruption) -> ServiceConnection? {
         var milliseconds: Int32 = 20
         while true {
-            if case .raised = wake.wait(orFor: nil, milliseconds: milliseconds) { return nil }
+            let wait = Descriptor.wait(for: nil, until: wake, milliseconds: milliseconds)
+            guard case .timedOut = wait else { return nil }
             if let connection = try? subscribed() { return connection }
             milliseconds = min(milliseconds * 2, 5000)
         }

@@ -8,14 +8,13 @@ import KeychainCrypto
 
 /// A stream to a process on this machine.
 final class UnixSocket: Sendable {
-    let descriptor: Int32
+    private let owned: OwnedDescriptor
 
-    /// Takes over a descriptor.
-    init(descriptor: Int32) {
-        self.descriptor = descriptor
+    var descriptor: Int32 { owned.number }
+
+    private init(_ owned: OwnedDescriptor) {
+        self.owned = owned
     }
-
-    deinit { close(descriptor) }
 
     // MARK: Connecting
 
@@ -36,31 +35,15 @@ final class UnixSocket: Sendable {
     }
 
     static func connect(to path: String, until deadline: Deadline) -> Attempt {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let name = Array(path.utf8)
-        // One byte stays zero and ends the name.
-        guard !name.isEmpty, name.count < MemoryLayout.size(ofValue: address.sun_path),
-            !name.contains(0)
+        guard !path.isEmpty, path.utf8.count <= UnixSockets.pathByteCount, !path.utf8.contains(0)
         else { return .tooLong }
-        // SAFETY: the name is shorter than the field.
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
-        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = StandardStreams.moveAbove(Glibc.socket(AF_UNIX, type, 0))
-        guard descriptor >= 0 else { return .failed(errno) }
-        let socket = UnixSocket(descriptor: descriptor)
+        guard let owned = UnixSockets.make() else { return .failed(errno) }
+        let socket = UnixSocket(owned)
         while true {
             // Connecting waits while the other side's queue is full, as long as sending may.
             guard deadline.remainingMilliseconds > 0 else { return .timedOut }
             socket.setSendingTime(deadline)
-            // SAFETY: the address is valid for the call, and its size is given.
-            let code = unsafe withUnsafePointer(to: &address) { pointer in
-                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    unsafe Glibc.connect(
-                        descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            if code == 0 { return .connected(socket) }
+            if UnixSockets.connect(owned, to: path) { return .connected(socket) }
             switch errno {
             case EINTR: continue
             case EAGAIN: return .timedOut
@@ -81,15 +64,7 @@ final class UnixSocket: Sendable {
     }
 
     /// The user who listens at the other side. nil: the system doesn't say.
-    var peerUserID: UInt32? {
-        // The process, the user and the group, as `struct ucred` has them.
-        var credentials: [UInt32] = [0, 0, 0]
-        let expected = socklen_t(credentials.count * MemoryLayout<UInt32>.size)
-        var size = expected
-        // SAFETY: the size given is that of the array.
-        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size)
-        return code == 0 && size == expected ? credentials[1] : nil
-    }
+    var peerUserID: UInt32? { UnixSockets.peer(of: owned)?.uid }
 
     // MARK: Bytes
 
@@ -107,15 +82,13 @@ final class UnixSocket: Sendable {
     /// Sends some of the bytes, at least one.
     func send(_ bytes: UnsafeRawBufferPointer, until deadline: Deadline) -> Transfer {
         while true {
-            // SAFETY: the bytes are valid for the call, and their number is given.
-            let count = unsafe Glibc.send(
-                descriptor, bytes.baseAddress, bytes.count,
-                Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            // SAFETY: the bytes are valid for the call.
+            let count = unsafe UnixSockets.send(bytes, to: descriptor, flags: Int(MSG_DONTWAIT))
             if count > 0 { return .moved(count) }
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                if let end = wait(for: Int16(POLLOUT), until: deadline) { return end }
+                if let end = wait(for: POLLOUT, until: deadline) { return end }
             case EPIPE, ECONNRESET, ENOTCONN: return .closed
             default: return .failed(errno)
             }
@@ -127,7 +100,7 @@ final class UnixSocket: Sendable {
         into target: UnsafeMutableRawBufferPointer, until deadline: Deadline
     ) -> Transfer {
         while true {
-            if let end = wait(for: Int16(POLLIN), until: deadline) { return end }
+            if let end = wait(for: POLLIN, until: deadline) { return end }
             // SAFETY: the target is valid for the call, and its size is given.
             let count = unsafe recv(
                 descriptor, target.baseAddress, target.count, Int32(MSG_DONTWAIT))
@@ -142,13 +115,14 @@ final class UnixSocket: Sendable {
     }
 
     /// - Returns: nil when something can be done, or the other side is gone.
-    private func wait(for events: Int16, until deadline: Deadline) -> Transfer? {
+    private func wait(for events: Int32, until deadline: Deadline) -> Transfer? {
         while true {
-            var waiting = pollfd(fd: descriptor, events: events, revents: 0)
-            // SAFETY: one entry is read and written.
-            let count = unsafe poll(&waiting, 1, deadline.remainingMilliseconds)
-            if count > 0 { return nil }
-            if count == 0 { return .timedOut }
+            let milliseconds = deadline.remainingMilliseconds
+            if let ready = Descriptor.ready(
+                among: [descriptor], for: events, milliseconds: milliseconds)
+            {
+                return ready[0] ? nil : .timedOut
+            }
             guard errno == EINTR else { return .failed(errno) }
         }
     }

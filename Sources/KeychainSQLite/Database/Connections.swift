@@ -211,7 +211,7 @@ extension StoreFolder {
 
     /// `EROFS` or `EACCES`. nil: the folder can be written, or isn't there.
     private var writeRefusal: Int32? {
-        guard !SystemCalls.mayWrite(path), errno == EROFS || errno == EACCES else { return nil }
+        guard !Files.mayWrite(path), errno == EROFS || errno == EACCES else { return nil }
         return errno
     }
 

@@ -4,6 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import KeychainRuntime
 import KeychainEngine
+import KeychainCrypto
 import KeychainCore
 import KeychainSQLite
 
@@ -69,12 +70,12 @@ struct DoctorCommand: ParsableCommand {
                     ? "those of a program without entitlements" : "those of keychainctl")
         }
         let path = program + ".entitlements"
-        guard FileSystem.isThere(program) else {
+        guard Files.status(of: program) != nil else {
             throw ControlFailure(
                 .failure,
                 "There is no file \(printable(program)). Give the path of an executable.")
         }
-        guard FileSystem.isThere(path) else {
+        guard Files.status(of: path) != nil else {
             return Caller(
                 groups: AccessGroups([EmbeddedKeychain.defaultGroup]),
                 source: "no file \(path)")

@@ -4,7 +4,7 @@
 //       usage.
 
 import ArgumentParser
-import KeychainAuthentication
+import KeychainCrypto
 
 struct InputOption {
     let name: String

@@ -2,7 +2,6 @@
 
 import FoundationEssentials
 import Glibc
-import KeychainAuthentication
 import KeychainCrypto
 
 enum Output {

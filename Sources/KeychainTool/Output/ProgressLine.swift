@@ -1,7 +1,7 @@
 // ProgressLine: one line of a terminal that is written over and over.
 
 import Glibc
-import KeychainAuthentication
+import KeychainCrypto
 
 /// Shows nothing where standard error is no terminal.
 struct ProgressLine {

@@ -1,24 +1,7 @@
-// Readiness: waiting for several descriptors at once, and being woken from it.
+// Waker: wakes the thread that waits for descriptors.
 
 import Glibc
 import KeychainCrypto
-
-enum Readiness {
-    /// Waits until one of the descriptors can be read or is at its end.
-    ///
-    /// - Parameters:
-    ///   - descriptors: What to wait for.
-    ///   - milliseconds: How long; negative: for ever.
-    /// - Returns: Whether each is ready, in their order.
-    static func wait(for descriptors: [Int32], milliseconds: Int32) -> [Bool] {
-        var polls = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        // SAFETY: as many structures as are said, used within the call.
-        let count = unsafe polls.withUnsafeMutableBufferPointer {
-            unsafe poll($0.baseAddress, nfds_t($0.count), milliseconds)
-        }
-        return polls.map { count > 0 && $0.revents != 0 }
-    }
-}
 
 /// Wakes the thread that waits for its descriptor. Safe to call from any thread.
 final class Waker: Sendable {

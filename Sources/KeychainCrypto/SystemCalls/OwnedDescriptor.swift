@@ -3,27 +3,27 @@
 import Glibc
 import Synchronization
 
-final class OwnedDescriptor: Sendable {
+package final class OwnedDescriptor: Sendable {
     /// Negative once it was handed on.
     private let state: Mutex<Int32>
 
-    init(_ descriptor: Int32) {
+    package init(_ descriptor: Int32) {
         state = Mutex(descriptor)
     }
 
     deinit { close() }
 
-    var number: Int32 { state.withLock { $0 } }
+    package var number: Int32 { state.withLock { $0 } }
 
     /// Gives the descriptor to other code, which closes it.
-    func handOn() -> Int32 {
+    package func handOn() -> Int32 {
         state.withLock { number in
             defer { number = -1 }
             return number
         }
     }
 
-    func close() {
+    package func close() {
         let number = handOn()
         if number >= 0 { _ = Glibc.close(number) }
     }

@@ -1,0 +1,99 @@
+// Descriptor: bytes from and to file descriptors, and waiting for them.
+//   (1) Reading and writing go on when a signal interrupted them.
+
+import Glibc
+
+package enum Descriptor {
+    package static func isTerminal(_ descriptor: Int32) -> Bool {
+        isatty(descriptor) == 1
+    }
+
+    // MARK: Bytes
+
+    /// Writes all bytes. False when that failed; `errno` says why.
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        // SAFETY: the bytes are read within the call.
+        unsafe bytes.withUnsafeBytes { unsafe write(all: $0, to: descriptor) }
+    }
+
+    /// Writes all bytes. False when that failed; `errno` says why.
+    static func write(all bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+        var offset = 0
+        while offset < bytes.count {
+            // SAFETY: the offset is below the number of the bytes.
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
+            let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
+    }
+
+    /// Reads some bytes, as many as fit and are there.
+    /// - Returns: 0 at the end; -1 when it failed, and `errno` says why.
+    static func read(into target: UnsafeMutableRawBufferPointer, from descriptor: Int32) -> Int {
+        while true {
+            // SAFETY: the target is valid for the call, and its size is given.
+            let count = unsafe Glibc.read(descriptor, target.baseAddress, target.count)
+            if count < 0, errno == EINTR { continue }
+            return count
+        }
+    }
+
+    /// Reads one byte. nil: the end, or a failure.
+    package static func nextByte(of descriptor: Int32) -> UInt8? {
+        var byte: UInt8 = 0
+        // SAFETY: one byte is written to the variable.
+        let count = unsafe withUnsafeMutableBytes(of: &byte) {
+            unsafe read(into: $0, from: descriptor)
+        }
+        return count == 1 ? byte : nil
+    }
+
+    // MARK: Waiting
+
+    /// Waits until one of some descriptors is ready, or its other side is gone. Negative ones are
+    /// passed over.
+    ///
+    /// - Parameters:
+    ///   - descriptors: What to wait for.
+    ///   - events: `POLLIN` or `POLLOUT`.
+    ///   - milliseconds: How long at the most; -1: without end.
+    /// - Returns: Whether each is ready, in their order. nil: it failed, as when a signal came, and
+    ///   `errno` says why.
+    package static func ready(
+        among descriptors: [Int32], for events: Int32 = POLLIN, milliseconds: Int32
+    ) -> [Bool]? {
+        var polls = descriptors.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
+        // SAFETY: as many entries as are said are read and written within the call.
+        let count = unsafe polls.withUnsafeMutableBufferPointer {
+            unsafe poll($0.baseAddress, nfds_t($0.count), milliseconds)
+        }
+        return count < 0 ? nil : polls.map { $0.revents != 0 }
+    }
+
+    /// How a wait ended.
+    package enum Wait {
+        case readable
+        case interrupted
+        case timedOut
+        case failed
+    }
+
+    /// Waits until a descriptor can be read, or its other side is closed, and no longer than so
+    /// many milliseconds; -1: without end. An interruption goes before input.
+    package static func wait(
+        for descriptor: Int32?, until interruption: Interruption?, milliseconds: Int32 = -1
+    ) -> Wait {
+        while true {
+            let waiting = [interruption?.descriptor ?? -1, descriptor ?? -1]
+            guard let ready = ready(among: waiting, milliseconds: milliseconds) else {
+                if errno == EINTR { continue }
+                return .failed
+            }
+            if ready[0] || interruption?.isInterrupted == true { return .interrupted }
+            return ready[1] ? .readable : .timedOut
+        }
+    }
+}

@@ -1,0 +1,186 @@
+// Files: files and folders by their paths.
+// A path with a NUL byte ends there, as in C.
+
+package import FoundationEssentials
+package import Glibc
+
+/// What tells one state of a file from every other: only root can put `changed` back.
+package struct FileIdentity: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let size: Int64
+    package let modified: Int64
+    package let changed: Int64
+
+    /// Whether it is the same file, and it was not written. Links and permissions may have changed.
+    package func isUnwritten(since other: FileIdentity) -> Bool {
+        isSameFile(as: other) && size == other.size && modified == other.modified
+    }
+
+    /// Whether it is the same file, whatever happened to its content and its permissions.
+    package func isSameFile(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode
+    }
+}
+
+/// What the file system says of a file.
+package struct FileStatus: Hashable, Sendable {
+    package let identity: FileIdentity
+    package let owner: uid_t
+    package let mode: mode_t
+
+    package var isPlainFile: Bool { mode & S_IFMT == S_IFREG }
+    package var isFolder: Bool { mode & S_IFMT == S_IFDIR }
+    package var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
+
+    package init(identity: FileIdentity, owner: uid_t, mode: mode_t) {
+        self.identity = identity
+        self.owner = owner
+        self.mode = mode
+    }
+
+    fileprivate init(_ status: stat) {
+        func nanoseconds(_ time: timespec) -> Int64 {
+            Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        }
+        identity = FileIdentity(
+            device: UInt64(status.st_dev), inode: UInt64(status.st_ino),
+            size: Int64(status.st_size), modified: nanoseconds(status.st_mtim),
+            changed: nanoseconds(status.st_ctim))
+        owner = status.st_uid
+        mode = status.st_mode
+    }
+}
+
+package enum Files {
+    /// O_PATH of fcntl.h: a descriptor for the file itself, not its content.
+    private static let pathOnly: Int32 = 0o10_000_000
+
+    /// The corresponding C function is `open`. nil: it failed, and `errno` says why.
+    package static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) -> OwnedDescriptor? {
+        let descriptor = openNumber(path, flags, mode: mode)
+        return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
+    }
+
+    /// A descriptor that the caller closes. It isn't inherited, and never that of a standard
+    /// stream. -1: it failed, and `errno` says why.
+    package static func openNumber(_ path: String, _ flags: Int32, mode: mode_t = 0) -> Int32 {
+        // SAFETY: the path is a terminated copy for the duration of the call. So below.
+        StandardStreams.moveAbove(unsafe Glibc.open(path, flags | O_CLOEXEC, mode))
+    }
+
+    /// A descriptor that names a file and reads nothing.
+    package static func locate(_ path: String) -> OwnedDescriptor? { open(path, pathOnly) }
+
+    /// The corresponding C function is `fstat`. nil: it failed.
+    package static func status(of descriptor: OwnedDescriptor) -> FileStatus? {
+        systemStatus(of: descriptor.number).map(FileStatus.init)
+    }
+
+    package static func systemStatus(of descriptor: Int32) -> stat? {
+        var status = stat()
+        // SAFETY: `status` is written by the call and read after it. So below.
+        return unsafe fstat(descriptor, &status) == 0 ? status : nil
+    }
+
+    /// The corresponding C function is `lstat`. nil: it failed.
+    package static func status(ofLink path: String) -> FileStatus? {
+        systemStatus(ofLink: path).map(FileStatus.init)
+    }
+
+    package static func systemStatus(ofLink path: String) -> stat? {
+        var status = stat()
+        // SAFETY: as above.
+        return unsafe lstat(path, &status) == 0 ? status : nil
+    }
+
+    /// The corresponding C function is `stat`. nil: it failed.
+    package static func status(of path: String) -> FileStatus? {
+        var status = stat()
+        // SAFETY: as above.
+        return unsafe stat(path, &status) == 0 ? FileStatus(status) : nil
+    }
+
+    /// Whether there is anything at a path, also what this process may not look at.
+    package static func isThere(_ path: String) -> Bool {
+        status(of: path) != nil || (errno != ENOENT && errno != ENOTDIR)
+    }
+
+    /// The corresponding C function is `access`, asked for writing. False: `errno` says why.
+    package static func mayWrite(_ path: String) -> Bool {
+        // SAFETY: as above.
+        unsafe access(path, W_OK) == 0
+    }
+
+    /// The corresponding C function is `readlink`. nil: it failed, or the path is no text.
+    package static func target(ofLink path: String) -> String? {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)
+        // SAFETY: the array is written within its bounds, within the call.
+        let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return -1 }
+            return unsafe readlink(path, base.assumingMemoryBound(to: CChar.self), buffer.count)
+        }
+        guard count > 0, count < bytes.count else { return nil }
+        return String(validating: bytes[..<count], as: UTF8.self)
+    }
+
+    /// The whole of a file that is open, `limit` bytes at the most. nil: it is larger, or can't be
+    /// read.
+    package static func content(of descriptor: OwnedDescriptor, atMost limit: Int) -> Data? {
+        var content = Data()
+        while true {
+            guard
+                let part = try? [UInt8](
+                    readingFrom: descriptor.number, atMost: limit + 1 - content.count)
+            else { return nil }
+            if part.isEmpty { return content }
+            content += part
+            if content.count > limit { return nil }
+        }
+    }
+
+    /// The corresponding C function is `mkdir`.
+    @discardableResult
+    package static func makeFolder(_ path: String, mode: mode_t) -> Bool {
+        // SAFETY: as above.
+        unsafe mkdir(path, mode) == 0
+    }
+
+    /// The corresponding C function is `chmod`.
+    package static func setMode(_ path: String, _ mode: mode_t) -> Bool {
+        // SAFETY: as above.
+        unsafe chmod(path, mode) == 0
+    }
+
+    /// The corresponding C function is `unlink`.
+    @discardableResult
+    package static func remove(_ path: String) -> Bool {
+        // SAFETY: as above.
+        unsafe unlink(path) == 0
+    }
+
+    /// The corresponding C function is `rmdir`.
+    package static func removeFolder(_ path: String) -> Bool {
+        // SAFETY: as above.
+        unsafe rmdir(path) == 0
+    }
+
+    /// The corresponding C function is `rename`.
+    package static func rename(_ old: String, _ new: String) -> Bool {
+        // SAFETY: as above.
+        unsafe Glibc.rename(old, new) == 0
+    }
+
+    /// Takes the one lock of a file, if it is free. It lasts as long as the descriptor.
+    package static func lock(_ descriptor: OwnedDescriptor) -> Bool {
+        lock(descriptor.number, LOCK_EX | LOCK_NB)
+    }
+
+    /// The corresponding C function is `flock`, which is called again after a signal.
+    package static func lock(_ descriptor: Int32, _ operation: Int32) -> Bool {
+        while true {
+            if flock(descriptor, operation) == 0 { return true }
+            guard errno == EINTR else { return false }
+        }
+    }
+}
