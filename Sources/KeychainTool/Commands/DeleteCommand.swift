@@ -45,10 +45,7 @@ struct DeleteCommand: ParsableCommand {
                 throw ValidationError("--all needs --service or --server.")
             }
         } else {
-            guard selection.isNarrowed else {
-                throw ValidationError(
-                    "Name the item with --service, --server, --account or another option.")
-            }
+            try selection.requireNarrowed()
         }
     }
 

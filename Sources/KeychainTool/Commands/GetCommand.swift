@@ -38,10 +38,7 @@ struct GetCommand: ParsableCommand {
             InputOption("--passcode-fd", passcode.passcodeFd),
             InputOption("--application-password-fd", application.applicationPasswordFd),
         ])
-        guard selection.isNarrowed else {
-            throw ValidationError(
-                "Name the item with --service, --server, --account or another option.")
-        }
+        try selection.requireNarrowed()
     }
 
     var request: GetRequest {

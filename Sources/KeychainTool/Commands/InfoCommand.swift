@@ -16,10 +16,7 @@ struct InfoCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     mutating func validate() throws {
-        guard selection.isNarrowed else {
-            throw ValidationError(
-                "Name the item with --service, --server, --account or another option.")
-        }
+        try selection.requireNarrowed()
     }
 
     func run() throws {

@@ -47,6 +47,14 @@ struct SelectionOptions: ParsableArguments {
             || accessible != nil || reference != nil
     }
 
+    /// - Throws: `ValidationError` where nothing does.
+    func requireNarrowed() throws {
+        guard isNarrowed else {
+            throw ValidationError(
+                "Name the item with --service, --server, --account or another option.")
+        }
+    }
+
     private var attributes: Attributes {
         var attributes = key.attributes
         attributes[.label] = label.map { .string($0) }
@@ -72,23 +80,14 @@ struct ReferenceArgument: ExpressibleByArgument {
     let reference: ItemReference
 
     init?(argument: String) {
-        let digits = argument.utf8.map(Self.digit)
+        let digits = argument.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
         guard digits.count == 2 * ItemReference.byteCount else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {
             guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            bytes.append(high << 4 | low)
+            bytes.append(UInt8(high << 4 | low))
         }
         guard let reference = ItemReference(bytes: bytes) else { return nil }
         self.reference = reference
-    }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
