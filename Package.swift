@@ -179,7 +179,7 @@ let package = Package(
                     name: "KeychainServicesDarwin", condition: .when(platforms: applePlatforms)),
                 .target(name: "KeychainServices", condition: .when(platforms: otherPlatforms)),
                 .target(name: "KeychainRuntime", condition: .when(platforms: otherPlatforms)),
-                "KeychainCore", crypto,
+                "KeychainCore", "KeychainAuthentication", crypto,
             ],
             swiftSettings: settings),
         // The Swift API.

@@ -114,7 +114,7 @@ extension SecItemHandler {
     private func key(of blob: Data) throws(KeychainFailure) -> SecKey {
         if let key = keys.key(for: blob) { return key }
         guard let parsed = SecureEnclaveBlob(decoding: blob) else { throw .foreignSecureEnclaveKey }
-        let query = SecItemQuery.key(withReference: parsed.wrappedKey) as CFDictionary
+        let query = asking(SecItemQuery.key(withReference: parsed.wrappedKey)) as CFDictionary
         var object: CFTypeRef?
         // SAFETY: the pointer is used during the call only, and what is written through it is owned
         // by the variable.

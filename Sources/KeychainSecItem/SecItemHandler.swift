@@ -3,13 +3,14 @@
 //       those of KeychainServices, so that what runs there is tested; no program is linked with it.
 //   (2) A status is all that Apple's functions give. On Linux, this package's own tell why
 //       beside it; on Apple platforms the cause is what follows from the status.
-//   (3) The functions know the caller and ask the person themselves. A request's authorization is
-//       not looked at.
+//   (3) The functions know the caller and ask the person themselves, by a context where one was
+//       given. A request's authorization is not looked at.
 //   (4) The functions don't tell how many items a change or deletion met. They are counted just
 //       before it where the query names no account; else the answer is 1.
 //   (5) What has no words in a dictionary is refused with `unimplemented`, never left out.
 
 import Foundation
+package import KeychainAuthentication
 package import KeychainCore
 
 #if canImport(Darwin)
@@ -22,7 +23,26 @@ import KeychainServices
 
 /// The keychain behind the SecItem functions.
 package struct SecItemHandler: RequestHandler, RequestExecutor {
-    let keys = SecureEnclaveKeys()
+    private(set) var keys = SecureEnclaveKeys()
+    /// Who answers for the person, and whether the person may be asked.
+    private var authentication = AuthenticationOptions()
+
+    /// The same keychain, with another answer for the person. A key that was found for one isn't
+    /// used for another.
+    package func authenticating(_ options: AuthenticationOptions) -> SecItemHandler {
+        guard !options.isDefault else { return self }
+        var handler = self
+        handler.authentication = options
+        handler.keys = SecureEnclaveKeys()
+        return handler
+    }
+
+    /// A dictionary of a call that may ask the person.
+    func asking(_ dictionary: SecItemQuery.Dictionary) -> SecItemQuery.Dictionary {
+        guard !authentication.isDefault else { return dictionary }
+        let context: Any = authentication.makeContext()
+        return dictionary.merging([kSecUseAuthenticationContext: context]) { $1 }
+    }
 
     #if canImport(Darwin)
     /// The system's keychain.
@@ -41,7 +61,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     package func execute(
         _ request: FindItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> [ItemSnapshot] {
-        var query = try SecItemQuery.search(request.query, request.retrieval)
+        var query = asking(try SecItemQuery.search(request.query, request.retrieval))
         // What hardware keeps has no data. A reference is what its blob is made of.
         let isKey = request.query.itemClass == .key
         if isKey, request.retrieval.includesData {
@@ -76,7 +96,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         _ addition: SecItemQuery.Dictionary, _ new: NewItem
     ) throws(KeychainFailure) -> ItemSnapshot {
         // SAFETY: as above.
-        let result = try unsafe answer(to: addition, SecItemAdd)
+        let result = try unsafe answer(to: asking(addition), SecItemAdd)
         LocalChanges.shared.signal()
         guard let dictionary = result as? NSDictionary else { throw Self.unexpectedResult }
         var item = try SecItemQuery.item(dictionary, of: new.itemClass)
@@ -88,7 +108,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     package func execute(
         _ request: UpdateItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
-        let query = try SecItemQuery.query(request.query) as CFDictionary
+        let query = asking(try SecItemQuery.query(request.query)) as CFDictionary
         let changes = try SecItemQuery.changes(request.changes) as CFDictionary
         let count = try count(request.query, caller)
         try call { SecItemUpdate(query, changes) }

@@ -148,8 +148,8 @@ extension TestKeychain {
     /// there, as for a program without a terminal; such an item then gives
     /// `errSecInteractionNotAllowed`.
     ///
-    /// It holds for the SecItem functions and for `LAContext` within ``withSecItem(_:)``, and for
-    /// ``secItemDatabase``.
+    /// It holds for ``database`` and ``secItemDatabase``, and within ``withSecItem(_:)`` for the SecItem
+    /// functions and for `LAContext`.
     public var person: Person? {
         get { attendance.person.withLock { $0.person } }
         set {

@@ -16,7 +16,7 @@ extension TestKeychain {
     ///
     /// - Throws: `KeychainError` if the keychain could not be made.
     public var lockState: KeychainDatabase.LockState {
-        get throws { try database.status().lockState }
+        get throws(KeychainError) { try database.status().lockState }
     }
 
     /// Sets or changes the passcode. The keychain is unlocked afterwards.
@@ -24,7 +24,7 @@ extension TestKeychain {
     /// - Parameter passcode: The passcode, 1 byte and up. It is kept, for ``unlock()``.
     /// - Throws: `KeychainError` with code `param` if it is empty, or `authFailed` if the passcode
     ///   was changed by ``database``, behind the back of this object. Nothing is changed then.
-    public func setPasscode(_ passcode: String) throws {
+    public func setPasscode(_ passcode: String) throws(KeychainError) {
         if try hasPasscode {
             try database.changePasscode(from: knownPasscode, to: passcode)
         } else {
@@ -39,7 +39,7 @@ extension TestKeychain {
     /// - Throws: `KeychainError` with code `param` if none is set, or `authFailed` if it was
     ///   changed by ``database``. Nothing is changed then.
     @discardableResult
-    public func removePasscode() throws -> Int {
+    public func removePasscode() throws(KeychainError) -> Int {
         let count = try database.removePasscode(knownPasscode)
         state.withLock { $0.passcode = nil }
         return count
@@ -53,7 +53,7 @@ extension TestKeychain {
     /// added from then on. Before the first unlock it stays there.
     ///
     /// - Throws: `KeychainError` if the keychain could not be made.
-    public func lock() throws {
+    public func lock() throws(KeychainError) {
         if try !hasPasscode { try setPasscode(Self.defaultPasscode) }
         try database.lock()
     }
@@ -62,12 +62,12 @@ extension TestKeychain {
     ///
     /// - Throws: `KeychainError` with code `authFailed` if the passcode was changed by
     ///   ``database``: unlock it there.
-    public func unlock() throws {
+    public func unlock() throws(KeychainError) {
         if try hasPasscode { try database.unlock(passcode: knownPasscode) }
     }
 
     private var hasPasscode: Bool {
-        get throws {
+        get throws(KeychainError) {
             try database.administer { keychain throws(KeychainFailure) in
                 try keychain.perform(HasPasscode())
             }

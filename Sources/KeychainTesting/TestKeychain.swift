@@ -88,8 +88,9 @@ public final class TestKeychain: Sendable {
         let handler = SecItemHandler { self.connection }
         return KeychainDatabase(
             identity: identity, administration: { () throws(KeychainFailure) in try self.engine },
-            connection: {
-                KeychainConnection(service: handler, caller: AccessGroups(self.accessGroups))
+            authenticating: {
+                KeychainConnection(
+                    service: handler.authenticating($0), caller: AccessGroups(self.accessGroups))
             })
     }
 
@@ -160,7 +161,7 @@ public final class TestKeychain: Sendable {
     ///
     /// - Throws: `KeychainError` with code `interactionNotAllowed` while an item is locked: the
     ///   attributes are sealed, too.
-    public func items() throws -> [StoredItem] {
+    public func items() throws(KeychainError) -> [StoredItem] {
         try database.administer { keychain throws(KeychainFailure) in
             var items: [StoredItem] = []
             for itemClass in ItemClass.allCases {
@@ -186,7 +187,7 @@ public final class TestKeychain: Sendable {
     /// Items, passcode, clock, access groups and faults stay.
     ///
     /// - Throws: `KeychainError` if the keychain could not be made in the first place.
-    public func restart() throws {
+    public func restart() throws(KeychainError) {
         try database.administer { _ throws(KeychainFailure) in
             let earlier = try self.engine
             let engine = try Self.open(memory, clock, secureEnclave).get()
@@ -297,7 +298,7 @@ extension TestKeychain {
             account = text(.account)
             label = text(.label)
             accessGroup = item.accessGroup
-            accessibility = Keychain.Accessibility(rawValue: item.protection.code)
+            accessibility = Keychain.Accessibility(item.protection)
             isSynchronizable = item.isSynchronizable
             creationDate = date(.creationDate)
             modificationDate = date(.modificationDate)

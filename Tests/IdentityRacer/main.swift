@@ -24,6 +24,6 @@ do {
     while readLine() != nil {}
     say(try identity.identifier())
 } catch {
-    say("failed: \(error) \((error as? KeychainError)?.failureReason ?? "")")
+    say("failed: \(error) \(error.failureReason ?? "")")
     exit(1)
 }

@@ -147,8 +147,8 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
 
         test.now = nil
         let before = Date()
-        try keychain.save("x", for: "now")
-        let made = try #require(try keychain.item("now")?.creationDate)
+        try keychain.save("x", for: KeychainKey("now"))
+        let made = try #require(try keychain.item(.account("now"))?.creationDate)
         #expect(made > before - 1 && made < Date() + 1)
     }
 
@@ -254,12 +254,12 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
             data.append(part)
             data.append(UInt8(number))
         }
-        try keychain.save(value, for: "big")
-        #expect(try keychain.load(Data.self, for: "big") == value)
+        try keychain.save(value, for: KeychainKey("big"))
+        #expect(try keychain.load(KeychainKey<Data>("big")) == value)
         test.inject(.stop(.beforeCommit))
-        #expect(code { try keychain.save(value.dropFirst(1), for: "big") } == .ioError)
+        #expect(code { try keychain.save(value.dropFirst(1), for: KeychainKey("big")) } == .ioError)
         test.removeFaults()
-        #expect(try keychain.load(Data.self, for: "big") == value)
+        #expect(try keychain.load(KeychainKey<Data>("big")) == value)
         #expect(try test.database.check().isSound)
     }
 
@@ -273,7 +273,7 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
                 group.addTask {
                     for round in 0..<10 {
                         try await keychain.update(count) { $0 = ($0 ?? 0) + 1 }
-                        try await keychain.save("\(number)", for: "\(number) \(round)")
+                        try await keychain.save("\(number)", for: KeychainKey("\(number) \(round)"))
                         _ = try await keychain.items()
                     }
                 }
@@ -294,10 +294,13 @@ func code(_ body: () throws -> Void) -> KeychainError.Code? {
     @Test(arguments: 0..<16)
     func `test keychains work side by side`(number: Int) throws {
         for round in 0..<10 {
-            try keychain.save("\(number)", for: "\(round)")
+            try keychain.save("\(number)", for: KeychainKey("\(round)"))
             if round == 5 { try test.restart() }
         }
         #expect(try test.items().count == 10)
-        #expect(try (0..<10).allSatisfy { try keychain.load(for: "\($0)") == "\(number)" })
+        #expect(
+            try (0..<10).allSatisfy {
+                try keychain.load(KeychainKey<String>("\($0)")) == "\(number)"
+            })
     }
 }

@@ -256,7 +256,7 @@ import Testing
         test.inject(.denied, into: .search, after: 20, times: 3)
         let (stopped, denied) = await withTaskGroup(of: KeychainError.Code?.self) { group in
             for number in 0..<50 {
-                group.addTask { code { try keychain.save("x", for: "\(number)") } }
+                group.addTask { code { try keychain.save("x", for: KeychainKey("\(number)")) } }
                 group.addTask { code { _ = try keychain.load(.token) } }
             }
             return await group.reduce(into: (0, 0)) { counts, code in
@@ -280,7 +280,8 @@ import Testing
         let failed = await withTaskGroup(of: String?.self) { group in
             for account in accounts {
                 group.addTask {
-                    code { try keychain.save("x", for: account) } == nil ? nil : account
+                    code { try keychain.save("x", for: KeychainKey(account)) } == nil
+                        ? nil : account
                 }
             }
             return await group.reduce(into: Set<String>()) { failed, account in
@@ -291,7 +292,7 @@ import Testing
         test.removeFaults()
         try test.restart()
         for account in accounts {
-            #expect(try await keychain.exists(account) == !failed.contains(account))
+            #expect(try await keychain.exists(.account(account)) == !failed.contains(account))
         }
         #expect(try await test.database.check().isSound)
     }

@@ -46,19 +46,19 @@ struct Session {
         let test = TestKeychain()
         let keychain = Keychain(
             service: "com.example.app", accessibility: .afterFirstUnlock, in: test.database)
-        try keychain.save("abc", for: "push token")
+        try keychain.save("abc", for: KeychainKey("push token"))
 
         try test.setPasscode("1234")
         try test.restart()
         #expect {
-            _ = try keychain.load(for: "push token") as String?
+            _ = try keychain.load(KeychainKey<String>("push token"))
         } throws: {
             KeychainError.Code.interactionNotAllowed ~= $0
         }
 
         try test.unlock()
         try test.lock()
-        #expect(try keychain.load(for: "push token") == "abc")
+        #expect(try keychain.load(KeychainKey<String>("push token")) == "abc")
     }
 
     @Test func `a lock in the middle of a change leaves the old value`() throws {

@@ -17,7 +17,9 @@ import Testing
     /// Does everything that could make a keychain write: values larger than any buffer, a
     /// transaction that is rolled back, other passcodes, a search that sorts.
     private static func work(_ keychain: Keychain, in database: KeychainDatabase) throws {
-        for number in 0..<20 { try keychain.save(Data(count: 1 << 20), for: "\(number)") }
+        for number in 0..<20 {
+            try keychain.save(Data(count: 1 << 20), for: KeychainKey("\(number)"))
+        }
         #expect(throws: KeychainError.self) { try keychain.add("x", for: KeychainKey<String>("1")) }
         try database.setPasscode("1234")
         try database.lock()
@@ -37,7 +39,7 @@ import Testing
         try Self.work(keychain, in: test.database)
         test.inject(.stop(.beforeCommit), times: 1)
         #expect(throws: KeychainError.self) {
-            try keychain.save(Data(count: 8 << 20), for: "stopped")
+            try keychain.save(Data(count: 8 << 20), for: KeychainKey("stopped"))
         }
         try test.restart()
 

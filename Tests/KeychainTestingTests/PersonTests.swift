@@ -38,7 +38,7 @@ import Testing
             service: "s", in: isThroughSecItem ? test.secItemDatabase : test.database)
         func load() -> KeychainError.Code? {
             code {
-                let loaded = try keychain.load(String.self, for: "a")
+                let loaded = try keychain.load(KeychainKey<String>("a"))
                 #expect(loaded == "x")
             }
         }
@@ -52,9 +52,9 @@ import Testing
         #expect(load() == .userCanceled)
         #expect(test.askedQuestions.count == 1 + 3 + 1)
         test.person = nil
-        #expect(try keychain.exists("a"))
-        #expect(code { try keychain.save("y", for: "a") } == .interactionNotAllowed)
-        #expect(try keychain.delete("a"))
-        #expect(try !keychain.exists("a"))
+        #expect(try keychain.exists(.account("a")))
+        #expect(code { try keychain.save("y", for: KeychainKey("a")) } == .interactionNotAllowed)
+        #expect(try keychain.delete(.account("a")))
+        #expect(try !keychain.exists(.account("a")))
     }
 }

@@ -102,7 +102,7 @@ import Testing
         // Items of the same name are apart.
         try keychain(false, "s").save("text", for: KeychainKey("ab"))
         #expect(try keychain(false, "s").deleteSecureEnclaveKey("ab"))
-        #expect(try keychain(false, "s").load(String.self, for: "ab") == "text")
+        #expect(try keychain(false, "s").load(KeychainKey<String>("ab")) == "text")
     }
 
     @Test(arguments: [false, true])
@@ -134,18 +134,16 @@ import Testing
         test.hasSecureEnclave = true
         let keychain = keychain(isThroughSecItem)
         #expect(
-            code { try keychain.createSecureEnclaveKey("a", condition: .userPresence) }
+            code { try keychain.createSecureEnclaveKey("a", accessControl: .userPresence) }
                 == .authFailed)
         try test.setPasscode("1234")
-        let key = try keychain.createSecureEnclaveKey("a", condition: .userPresence)
+        let key = try keychain.createSecureEnclaveKey("a", accessControl: .userPresence)
         #expect(code { _ = try key.signature(for: message) } == .interactionNotAllowed)
         test.person = .owner
         #expect(code { _ = try key.signature(for: message) } == nil)
         #expect(test.askedQuestions.count == 1)
         test.person = .stranger
         #expect(code { _ = try key.signature(for: message) } == .authFailed)
-        let unknown = Keychain.UseCondition(rawValue: "moonlight")
-        #expect(code { try keychain.createSecureEnclaveKey("b", condition: unknown) } == .param)
     }
 
     @Test func `two sides agree on a secret, from which keys are derived`() async throws {
@@ -192,7 +190,7 @@ import Testing
         try test.setPasscode("1234")
         test.person = .owner
         let key = try await keychain.createSecureEnclaveKey(
-            "payments", accessibility: .whenUnlockedThisDeviceOnly, condition: .userPresence)
+            "payments", accessibility: .whenUnlockedThisDeviceOnly, accessControl: .userPresence)
         #expect(test.askedQuestions.isEmpty)
         let order = message
         let signature = try await key.signature(for: order)

@@ -151,7 +151,7 @@ import Testing
     @Test func `status and check count items`() throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
-        for number in 0..<3 { try keychain.save(number, for: "account \(number)") }
+        for number in 0..<3 { try keychain.save(number, for: KeychainKey("account \(number)")) }
         try keychain.save("1234", for: .pin)
         let status = try test.database.status()
         #expect(status.itemCount == 4)

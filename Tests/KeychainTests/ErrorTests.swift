@@ -103,45 +103,45 @@ extension KeychainKey where Value == DeviceState {
     func `bytes that are no such value are offered and stay`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let bytes = Data([0xFF, 0xFE, 0x00])
-        try keychain.save(bytes, for: "x")
-        let before = try keychain.item("x")
+        try keychain.save(bytes, for: KeychainKey("x"))
+        let before = try keychain.item(.account("x"))
         let rows: [(KeychainError?, KeychainError.Code)] = [
-            (failure { _ = try keychain.load(String.self, for: "x") }, .dataConversionFailed),
-            (failure { _ = try keychain.load(UUID.self, for: "x") }, .invalidData),
-            (failure { _ = try keychain.load(DeviceState.self, for: "x") }, .decodingFailed),
-            (failure { _ = try keychain.load(Int.self, for: "x") }, .decodingFailed),
-            (failure { _ = try keychain.load(PairingCode.self, for: "x") }, .decodingFailed),
+            (failure { _ = try keychain.load(KeychainKey<String>("x")) }, .dataConversionFailed),
+            (failure { _ = try keychain.load(KeychainKey<UUID>("x")) }, .invalidData),
+            (failure { _ = try keychain.load(KeychainKey<DeviceState>("x")) }, .decodingFailed),
+            (failure { _ = try keychain.load(KeychainKey<Int>("x")) }, .decodingFailed),
+            (failure { _ = try keychain.load(KeychainKey<PairingCode>("x")) }, .decodingFailed),
             (
-                failure { _ = try keychain.load(P256.Signing.PrivateKey.self, for: "x") },
+                failure { _ = try keychain.load(KeychainKey<P256.Signing.PrivateKey>("x")) },
                 .invalidData
             ),
             (
-                failure { _ = try keychain.load(P256.KeyAgreement.PrivateKey.self, for: "x") },
+                failure { _ = try keychain.load(KeychainKey<P256.KeyAgreement.PrivateKey>("x")) },
                 .invalidData
             ),
             (
-                failure { _ = try keychain.load(P384.Signing.PrivateKey.self, for: "x") },
+                failure { _ = try keychain.load(KeychainKey<P384.Signing.PrivateKey>("x")) },
                 .invalidData
             ),
             (
-                failure { _ = try keychain.load(P384.KeyAgreement.PrivateKey.self, for: "x") },
+                failure { _ = try keychain.load(KeychainKey<P384.KeyAgreement.PrivateKey>("x")) },
                 .invalidData
             ),
             (
-                failure { _ = try keychain.load(P521.Signing.PrivateKey.self, for: "x") },
+                failure { _ = try keychain.load(KeychainKey<P521.Signing.PrivateKey>("x")) },
                 .invalidData
             ),
             (
-                failure { _ = try keychain.load(P521.KeyAgreement.PrivateKey.self, for: "x") },
+                failure { _ = try keychain.load(KeychainKey<P521.KeyAgreement.PrivateKey>("x")) },
                 .invalidData
             ),
             (
-                failure { _ = try keychain.load(Curve25519.Signing.PrivateKey.self, for: "x") },
+                failure { _ = try keychain.load(KeychainKey<Curve25519.Signing.PrivateKey>("x")) },
                 .invalidData
             ),
             (
                 failure {
-                    _ = try keychain.load(Curve25519.KeyAgreement.PrivateKey.self, for: "x")
+                    _ = try keychain.load(KeychainKey<Curve25519.KeyAgreement.PrivateKey>("x"))
                 }, .invalidData
             ),
             (failure { _ = try keychain.load(.sized) }, .invalidData),
@@ -168,22 +168,24 @@ extension KeychainKey where Value == DeviceState {
             #expect(error?.service == "com.example.app")
             #expect(error?.account == "x")
         }
-        #expect(try keychain.load(Data.self, for: "x") == bytes)
-        #expect(try keychain.item("x") == before)
+        #expect(try keychain.load(KeychainKey<Data>("x")) == bytes)
+        #expect(try keychain.item(.account("x")) == before)
     }
 
     @Test
     func `an error of one's own type is the underlying error`() throws {
         let keychain = try TestDatabase(.typed).keychain()
-        try keychain.save("12345", for: "code")
-        let loading = failure { _ = try keychain.load(PairingCode.self, for: "code") }
+        try keychain.save("12345", for: KeychainKey("code"))
+        let loading = failure { _ = try keychain.load(KeychainKey<PairingCode>("code")) }
         #expect(loading?.underlyingError is PairingCode.BadLength)
-        let saving = failure { try keychain.save(PairingCode(digits: []), for: "code") }
+        let saving = failure {
+            try keychain.save(PairingCode(digits: []), for: KeychainKey("code"))
+        }
         #expect(saving?.code == .encodingFailed)
         #expect(saving?.operation == .save)
         #expect(saving?.underlyingError is PairingCode.BadLength)
         #expect(saving?.storedData == nil)
-        #expect(try keychain.load(for: "code") == "12345")
+        #expect(try keychain.load(KeychainKey<String>("code")) == "12345")
     }
 
     static let causes: [(KeychainFailure.Cause, KeychainError.Cause)] = [
@@ -248,19 +250,19 @@ extension KeychainKey where Value == DeviceState {
     @Test
     func `an empty symmetric key is invalid data`() throws {
         let keychain = try TestDatabase(.typed).keychain()
-        try keychain.save(Data(), for: "key")
+        try keychain.save(Data(), for: KeychainKey("key"))
         #expect(
-            failure { _ = try keychain.load(SymmetricKey.self, for: "key") }?.code
+            failure { _ = try keychain.load(KeychainKey<SymmetricKey>("key")) }?.code
                 == .invalidData)
     }
 
     @Test
     func `a value without a JSON form is not saved`() throws {
         let keychain = try TestDatabase(.typed).keychain()
-        let error = failure { try keychain.save([Double.infinity], for: "x") }
+        let error = failure { try keychain.save([Double.infinity], for: KeychainKey("x")) }
         #expect(error?.code == .encodingFailed)
         #expect(error?.underlyingError is EncodingError)
-        #expect(try !keychain.exists("x"))
+        #expect(try !keychain.exists(.account("x")))
     }
 
     @Test
@@ -291,9 +293,9 @@ extension KeychainKey where Value == DeviceState {
             "SECRET-7", #"{"deviceID":"d","level":1e77777}"#,
         ]
         for value in values {
-            try keychain.save(value, for: "ACCOUNT-7")
+            try keychain.save(value, for: KeychainKey("ACCOUNT-7"))
             var error = try #require(
-                failure { _ = try keychain.load(DeviceState.self, for: "ACCOUNT-7") })
+                failure { _ = try keychain.load(KeychainKey<DeviceState>("ACCOUNT-7")) })
             #expect(error.storedData == Data(value.utf8))
             if value.contains("1e77777") { error.underlyingError = nil }
             // In words, too, where the coder would quote the value.
@@ -313,7 +315,9 @@ extension KeychainKey where Value == DeviceState {
                 #expect(!text.contains("SERVICE-7"))
             }
         }
-        let encoding = failure { try keychain.save(["SECRET-7": Double.nan], for: "ACCOUNT-7") }
+        let encoding = failure {
+            try keychain.save(["SECRET-7": Double.nan], for: KeychainKey("ACCOUNT-7"))
+        }
         let cause = try #require(encoding?.underlyingError)
         #expect(!String(reflecting: cause).contains("SECRET-7"))
     }

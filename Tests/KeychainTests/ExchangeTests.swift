@@ -151,6 +151,6 @@ import Testing
             return try await group.reduce(into: Set<UUID>()) { $0.insert($1) }
         }
         #expect(values.count == 1)
-        #expect(try await keychain.load(UUID.self, for: "id") == values.first)
+        #expect(try await keychain.load(KeychainKey<UUID>("id")) == values.first)
     }
 }

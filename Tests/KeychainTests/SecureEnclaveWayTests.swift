@@ -1,9 +1,10 @@
-// Keys of the Secure Enclave over both backends: it is one key, whichever made it.
+// Keys of the Secure Enclave over both handlers: it is one key, whichever made it.
 
 import Crypto
 import Foundation
 import KeychainEngine
 import KeychainCore
+import KeychainSecItem
 import KeychainTesting
 import Testing
 
@@ -34,17 +35,18 @@ import Testing
     }
 
     @Test(arguments: [
-        Keychain.UseCondition.none, .userPresence, .devicePasscode, .biometryAny,
-        .biometryCurrentSet,
+        nil, Keychain.AccessControl.userPresence, .devicePasscode, .biometryAny,
+        .biometryCurrentSet, .applicationPassword, .devicePasscode.withApplicationPassword,
     ])
-    func `both backends store the same item for a key`(
-        condition: Keychain.UseCondition
+    func `both ways store the same item for a key`(
+        accessControl: Keychain.AccessControl?
     ) throws {
         test.biometry = TestKeychain.Biometry()
+        test.person = TestKeychain.Person(applicationPassword: "open")
         var items: [ItemSnapshot] = []
         for way in [Way.typedInMemory, .secItemInMemory] {
             try keychain(way).createSecureEnclaveKey(
-                "a", accessibility: .whenUnlockedThisDeviceOnly, condition: condition)
+                "a", accessibility: .whenUnlockedThisDeviceOnly, accessControl: accessControl)
             items.append(try stored())
             #expect(try keychain(way).deleteSecureEnclaveKey("a"))
         }
@@ -56,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `a key that one backend made is found, used and deleted by the other`(
+    func `a key that one way made is found, used and deleted by the other`(
         maker: Way
     ) throws {
         let other = keychain(maker == .typedInMemory ? .secItemInMemory : .typedInMemory)
@@ -75,5 +77,41 @@ import Testing
                 == peer.sharedSecretFromKeyAgreement(with: made.agreementPublicKey))
         #expect(try other.deleteSecureEnclaveKey("a"))
         #expect(try keychain(maker).loadSecureEnclaveKey("a") == nil)
+    }
+
+    @Test(arguments: [Way.typedInMemory, .secItemInMemory])
+    func `a key in a program's hands works after its item was deleted`(way: Way) throws {
+        let keychain = keychain(way)
+        let made = try keychain.createSecureEnclaveKey("a")
+        let loaded = try #require(try keychain.loadSecureEnclaveKey("a"))
+        #expect(try keychain.deleteSecureEnclaveKey("a"))
+        let message = Data("message".utf8)
+        for key in [made, loaded] {
+            let signature = try key.signature(for: message)
+            #expect(made.publicKey.isValidSignature(signature, for: message))
+        }
+    }
+
+    @Test func `behind the SecItem functions a key is found again by its reference`() throws {
+        let made = SecItemHandler { test.connection }
+        let other = SecItemHandler { test.connection }
+        let caller = AccessGroups(["default"])
+        try Keychain(service: "s", in: test.secItemDatabase).createSecureEnclaveKey("a")
+        let query = ItemQuery(itemClass: .key, attributes: [.label: .string("a")])
+        let found = try made.perform(
+            FindItems(query, Retrieval(includesData: true)), as: caller
+        ).first
+        let blob = try #require(found?.data)
+        let digest = Data(SHA256.hash(data: Data("message".utf8)))
+        #expect(try other.perform(SignDigest(digest, with: blob), as: caller).count == 64)
+        #expect(throws: KeychainFailure.foreignSecureEnclaveKey) {
+            try other.perform(SignDigest(digest, with: Data("no blob".utf8)), as: caller)
+        }
+        // Only what was made here can be stored.
+        let imported = NewItem(
+            itemClass: .key, attributes: [.label: .string("b")], data: blob + [0])
+        #expect(throws: KeychainFailure.self) {
+            try other.perform(AddItem(imported), as: caller)
+        }
     }
 }

@@ -17,7 +17,7 @@ import Testing
         let keychain = try TestDatabase(way).keychain()
         try keychain.save(data, for: .blob)
         #expect(try keychain.load(.blob) == data)
-        #expect(try keychain.load(Data.self, for: "blob") == data)
+        #expect(try keychain.load(KeychainKey<Data>("blob")) == data)
     }
 
     @Test(
@@ -34,10 +34,10 @@ import Testing
     func `an absent value is nil`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         #expect(try keychain.load(.token) == nil)
-        #expect(try keychain.load(String.self, for: "token") == nil)
+        #expect(try keychain.load(KeychainKey<String>("token")) == nil)
         #expect(try keychain.load(.deviceState) == nil)
         #expect(try !keychain.exists(.token))
-        #expect(try !keychain.exists("token"))
+        #expect(try !keychain.exists(.account("token")))
         #expect(try keychain.item(.token) == nil)
         #expect(try keychain.items().isEmpty)
     }
@@ -47,35 +47,36 @@ import Testing
         ["", "ünïcødé 🔐", "e\u{301}", "\u{e9}", "a b\tc\nd", "a\0b", "A", "a"])
     func `any text is an account`(way: Way, account: String) throws {
         let keychain = try TestDatabase(way).keychain()
-        try keychain.save("other", for: "another account")
-        try keychain.save("value", for: account)
-        #expect(try keychain.load(for: account) == "value")
-        #expect(try keychain.item(account)?.account.utf8.elementsEqual(account.utf8) == true)
+        try keychain.save("other", for: KeychainKey("another account"))
+        try keychain.save("value", for: KeychainKey(account))
+        #expect(try keychain.load(KeychainKey<String>(account)) == "value")
+        #expect(
+            try keychain.item(.account(account))?.account.utf8.elementsEqual(account.utf8) == true)
         #expect(try keychain.items().count == 2)
     }
 
     @Test(arguments: Way.allCases)
     func `accounts are told apart by their bytes`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
-        try keychain.save("decomposed", for: "e\u{301}")
-        try keychain.save("composed", for: "\u{e9}")
-        try keychain.save("upper", for: "A")
-        try keychain.save("lower", for: "a")
-        #expect(try keychain.load(for: "e\u{301}") == "decomposed")
-        #expect(try keychain.load(for: "\u{e9}") == "composed")
-        #expect(try keychain.load(for: "A") == "upper")
-        #expect(try keychain.load(for: "a") == "lower")
+        try keychain.save("decomposed", for: KeychainKey("e\u{301}"))
+        try keychain.save("composed", for: KeychainKey("\u{e9}"))
+        try keychain.save("upper", for: KeychainKey("A"))
+        try keychain.save("lower", for: KeychainKey("a"))
+        #expect(try keychain.load(KeychainKey<String>("e\u{301}")) == "decomposed")
+        #expect(try keychain.load(KeychainKey<String>("\u{e9}")) == "composed")
+        #expect(try keychain.load(KeychainKey<String>("A")) == "upper")
+        #expect(try keychain.load(KeychainKey<String>("a")) == "lower")
     }
 
     @Test(arguments: Way.allCases)
     func `an identifier is stored as its text`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let identifier = UUID()
-        try keychain.save(identifier, for: "id")
-        #expect(try keychain.load(UUID.self, for: "id") == identifier)
-        #expect(try keychain.load(String.self, for: "id") == identifier.uuidString)
-        try keychain.save(identifier.uuidString.lowercased(), for: "id")
-        #expect(try keychain.load(UUID.self, for: "id") == identifier)
+        try keychain.save(identifier, for: KeychainKey("id"))
+        #expect(try keychain.load(KeychainKey<UUID>("id")) == identifier)
+        #expect(try keychain.load(KeychainKey<String>("id")) == identifier.uuidString)
+        try keychain.save(identifier.uuidString.lowercased(), for: KeychainKey("id"))
+        #expect(try keychain.load(KeychainKey<UUID>("id")) == identifier)
     }
 
     @Test(arguments: Way.allCases)
@@ -85,33 +86,33 @@ import Testing
             deviceID: "d/1", level: .enclave, registeredAt: Date(timeIntervalSince1970: 86_400))
         try keychain.save(state, for: .deviceState)
         #expect(try keychain.load(.deviceState) == state)
-        #expect(try keychain.load(DeviceState.self, for: "device.state") == state)
+        #expect(try keychain.load(KeychainKey<DeviceState>("device.state")) == state)
         #expect(
-            try keychain.load(String.self, for: "device.state")
+            try keychain.load(KeychainKey<String>("device.state"))
                 == #"{"deviceID":"d/1","level":"secure_enclave","#
                 + #""registeredAt":"1970-01-02T00:00:00Z"}"#)
-        try keychain.save([1, 2, 3], for: "list")
-        #expect(try keychain.load([Int].self, for: "list") == [1, 2, 3])
-        try keychain.save(true, for: "flag")
-        #expect(try keychain.load(for: "flag") == true)
+        try keychain.save([1, 2, 3], for: KeychainKey("list"))
+        #expect(try keychain.load(KeychainKey<[Int]>("list")) == [1, 2, 3])
+        try keychain.save(true, for: KeychainKey("flag"))
+        #expect(try keychain.load(KeychainKey<Bool>("flag")) == true)
     }
 
     @Test(arguments: Way.allCases)
     func `generic code stores a value in the same form as plain code`(way: Way) throws {
         func save<Value: Codable & Sendable>(_ value: Value, in keychain: Keychain) throws {
-            try keychain.save(value, for: "value")
+            try keychain.save(value, for: KeychainKey("value"))
         }
         func load<Value: Codable & Sendable>(
             _ type: Value.Type, in keychain: Keychain
         ) throws -> Value? {
-            try keychain.load(type, for: "value")
+            try keychain.load(KeychainKey<Value>("value"))
         }
         let keychain = try TestDatabase(way).keychain()
         try save("text", in: keychain)
-        #expect(try keychain.load(Data.self, for: "value") == Data("text".utf8))
+        #expect(try keychain.load(KeychainKey<Data>("value")) == Data("text".utf8))
         #expect(try load(String.self, in: keychain) == "text")
         try save(Data([1, 2]), in: keychain)
-        #expect(try keychain.load(Data.self, for: "value") == Data([1, 2]))
+        #expect(try keychain.load(KeychainKey<Data>("value")) == Data([1, 2]))
         #expect(try load(Data.self, in: keychain) == Data([1, 2]))
     }
 
@@ -119,9 +120,9 @@ import Testing
     func `a type of one's own is stored in its own form`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         let code = PairingCode(digits: [1, 2, 3, 4, 5, 6])
-        try keychain.save(code, for: "code")
-        #expect(try keychain.load(PairingCode.self, for: "code") == code)
-        #expect(try keychain.load(Data.self, for: "code") == Data([1, 2, 3, 4, 5, 6]))
+        try keychain.save(code, for: KeychainKey("code"))
+        #expect(try keychain.load(KeychainKey<PairingCode>("code")) == code)
+        #expect(try keychain.load(KeychainKey<Data>("code")) == Data([1, 2, 3, 4, 5, 6]))
     }
 
     @Test(arguments: Way.allCases)
@@ -132,7 +133,7 @@ import Testing
             decode: { $0.reduce(0) { $0 << 8 | UInt16($1) } })
         try keychain.save(8080, for: key)
         #expect(try keychain.load(key) == 8080)
-        #expect(try keychain.load(Data.self, for: "port") == Data([0x1F, 0x90]))
+        #expect(try keychain.load(KeychainKey<Data>("port")) == Data([0x1F, 0x90]))
     }
 
     @Test(arguments: Way.allCases)
@@ -142,13 +143,13 @@ import Testing
             deviceID: "d", level: .unverified, registeredAt: Date(timeIntervalSince1970: 0.5))
         try keychain.save(state, for: .secondsSince1970)
         #expect(try keychain.load(.secondsSince1970) == state)
-        let stored = try #require(try keychain.load(String.self, for: "x"))
+        let stored = try #require(try keychain.load(KeychainKey<String>("x")))
         #expect(stored.contains(#""registeredAt":0.5"#))
         // They go before the form that the type has by itself.
         let text = KeychainKey<String>("y", encoder: JSONEncoder(), decoder: JSONDecoder())
         try keychain.save("quoted", for: text)
         #expect(try keychain.load(text) == "quoted")
-        #expect(try keychain.load(String.self, for: "y") == #""quoted""#)
+        #expect(try keychain.load(KeychainKey<String>("y")) == #""quoted""#)
     }
 
     @Test(arguments: Way.allCases)
@@ -156,8 +157,8 @@ import Testing
         let keychain = try TestDatabase(way).keychain()
         let key = SymmetricKey(size: .bits256)
         let sealed = try AES.GCM.seal(Data("secret".utf8), using: key)
-        try keychain.save(key, for: "key")
-        let loaded = try #require(try keychain.load(SymmetricKey.self, for: "key"))
+        try keychain.save(key, for: KeychainKey("key"))
+        let loaded = try #require(try keychain.load(KeychainKey<SymmetricKey>("key")))
         #expect(loaded == key)
         #expect(try AES.GCM.open(sealed, using: loaded) == Data("secret".utf8))
     }
@@ -166,8 +167,8 @@ import Testing
     func `private keys come back as they went in`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
         func roundTrip<Key: RawPrivateKey>(_ key: Key) throws -> Bool {
-            try keychain.save(key, for: "key")
-            return try keychain.load(Key.self, for: "key")?.rawRepresentation
+            try keychain.save(key, for: KeychainKey("key"))
+            return try keychain.load(KeychainKey<Key>("key"))?.rawRepresentation
                 == key.rawRepresentation
         }
         #expect(try roundTrip(Curve25519.Signing.PrivateKey()))

@@ -66,8 +66,8 @@ struct ImportRow: CustomStringConvertible {
         ImportRow(
             module: "KeychainSecItem",
             imports: [
-                "KeychainCore", "KeychainRuntime", "KeychainServices", "KeychainServicesDarwin",
-                "Crypto",
+                "KeychainCore", "KeychainRuntime", "KeychainAuthentication", "KeychainServices",
+                "KeychainServicesDarwin", "Crypto",
             ]),
         ImportRow(
             module: "KeychainCryptoKit",

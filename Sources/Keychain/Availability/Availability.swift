@@ -4,13 +4,12 @@
 extension Keychain {
     /// Whether a keychain or an item can be read at the moment.
     public struct Availability: Sendable {
-        /// What a probe found. More states can be added.
-        public struct State: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// What a probe found. A later version can add a state.
+        public struct State: Hashable, Sendable, CustomStringConvertible {
             /// The state in a word, such as "locked".
             public let rawValue: String
 
-            /// A state of that name.
-            public init(rawValue: String) {
+            private init(rawValue: String) {
                 self.rawValue = rawValue
             }
 

@@ -17,32 +17,23 @@ extension Keychain {
             _ = try access(.load, UUID().uuidString).load()
             return try database.isLocked(for: accessibility)
                 ? Availability(locked) : .available
-        } catch let error as KeychainError {
-            return Availability(error)
         } catch {
-            return Availability(
-                KeychainError(
-                    .internalError, operation: .load, service: service, underlyingError: error))
+            return Availability(error)
         }
     }
 
     /// Whether an item can be read now.
     ///
-    /// The secret is read, as that alone shows that it can be, and dropped. It is not decoded.
+    /// The secret is read, as that alone shows that it can be, and dropped. It is not decoded. No
+    /// person is asked: an item under an ``AccessControl`` counts as locked.
     ///
     /// - Parameter key: The name of the item.
     /// - Returns: What was found. An error is part of it, and never
     ///   ``Availability/State/absent``.
     public func availability<Value: Sendable>(of key: KeychainKey<Value>) -> Availability {
-        availability(of: key.account)
-    }
-
-    /// Whether the item of an account can be read now.
-    ///
-    /// Otherwise the same as with a key.
-    public func availability(of account: String) -> Availability {
         do {
-            return try access(.load, account).load() == nil ? .absent : .available
+            let found = try withoutInteraction.access(.load, key.account).load()
+            return found == nil ? .absent : .available
         } catch {
             return Availability(error)
         }
@@ -67,14 +58,7 @@ extension Keychain {
     public func availability<Value: Sendable>(
         of key: KeychainKey<Value>
     ) async throws -> Availability {
-        try await availability(of: key.account)
-    }
-
-    /// Whether the item of an account can be read now, without blocking the caller.
-    ///
-    /// - Throws: `CancellationError` and nothing else.
-    public func availability(of account: String) async throws -> Availability {
-        try await BlockingPool.shared.run { availability(of: account) }
+        try await BlockingPool.shared.run { availability(of: key) }
     }
 }
 

@@ -37,7 +37,7 @@ extension Keychain {
         _ key: KeychainKey<Value>, timeout: Duration? = nil, clock: Time = ContinuousClock()
     ) async throws -> Bool {
         let found = try await wait(timeout: timeout, clock: clock) {
-            try await availability(of: key.account)
+            try await availability(of: key)
         }
         return found.state == .available
     }

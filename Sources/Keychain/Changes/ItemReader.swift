@@ -1,7 +1,8 @@
 // ItemReader: reads one item again and again, and its secret only if it is another one.
 //   (1) Whether it is another is told by reference and modification date: an update moves the
 //       date, deleting and adding gives a new reference.
-//   (2) A state is given once. After it was unavailable, it is given anew even if it is the same.
+//   (2) No person is asked: an item under an access control is unavailable.
+//   (3) A state is given once. After it was unavailable, it is given anew even if it is the same.
 
 import Foundation
 import KeychainCore
@@ -18,7 +19,7 @@ struct ItemReader: Sendable {
     private var seen: Seen?
 
     init(_ keychain: Keychain, account: String) {
-        access = keychain.access(.load, account)
+        access = keychain.withoutInteraction.access(.load, account)
     }
 
     /// Reads the item; may block.

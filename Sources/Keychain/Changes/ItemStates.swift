@@ -21,6 +21,7 @@ extension Keychain {
     ///   taken are merged: the next element is the state by then. The last state always comes. A
     ///   slow consumer holds up no writer and no memory.
     /// - A save of the value that was there is a change too.
+    /// - No person is asked: an item under an ``AccessControl`` can't be read here.
     /// - While the item can't be read, as it is locked, damaged or no such value, one element says
     ///   so for each reason. Once it can be read again, its state follows, also if it is the same
     ///   as before.

@@ -11,10 +11,10 @@
 /// }
 /// ```
 ///
-/// Reading gives ``KeychainItem/value``. Assigning shows the value at once, to every property of
+/// Reading gives ``ObservableSecret/value``. Assigning shows the value at once, to every property of
 /// the same secret, and saves it in the background: a failure brings the former value back, and is
 /// in `$token.error`. Where a value must be durable before the program goes on, use
-/// `try await $token.save(_:)`, which also throws. The projected value is the ``KeychainItem``.
+/// `try await $token.save(_:)`, which also throws. The projected value is the ``ObservableSecret``.
 ///
 /// nil is no proof that there is no secret; it may not be known yet, or the item may be locked.
 /// `$token.state` tells them apart, and `await $token.ready()` waits for the first look.
@@ -24,7 +24,7 @@
 @MainActor @propertyWrapper
 public struct KeychainStored<Value: Sendable> {
     /// The secret with its state, its error, and the calls that save and delete it.
-    public let projectedValue: KeychainItem<Value>
+    public let projectedValue: ObservableSecret<Value>
 
     /// A property for a secret.
     ///
@@ -32,7 +32,7 @@ public struct KeychainStored<Value: Sendable> {
     ///   - key: The name of the secret.
     ///   - keychain: Where it is kept.
     public init(_ key: KeychainKey<Value>, in keychain: Keychain) {
-        projectedValue = KeychainItem(key, in: keychain)
+        projectedValue = ObservableSecret(key, in: keychain)
     }
 
     /// The value; nil if there is none, or if it is not known now.

@@ -19,7 +19,7 @@ extension KeychainDatabase {
     /// - Parameter passcode: The passcode, as bytes.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if it is wrong, or
     ///   ``KeychainError/Code/param`` if none is set.
-    public func unlock(passcode: some Collection<UInt8>) throws {
+    public func unlock(passcode: some Collection<UInt8>) throws(KeychainError) {
         let passcode = SecretBytes(copying: passcode)
         try administer { keychain throws(KeychainFailure) in
             try keychain.perform(Unlock(passcode: passcode))
@@ -32,7 +32,7 @@ extension KeychainDatabase {
     ///
     /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
     /// - Throws: As `unlock(passcode:)`.
-    public func unlock(passcode: String) throws {
+    public func unlock(passcode: String) throws(KeychainError) {
         try unlock(passcode: passcode.utf8)
     }
 
@@ -41,7 +41,7 @@ extension KeychainDatabase {
     ///
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if no passcode is set:
     ///   there is nothing to unlock it with.
-    public func lock() throws {
+    public func lock() throws(KeychainError) {
         try administer { keychain throws(KeychainFailure) in try keychain.perform(Lock()) }
     }
 
@@ -54,7 +54,7 @@ extension KeychainDatabase {
     /// - Parameter passcode: The passcode, 1 byte and up.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if one is set already
     ///   or this one is empty.
-    public func setPasscode(_ passcode: some Collection<UInt8>) throws {
+    public func setPasscode(_ passcode: some Collection<UInt8>) throws(KeychainError) {
         let passcode = SecretBytes(copying: passcode)
         try administer { keychain throws(KeychainFailure) in
             try keychain.perform(SetPasscode(passcode))
@@ -65,7 +65,7 @@ extension KeychainDatabase {
     ///
     /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
     /// - Throws: As `setPasscode(_:)`.
-    public func setPasscode(_ passcode: String) throws {
+    public func setPasscode(_ passcode: String) throws(KeychainError) {
         try setPasscode(passcode.utf8)
     }
 
@@ -78,7 +78,7 @@ extension KeychainDatabase {
     ///   nothing was changed then.
     public func changePasscode(
         from old: some Collection<UInt8>, to new: some Collection<UInt8>
-    ) throws {
+    ) throws(KeychainError) {
         let old = SecretBytes(copying: old)
         let new = SecretBytes(copying: new)
         try administer { keychain throws(KeychainFailure) in
@@ -92,7 +92,7 @@ extension KeychainDatabase {
     ///   - old: The present passcode, as text; its bytes are UTF-8.
     ///   - new: The one to take its place.
     /// - Throws: As `changePasscode(from:to:)`.
-    public func changePasscode(from old: String, to new: String) throws {
+    public func changePasscode(from old: String, to new: String) throws(KeychainError) {
         try changePasscode(from: old.utf8, to: new.utf8)
     }
 
@@ -104,7 +104,7 @@ extension KeychainDatabase {
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if it is wrong;
     ///   nothing was changed then.
     @discardableResult
-    public func removePasscode(_ passcode: some Collection<UInt8>) throws -> Int {
+    public func removePasscode(_ passcode: some Collection<UInt8>) throws(KeychainError) -> Int {
         let passcode = SecretBytes(copying: passcode)
         let count = try administer { keychain throws(KeychainFailure) in
             try keychain.perform(RemovePasscode(passcode))
@@ -120,14 +120,14 @@ extension KeychainDatabase {
     /// - Returns: How many items went.
     /// - Throws: As `removePasscode(_:)`.
     @discardableResult
-    public func removePasscode(_ passcode: String) throws -> Int {
+    public func removePasscode(_ passcode: String) throws(KeychainError) -> Int {
         try removePasscode(passcode.utf8)
     }
 
     @discardableResult
     package func administer<Result>(
         _ body: (any RequestHandler) throws(KeychainFailure) -> Result
-    ) throws -> Result {
+    ) throws(KeychainError) -> Result {
         do throws(KeychainFailure) {
             guard let administration else {
                 throw KeychainFailure(.unimplemented, "This database can't be administered.")

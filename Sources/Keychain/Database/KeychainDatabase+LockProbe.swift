@@ -4,7 +4,7 @@
 
 extension KeychainDatabase {
     /// Always false: Apple's functions tell it only of an item that exists.
-    func isLocked(for accessibility: Keychain.Accessibility) throws -> Bool { false }
+    func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool { false }
 }
 
 #else
@@ -14,7 +14,7 @@ import KeychainCore
 
 extension KeychainDatabase {
     /// Whether items of an accessibility are locked. False where that can't be asked.
-    func isLocked(for accessibility: Keychain.Accessibility) throws -> Bool {
+    func isLocked(for accessibility: Keychain.Accessibility) throws(KeychainError) -> Bool {
         // A database without an administration tells it, as the system's, only of an item that exists.
         guard administration != nil else { return false }
         let status: KeychainStatus
@@ -22,15 +22,15 @@ extension KeychainDatabase {
             status = try administer { keychain throws(KeychainFailure) in
                 try keychain.perform(ReadStatus())
             }
-        } catch let error as KeychainError {
+        } catch {
             // So does a service that doesn't let this program look at the database as a whole.
             guard error.code == .missingEntitlement else { throw error }
             return false
         }
-        return switch ProtectionClass(code: accessibility.rawValue)?.availability {
+        return switch accessibility.protection.availability {
         case .whileUnlocked: status.lockState != .unlocked
         case .afterFirstUnlock: status.lockState == .beforeFirstUnlock
-        case .always, nil: false
+        case .always: false
         }
     }
 }

@@ -7,13 +7,12 @@ import KeychainEngine
 import KeychainCore
 
 extension KeychainDatabase {
-    /// What can be read at a time.
-    public struct LockState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// What can be read at a time. A later version can add a state.
+    public struct LockState: Hashable, Sendable, CustomStringConvertible {
         /// The state in words.
         public let rawValue: String
 
-        /// A state of that name.
-        public init(rawValue: String) {
+        init(rawValue: String) {
             self.rawValue = rawValue
         }
 
@@ -75,7 +74,7 @@ extension KeychainDatabase {
     ///
     /// - Throws: ``KeychainError`` if it can't be opened, or the keychain service doesn't let this
     ///   program look at the database as a whole.
-    public func status() throws -> Status {
+    public func status() throws(KeychainError) -> Status {
         let status = try administer { keychain throws(KeychainFailure) in
             try keychain.perform(ReadStatus())
         }
@@ -97,7 +96,7 @@ extension KeychainDatabase {
     /// - Throws: ``KeychainError`` if it can't be opened.
     public func check(
         progress: (_ checked: Int, _ all: Int) -> Void = { _, _ in }
-    ) throws -> CheckReport {
+    ) throws(KeychainError) -> CheckReport {
         let report = try administer { keychain throws(KeychainFailure) in
             try keychain.stream(CheckKeychain()) {
                 progress($0.done, $0.total)

@@ -2,21 +2,26 @@
 
 #if canImport(Darwin)
 
+import KeychainAuthentication
 import KeychainCore
 import KeychainSecItem
 
 /// A database of items. On Apple platforms there is one, the system's.
 public struct KeychainDatabase: Sendable {
-    /// Gives the handler of requests.
-    let connection: @Sendable () throws(KeychainFailure) -> Connection
+    private static let handler = SecItemHandler()
+
     let identity = DatabaseIdentity.default
+    /// Who answers for the person, and whether the person may be asked.
+    var authentication = AuthenticationOptions()
 
     /// The data-protection keychain of the system.
-    public static let `default`: KeychainDatabase = {
-        // The system knows itself who calls.
-        let connection = Connection(service: SecItemHandler(), caller: AccessGroups([]))
-        return KeychainDatabase(connection: { connection })
-    }()
+    public static let `default` = KeychainDatabase()
+
+    /// Gives the handler of requests. The system knows itself who calls.
+    func connection() throws(KeychainFailure) -> Connection {
+        Connection(
+            service: Self.handler.authenticating(authentication), caller: AccessGroups([]))
+    }
 }
 
 extension KeychainDatabase {
@@ -26,7 +31,7 @@ extension KeychainDatabase {
 #else
 
 public import Foundation
-import KeychainAuthentication
+package import KeychainAuthentication
 import KeychainRuntime
 import KeychainEngine
 package import KeychainCore
@@ -42,12 +47,17 @@ import Synchronization
 /// `unlock(passcode:)`, in each process that opens it: a database that a keychain service has open
 /// is locked and unlocked for all programs that the service works for.
 public struct KeychainDatabase: Sendable {
-    /// Gives the keychain and the caller, with the person in front. It is asked at every request:
-    /// the first one that succeeds opens the database.
-    let connection: @Sendable () throws(KeychainFailure) -> Connection
+    private let connect:
+        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> KeychainConnection
     /// Opens the database if it is not open. nil: there is nothing to administer.
     let administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)?
     let identity: DatabaseIdentity
+    /// Who answers for the person, and whether the person may be asked.
+    var authentication = AuthenticationOptions()
+
+    /// Gives the keychain and the caller, with the person in front. It is asked at every request:
+    /// the first one that succeeds opens the database.
+    func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
     /// A database that is asked for at every request. The person is asked as in front of the SecItem
     /// functions.
@@ -56,9 +66,22 @@ public struct KeychainDatabase: Sendable {
         administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil,
         connection: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection
     ) {
-        self.connection = { () throws(KeychainFailure) in
-            try connection().authenticating(AuthenticationOptions())
-        }
+        self.init(
+            identity: identity, administration: administration,
+            authenticating: { options throws(KeychainFailure) in
+                try connection().authenticating(options)
+            })
+    }
+
+    /// A database that is asked at every request, and authenticates the person itself.
+    package init(
+        identity: DatabaseIdentity = .unique(),
+        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil,
+        authenticating connect:
+            @escaping @Sendable (AuthenticationOptions)
+            throws(KeychainFailure) -> KeychainConnection
+    ) {
+        self.connect = connect
         self.identity = identity
         self.administration = administration
     }

@@ -4,13 +4,15 @@ extension KeychainError {
     /// Why the keychain could not do something, coarsely: who has to act next.
     ///
     /// One code can stand for several causes: ``Code/notAvailable`` for a damaged database as
-    /// well as for one that another process keeps busy. More causes can be added.
-    public struct Cause: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// well as for one that another process keeps busy.
+    ///
+    /// Only the named causes exist. It is a structure and no enumeration, so that a later version
+    /// can add one without breaking a `switch`.
+    public struct Cause: Hashable, Sendable, CustomStringConvertible {
         /// The cause in a word, such as "damage".
         public let rawValue: String
 
-        /// A cause of that name.
-        public init(rawValue: String) {
+        private init(rawValue: String) {
             self.rawValue = rawValue
         }
 

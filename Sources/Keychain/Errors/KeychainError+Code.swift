@@ -4,8 +4,9 @@ extension KeychainError {
     /// What went wrong.
     ///
     /// Negative codes are what the keychain reported; the raw value is the `OSStatus` of
-    /// Apple's `SecBase.h`, also if there is no name for it here. Positive codes are conditions
-    /// that this package found itself.
+    /// Apple's `SecBase.h`, also if there is no name for it here: the code is open, since a
+    /// system can report a status that this version has no name for. Positive codes are
+    /// conditions that this package found itself.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The `OSStatus`, or a positive number.
         public let rawValue: Int32
@@ -84,11 +85,8 @@ extension KeychainError {
         public static let dataConversionFailed = Code(rawValue: 4)
         /// There is no Secure Enclave, or this program may not use it.
         public static let secureEnclaveUnavailable = Code(rawValue: 5)
-        /// Encrypted data could not be decrypted: they were altered or cut off, or key or
-        /// associated data are not those of the encryption. Which of these can't be told.
-        public static let decryptionFailed = Code(rawValue: 6)
         /// A key has a size that the operation can't use. A fault of the program.
-        public static let invalidKey = Code(rawValue: 7)
+        public static let invalidKey = Code(rawValue: 6)
 
         /// Whether this is a status that has no name here: an unexpected one.
         public var isUnexpected: Bool {
@@ -134,7 +132,6 @@ extension KeychainError.Code: CustomStringConvertible {
         .decodingFailed: "decodingFailed",
         .dataConversionFailed: "dataConversionFailed",
         .secureEnclaveUnavailable: "secureEnclaveUnavailable",
-        .decryptionFailed: "decryptionFailed",
         .invalidKey: "invalidKey",
     ]
 }

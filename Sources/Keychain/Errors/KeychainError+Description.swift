@@ -43,8 +43,6 @@ extension KeychainError: LocalizedError {
             case .update: "The secret could not be changed"
             case .administer: "The keychain could not do this"
             case .migrate: "The secret could not be moved"
-            case .encrypt: "The data could not be encrypted"
-            case .decrypt: "The data could not be decrypted"
             case .sign: "The data could not be signed"
             case .agree: "No secret could be agreed on"
             default: "The keychain could not do this"
@@ -93,7 +91,6 @@ extension KeychainError: LocalizedError {
                 ? "Use data of the form that is asked for."
                 : "Load the secret as what it was saved as. It is still in the keychain."
         case .secureEnclaveUnavailable: "Use a device with a Secure Enclave or a TPM 2.0."
-        case .decryptionFailed: "Use the key and the associated data of the encryption."
         case .invalidKey: "Use a key of the size that is asked for."
         case .param, .noSuchAttribute, .noSuchClass, .unimplemented, .encodingFailed:
             "Correct the program."
@@ -128,7 +125,6 @@ extension KeychainError: LocalizedError {
         case .decodingFailed: "the stored bytes are no value of this type"
         case .dataConversionFailed: "the stored bytes are no text"
         case .secureEnclaveUnavailable: "there is no Secure Enclave that can be used"
-        case .decryptionFailed: "the data were altered, or the key is another one"
         case .invalidKey: "the key has the wrong size"
         default: "the keychain reported an unexpected status"
         }

@@ -15,10 +15,14 @@ public import Foundation
 ///     token = try keychain.load(.token)
 /// } catch KeychainError.Code.interactionNotAllowed {
 ///     // The device is locked. The item is there; try again after unlock.
-/// } catch let error as KeychainError where error.code == .decodingFailed {
+/// } catch where error.code == .decodingFailed {
 ///     // The stored bytes are in error.storedData, and still in the keychain.
 /// }
 /// ```
+///
+/// A synchronous operation throws nothing else, and says so in its type, unless it calls a
+/// closure of yours. An `async` operation can also throw `CancellationError`: there the pattern is
+/// `catch let error as KeychainError`.
 ///
 /// An operation that throws has changed nothing, unless its documentation says otherwise or the
 /// ``cause-swift.property`` is ``Cause/interruption``: then it may have made the change.
@@ -30,7 +34,8 @@ public struct KeychainError: Error, Sendable {
     /// What was to be done, where it is known.
     public var operation: Operation?
 
-    /// The service of the item or items. Not part of the description.
+    /// The service of the item or items or, of internet passwords, the host of their server. Not part
+    /// of the description.
     public var service: String?
 
     /// The account of the item. nil if the operation is about more than one. Not part of the
@@ -78,13 +83,15 @@ public struct KeychainError: Error, Sendable {
 }
 
 extension KeychainError {
-    /// What was to be done when an error came up. More operations can be added.
-    public struct Operation: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// What was to be done when an error came up.
+    ///
+    /// Only the named operations exist. It is a structure and no enumeration, so that a later
+    /// version can add one without breaking a `switch`.
+    public struct Operation: Hashable, Sendable, CustomStringConvertible {
         /// The operation in a word, such as "load".
         public let rawValue: String
 
-        /// An operation of that name.
-        public init(rawValue: String) {
+        private init(rawValue: String) {
             self.rawValue = rawValue
         }
 
@@ -102,10 +109,6 @@ extension KeychainError {
         public static let administer = Operation(rawValue: "administer")
         /// Moving a value into a keychain.
         public static let migrate = Operation(rawValue: "migrate")
-        /// Encrypting data.
-        public static let encrypt = Operation(rawValue: "encrypt")
-        /// Decrypting data.
-        public static let decrypt = Operation(rawValue: "decrypt")
         /// Signing with a key of the Secure Enclave.
         public static let sign = Operation(rawValue: "sign")
         /// Agreeing on a secret with a key of the Secure Enclave.

@@ -94,10 +94,15 @@ public struct DeviceIdentity: Sendable {
     ///   - or any status of the keychain.
     ///
     /// The corresponding calls are those of `Keychain.load(_:orAdd:)`.
-    public func identifier() throws -> String {
+    public func identifier() throws(KeychainError) -> String {
         if let known = memory.identifier { return known }
         let changes = ChangeCount.count
-        let identifier = try keychain.load(key, orAdd: { UUID().uuidString })
+        let identifier: String
+        if let present = try keychain.load(key) {
+            identifier = present
+        } else {
+            identifier = try keychain.addOrLoad(UUID().uuidString, key)
+        }
         memory.remember(identifier, changes)
         return identifier
     }
@@ -107,7 +112,7 @@ public struct DeviceIdentity: Sendable {
     /// - Returns: The text as it is stored; nil if there is none.
     /// - Throws: ``KeychainError`` as for `identifier()`, so that nil always means that there
     ///   is none.
-    public func existing() throws -> String? {
+    public func existing() throws(KeychainError) -> String? {
         let changes = ChangeCount.count
         let identifier = try keychain.load(key)
         memory.remember(identifier, changes)
@@ -118,7 +123,7 @@ public struct DeviceIdentity: Sendable {
     ///
     /// - Throws: ``KeychainError`` with a status of the keychain, so that "no" always means that
     ///   there is none.
-    public func exists() throws -> Bool {
+    public func exists() throws(KeychainError) -> Bool {
         try keychain.exists(key)
     }
 
@@ -130,7 +135,7 @@ public struct DeviceIdentity: Sendable {
     /// - Throws: ``KeychainError`` with a status of the keychain. The identifier is as it was,
     ///   except perhaps after an ``KeychainError/Cause/interruption``.
     @discardableResult
-    public func reset() throws -> Bool {
+    public func reset() throws(KeychainError) -> Bool {
         try keychain.delete(key)
     }
 
@@ -148,7 +153,9 @@ public struct DeviceIdentity: Sendable {
     ///   - ``KeychainError/Code/duplicateItem`` if there is another identifier and it may not be
     ///     replaced. The same one in other letters is not another;
     ///   - or any status of the keychain.
-    public func `import`(_ identifier: String, replacing isReplacing: Bool = false) throws {
+    public func `import`(
+        _ identifier: String, replacing isReplacing: Bool = false
+    ) throws(KeychainError) {
         do {
             _ = try Self.validated(identifier)
         } catch {
@@ -171,7 +178,9 @@ public struct DeviceIdentity: Sendable {
     /// Makes a known identifier that of this installation.
     ///
     /// The same as `import(_:replacing:)` with its `uuidString`.
-    public func `import`(_ identifier: UUID, replacing isReplacing: Bool = false) throws {
+    public func `import`(
+        _ identifier: UUID, replacing isReplacing: Bool = false
+    ) throws(KeychainError) {
         try `import`(identifier.uuidString, replacing: isReplacing)
     }
 
@@ -179,7 +188,7 @@ public struct DeviceIdentity: Sendable {
     ///
     /// - Returns: The same as `existing()`: the text as it is stored; nil if there is none.
     /// - Throws: ``KeychainError`` as for `identifier()`.
-    public func export() throws -> String? {
+    public func export() throws(KeychainError) -> String? {
         try existing()
     }
 
@@ -206,15 +215,16 @@ extension DeviceIdentity {
     /// The identifier as a `UUID`. Where there is none, one is made and saved.
     ///
     /// Otherwise the same as `identifier()`.
-    public func identifier(as type: UUID.Type) throws -> UUID {
+    public func identifier(as type: UUID.Type) throws(KeychainError) -> UUID {
         try Self.uuid(try identifier())
     }
 
     /// The identifier as a `UUID` if there is one. None is made.
     ///
     /// Otherwise the same as `existing()`.
-    public func existing(as type: UUID.Type) throws -> UUID? {
-        try existing().map(Self.uuid)
+    public func existing(as type: UUID.Type) throws(KeychainError) -> UUID? {
+        guard let text = try existing() else { return nil }
+        return try Self.uuid(text)
     }
 
     static func uuid(_ text: String) throws(KeychainError) -> UUID {

@@ -32,13 +32,13 @@ extension Keychain {
         onConflict rule: Migration.ConflictRule = .report
     ) -> Migration.Report {
         Migration.Report(
-            items: entries.map { entry in
+            records: entries.map { entry in
                 do {
                     return try migrate(entry, from: defaults, onConflict: rule) { _ in }
                 } catch {
                     // Only a hook throws anything else.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
-                    return Migration.ReportItem(
+                    return Migration.Record(
                         source: entry.defaultsKey, account: entry.account, error: error)
                 }
             })
@@ -67,8 +67,8 @@ extension Keychain {
                     ?? UserDefaults.standard
             else {
                 return Migration.Report(
-                    items: entries.map {
-                        Migration.ReportItem(
+                    records: entries.map {
+                        Migration.Record(
                             source: $0.defaultsKey, account: $0.account,
                             error: KeychainError(.param, operation: .migrate))
                     })
@@ -83,12 +83,12 @@ extension Keychain {
     package func migrate(
         _ entry: Migration.Entry, from defaults: UserDefaults,
         onConflict rule: Migration.ConflictRule, hook: @escaping MigrationHook
-    ) throws -> Migration.ReportItem {
+    ) throws -> Migration.Record {
         let run = MigrationRun(destination: self, form: entry.form, rule: rule, hook: hook)
         let outcome = try run.run(
             DefaultsSource(
                 defaults: defaults, entry: entry, access: access(.migrate, entry.account)))
-        return Migration.ReportItem(
+        return Migration.Record(
             source: entry.defaultsKey, account: entry.account, outcome: outcome)
     }
 }

@@ -14,8 +14,9 @@ extension Keychain {
     /// The value is added, read back, compared and only then removed from the source. If the
     /// program ends half-way, nothing is lost, and the next call does the rest. A value of this
     /// keychain is never replaced unless the rule says so. The moved item is a new one; it gets
-    /// the accessibility of the key or of this keychain, and keeps its label unless the key has
-    /// one.
+    /// the accessibility of the key or of this keychain, and keeps its label and its access control
+    /// unless the key has one. The person is asked for an item under an access control. On Apple
+    /// platforms an item's access control can't be read: there the key has to name it.
     ///
     /// If the two keychains differ in accessibility alone, the item is changed in place: it keeps
     /// its persistent reference and creation date. That is so too if this keychain names no access
@@ -36,10 +37,15 @@ extension Keychain {
     public func migrate<Value: Sendable>(
         _ key: KeychainKey<Value>, from source: Keychain, account: String? = nil,
         onConflict rule: Migration.ConflictRule = .report
-    ) throws -> Migration.Outcome {
-        try migrate(
-            StoredForm(key), from: source, account: account ?? key.account, onConflict: rule
-        ) { _ in }
+    ) throws(KeychainError) -> Migration.Outcome {
+        do {
+            return try migrate(
+                StoredForm(key), from: source, account: account ?? key.account, onConflict: rule
+            ) { _ in }
+        } catch {
+            // Only a hook throws anything else.
+            throw error as? KeychainError ?? KeychainError(.internalError)
+        }
     }
 
     /// Moves a value from another keychain into this one, without blocking the caller.
@@ -75,26 +81,23 @@ extension Keychain {
     /// - Throws: ``KeychainError`` if the source can't be listed. Nothing was changed.
     public func migrateAll(
         from source: Keychain, onConflict rule: Migration.ConflictRule = .report
-    ) throws -> Migration.Report {
+    ) throws(KeychainError) -> Migration.Report {
         let found = try source.items()
         return Migration.Report(
-            items: found.map { item in
+            records: found.map { item in
                 let account = item.account
-                let place = Keychain(
-                    service: source.service, accessGroup: item.accessGroup,
-                    accessibility: source.accessibility,
-                    synchronizable: source.isSynchronizable, in: source.database)
+                let place = source.inGroup(item.accessGroup)
                 do {
                     let outcome = try migrate(
                         StoredForm(account: account, label: nil, accessibility: nil),
                         from: place, account: account, onConflict: rule
                     ) { _ in }
-                    return Migration.ReportItem(
+                    return Migration.Record(
                         source: account, account: account, outcome: outcome)
                 } catch {
                     // Only a hook throws anything else.
                     let error = error as? KeychainError ?? KeychainError(.internalError)
-                    return Migration.ReportItem(source: account, account: account, error: error)
+                    return Migration.Record(source: account, account: account, error: error)
                 }
             })
     }
@@ -136,9 +139,8 @@ extension Keychain {
             // after, the places are two, and stay two.
             let again = try access.attributes()
             guard again?.persistentReference == item.persistentReference else { continue }
-            let labelled = form.label == nil ? form.labelled(item.label) : form
             return try MigrationRun(
-                destination: self, form: labelled, rule: rule, hook: hook
+                destination: self, form: form.completed(by: item), rule: rule, hook: hook
             ).run(KeychainSource(access: access))
         }
         throw reading.unsettled
@@ -173,7 +175,10 @@ extension Keychain {
             }
             try hook(.read)
             guard let now = try access.attributes() else { continue }
-            if now.accessibility == wanted && (form.label == nil || form.label == now.label) {
+            let form = form.completed(by: now)
+            if now.accessibility == wanted && form.label == now.label
+                && form.accessControl == now.accessControl
+            {
                 return .alreadyThere
             }
             let contents = try access.contents(form, present.secret, in: self)
@@ -186,10 +191,11 @@ extension Keychain {
 }
 
 extension StoredForm {
-    /// The same form with another label.
-    fileprivate func labelled(_ label: String?) -> StoredForm {
+    /// The same form with the label and the access control of an item, unless it has its own.
+    fileprivate func completed(by item: Keychain.Item) -> StoredForm {
         var form = self
-        form.label = label
+        form.label = label ?? item.label
+        form.accessControl = accessControl ?? item.accessControl
         return form
     }
 }

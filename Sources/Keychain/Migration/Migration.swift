@@ -21,13 +21,12 @@ extension Keychain {
             case keepSource
         }
 
-        /// What was done about one value. More outcomes can be added.
-        public struct Outcome: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// What was done about one value. A later version can add an outcome.
+        public struct Outcome: Hashable, Sendable, CustomStringConvertible {
             /// The outcome in words, such as "nothing to migrate".
             public let rawValue: String
 
-            /// An outcome of that name.
-            public init(rawValue: String) {
+            private init(rawValue: String) {
                 self.rawValue = rawValue
             }
 
@@ -50,7 +49,7 @@ extension Keychain {
             /// written, or it is a registered default or of a domain that this program can't
             /// change.
             public static let sourceRemains = Outcome(rawValue: "source remains")
-            /// It failed. The source has the value still. ``ReportItem/error`` says why.
+            /// It failed. The source has the value still. ``Record/error`` says why.
             public static let failed = Outcome(rawValue: "failed")
 
             /// Whether there is nothing left to do.
@@ -63,7 +62,7 @@ extension Keychain {
         }
 
         /// What was done about one value.
-        public struct ReportItem: Sendable {
+        public struct Record: Sendable {
             /// The key of the defaults or the account in the source.
             public let source: String
             /// The account in the destination.
@@ -95,14 +94,14 @@ extension Keychain {
         /// What was done, value by value, in the order in which they were given or found.
         public struct Report: Sendable {
             /// What was done about each value.
-            public let items: [ReportItem]
+            public let records: [Record]
 
-            /// Whether nothing is left to do. If not, see to what the items say and migrate again.
-            public var isComplete: Bool { items.allSatisfy(\.outcome.isComplete) }
+            /// Whether nothing is left to do. If not, see to what the records say and migrate again.
+            public var isComplete: Bool { records.allSatisfy(\.outcome.isComplete) }
 
-            /// The items with an outcome.
-            public func items(_ outcome: Outcome) -> [ReportItem] {
-                items.filter { $0.outcome == outcome }
+            /// The records with an outcome.
+            public func records(_ outcome: Outcome) -> [Record] {
+                records.filter { $0.outcome == outcome }
             }
         }
 
@@ -159,6 +158,8 @@ struct StoredForm: Sendable {
     let account: String
     var label: String?
     let accessibility: Keychain.Accessibility?
+    /// nil: that of the source, where it can be told.
+    var accessControl: Keychain.AccessControl?
     private let hasSameValue: @Sendable (Data, Data) -> Bool
 
     /// A form is the same if its bytes or, where values can be compared, its values are: an
@@ -167,6 +168,7 @@ struct StoredForm: Sendable {
         account = key.account
         label = key.label
         accessibility = key.accessibility
+        accessControl = key.accessControl
         hasSameValue = { first, second in
             guard let first = try? key.decode(first) as? any Equatable,
                 let second = try? key.decode(second)

@@ -103,7 +103,7 @@ extension ItemAccess {
     ) throws(KeychainError) -> ItemChanges {
         let key = KeychainKey<Data>(
             form.account, label: form.label, accessibility: form.accessibility,
-            encode: { $0 }, decode: { $0 })
+            accessControl: form.accessControl, encode: { $0 }, decode: { $0 })
         return try encode(data, key, in: keychain)
     }
 }

@@ -162,13 +162,13 @@ struct ItemAccess: Sendable {
         if keychain.isSynchronizable && accessibility.isThisDeviceOnly {
             throw failed(.param("A synchronizable item can't be kept to this device."))
         }
-        var contents = ItemChanges()
-        if let label = key.label { contents.attributes[.label] = .string(label) }
-        do throws(KeychainFailure) {
-            contents.protection = try accessibility.protection()
-        } catch {
-            throw failed(error)
+        if keychain.isSynchronizable && key.accessControl != nil {
+            throw failed(.param("A synchronizable item can't have an access control."))
         }
+        var contents = ItemChanges()
+        contents.constraints = key.accessControl?.constraints
+        if let label = key.label { contents.attributes[.label] = .string(label) }
+        contents.protection = accessibility.protection
         do {
             contents.data = try key.encode(value)
         } catch {
@@ -188,7 +188,7 @@ struct ItemAccess: Sendable {
     }
 
     /// What the item belongs to.
-    var service: String? { item.attributes[.service]?.text }
+    var service: String? { item.attributes[item.itemClass.firstKey]?.text }
 
     var account: String? { item.attributes[.account]?.text }
 

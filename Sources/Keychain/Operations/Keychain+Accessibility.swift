@@ -1,42 +1,44 @@
 // Keychain.Accessibility: when an item can be read.
 
-import KeychainCore
+package import KeychainCore
 
 extension Keychain {
     /// When an item can be read, and whether it may leave this device.
     ///
-    /// More kinds may exist than are named here; an item of another program can have one of them.
-    ///
-    /// The raw value is the value of the corresponding `kSecAttrAccessible…` constant.
-    public struct Accessibility: RawRepresentable, Hashable, Sendable {
-        /// The value of `kSecAttrAccessible`.
-        public let rawValue: String
+    /// Only the named ones can be asked for. An item that another program stored can be found with
+    /// one that has no name here, such as Apple's deprecated `kSecAttrAccessibleAlways`.
+    public struct Accessibility: Hashable, Sendable {
+        package let protection: ProtectionClass
 
-        /// An accessibility by the value of its `kSecAttrAccessible…` constant.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
+        package init(_ protection: ProtectionClass) {
+            self.protection = protection
         }
 
+        /// The value of the corresponding `kSecAttrAccessible…` constant.
+        public var rawValue: String { protection.code }
+
         /// While the device is unlocked (`kSecAttrAccessibleWhenUnlocked`).
-        public static let whenUnlocked = Accessibility(rawValue: "ak")
+        public static let whenUnlocked = Accessibility(.whenUnlocked)
 
         /// From the first unlock after a start until the device is switched off
         /// (`kSecAttrAccessibleAfterFirstUnlock`).
-        public static let afterFirstUnlock = Accessibility(rawValue: "ck")
+        public static let afterFirstUnlock = Accessibility(.afterFirstUnlock)
 
         /// While the device is unlocked, and on this device only
         /// (`kSecAttrAccessibleWhenUnlockedThisDeviceOnly`).
-        public static let whenUnlockedThisDeviceOnly = Accessibility(rawValue: "aku")
+        public static let whenUnlockedThisDeviceOnly = Accessibility(.whenUnlockedThisDeviceOnly)
 
         /// From the first unlock after a start until the device is switched off, and on this
         /// device only (`kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`).
-        public static let afterFirstUnlockThisDeviceOnly = Accessibility(rawValue: "cku")
+        public static let afterFirstUnlockThisDeviceOnly = Accessibility(
+            .afterFirstUnlockThisDeviceOnly)
 
         /// While the device is unlocked, as long as it has a passcode, and on this device only.
         ///
         /// Removing the passcode destroys the item. Saving one without a passcode set fails.
         /// The corresponding constant is `kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`.
-        public static let whenPasscodeSetThisDeviceOnly = Accessibility(rawValue: "akpu")
+        public static let whenPasscodeSetThisDeviceOnly = Accessibility(
+            .whenPasscodeSetThisDeviceOnly)
 
         /// Whether the item is marked for this device only: it is never synchronized.
         ///
@@ -44,33 +46,14 @@ extension Keychain {
         /// folder can be, unless a passcode was set or a TPM sealed the device key before any copy
         /// was made.
         public var isThisDeviceOnly: Bool {
-            rawValue.hasSuffix("u")
+            protection.isThisDeviceOnly
         }
     }
 }
 
 extension Keychain.Accessibility: CustomStringConvertible {
-    /// The name of the static member, or the raw value of an accessibility without one.
+    /// The name of the static member, or "always" and "alwaysThisDeviceOnly".
     public var description: String {
-        switch self {
-        case .whenUnlocked: "whenUnlocked"
-        case .afterFirstUnlock: "afterFirstUnlock"
-        case .whenUnlockedThisDeviceOnly: "whenUnlockedThisDeviceOnly"
-        case .afterFirstUnlockThisDeviceOnly: "afterFirstUnlockThisDeviceOnly"
-        case .whenPasscodeSetThisDeviceOnly: "whenPasscodeSetThisDeviceOnly"
-        default: rawValue
-        }
-    }
-}
-
-extension Keychain.Accessibility {
-    /// The protection class of the accessibility.
-    ///
-    /// - Throws: `param` where there is none.
-    func protection() throws(KeychainFailure) -> ProtectionClass {
-        guard let protection = ProtectionClass(code: rawValue) else {
-            throw .param("There is no such accessibility.")
-        }
-        return protection
+        "\(protection)"
     }
 }

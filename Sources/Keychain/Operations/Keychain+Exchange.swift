@@ -36,13 +36,23 @@ extension Keychain {
     public func update<Value: Sendable, Result>(
         _ key: KeychainKey<Value>, _ body: (inout Value?) throws -> Result
     ) throws -> Result {
-        let access = access(.update, key.account)
+        try exchange(key) { value in Swift.Result { try body(&value) } }.get()
+    }
+
+    /// Changes a value depending on the present one. A failure that `body` returns ends it, and
+    /// nothing is written.
+    private func exchange<Value: Sendable, Result, Failure: Error>(
+        _ key: KeychainKey<Value>, _ body: (inout Value?) -> Swift.Result<Result, Failure>
+    ) throws(KeychainError) -> Swift.Result<Result, Failure> {
+        let keychain = key.accessControl == nil ? self : inOneContext
+        let access = keychain.access(.update, key.account)
         var stall = StallGuard()
         while true {
             let present = try access.find(includesData: true)
             var value: Value?
             if let present { value = try access.decode(present.secret, key) }
-            let result = try body(&value)
+            let result = body(&value)
+            guard case .success = result else { return result }
             var contents: ItemChanges?
             if let value { contents = try access.encode(value, key, in: self) }
             if try access.replace(present, contents) { return result }
@@ -67,13 +77,15 @@ extension Keychain {
     @discardableResult
     public func compareExchange<Value: Equatable & Sendable>(
         expected: Value?, desired: Value?, for key: KeychainKey<Value>
-    ) throws -> (exchanged: Bool, original: Value?) {
-        try update(key) { value in
+    ) throws(KeychainError) -> (exchanged: Bool, original: Value?) {
+        let result: Swift.Result<(exchanged: Bool, original: Value?), Never> = try exchange(key) {
+            value in
             let original = value
-            guard original == expected else { return (false, original) }
+            guard original == expected else { return .success((false, original)) }
             value = desired
-            return (true, original)
+            return .success((true, original))
         }
+        return result.get()
     }
 }
 

@@ -21,6 +21,10 @@ extension Keychain {
         /// When the item can be read.
         public let accessibility: Accessibility
 
+        /// What has to be shown before its secret is opened. nil: nothing, or on Apple platforms that
+        /// it isn't told.
+        public let accessControl: AccessControl?
+
         /// Whether the item is synchronizable.
         public let isSynchronizable: Bool
 
@@ -44,7 +48,8 @@ extension Keychain.Item {
             label: item.attributes[.label]?.text,
             creationDate: item.attributes[.creationDate]?.date ?? .distantPast,
             modificationDate: item.attributes[.modificationDate]?.date ?? .distantPast,
-            accessibility: Keychain.Accessibility(rawValue: item.protection.code),
+            accessibility: Keychain.Accessibility(item.protection),
+            accessControl: item.constraints.isEmpty ? nil : .init(item.constraints),
             isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
             persistentReference: item.persistentReference)
     }

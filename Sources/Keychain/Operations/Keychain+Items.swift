@@ -10,17 +10,8 @@ extension Keychain {
     /// - Parameter key: The name of the item.
     /// - Returns: The attributes; nil if there is no such item.
     /// - Throws: ``KeychainError`` with a status of the keychain.
-    public func item<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Item? {
-        try item(key.account)
-    }
-
-    /// The attributes of the item of an account; nil if there is none.
-    ///
-    /// No secret is read.
-    ///
-    /// - Throws: ``KeychainError`` with a status of the keychain.
-    public func item(_ account: String) throws -> Item? {
-        try access(.list, account).attributes()
+    public func item<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Item? {
+        try access(.list, key.account).attributes()
     }
 
     /// The attributes of all items of this keychain, in no particular order.
@@ -31,7 +22,7 @@ extension Keychain {
     ///   one of the items is locked, or any status of the keychain.
     ///
     /// The corresponding call is `SecItemCopyMatching` with a limit of all.
-    public func items() throws -> [Item] {
+    public func items() throws(KeychainError) -> [Item] {
         do {
             return try list()
         } catch {
@@ -60,7 +51,7 @@ extension Keychain {
     ///
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
-    public func removeAll() throws -> Int {
+    public func removeAll() throws(KeychainError) -> Int {
         defer { ChangeCount.note() }
         do throws(KeychainFailure) {
             return try database.connection().perform(DeleteItems(query, tombstones: .automatic))

@@ -24,7 +24,9 @@ extension Keychain {
     ///   - or any status of the keychain.
     ///
     /// The corresponding calls are `SecItemAdd` and, for an existing item, `SecItemUpdate`.
-    public func save<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) throws {
+    public func save<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>)
+        throws(KeychainError)
+    {
         let access = access(.save, key.account)
         try access.put(access.encode(value, key, in: self))
     }
@@ -41,7 +43,9 @@ extension Keychain {
     ///   value already; otherwise as for `save(_:for:)`.
     ///
     /// The corresponding call is `SecItemAdd`.
-    public func add<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>) throws {
+    public func add<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>)
+        throws(KeychainError)
+    {
         let access = access(.save, key.account)
         guard try access.add(access.encode(value, key, in: self)) else {
             throw KeychainError(
@@ -63,7 +67,7 @@ extension Keychain {
     ///   - or any status of the keychain.
     ///
     /// The corresponding call is `SecItemCopyMatching`.
-    public func load<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Value? {
+    public func load<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Value? {
         let access = access(.load, key.account)
         guard let item = try access.find(includesData: true) else { return nil }
         return try access.decode(item.secret, key)
@@ -84,7 +88,13 @@ extension Keychain {
         _ key: KeychainKey<Value>, orAdd makeValue: () throws -> Value
     ) throws -> Value {
         if let present = try load(key) { return present }
-        let value = try makeValue()
+        return try addOrLoad(try makeValue(), key)
+    }
+
+    /// Adds a value or, where there is one by now, loads that.
+    func addOrLoad<Value: Sendable>(
+        _ value: Value, _ key: KeychainKey<Value>
+    ) throws(KeychainError) -> Value {
         let access = access(.save, key.account)
         let contents = try access.encode(value, key, in: self)
         for _ in 0..<ItemAccess.attemptLimit {
@@ -102,8 +112,8 @@ extension Keychain {
     ///
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
-    public func delete<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Bool {
-        try delete(key.account)
+    public func delete<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Bool {
+        try access(.delete, key.account).delete()
     }
 
     /// Whether there is a value. The secret is not read.
@@ -112,7 +122,7 @@ extension Keychain {
     /// - Returns: Whether there is one.
     /// - Throws: ``KeychainError`` with a status of the keychain. A lock, or damage that was met,
     ///   is never a "no".
-    public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws -> Bool {
-        try exists(key.account)
+    public func exists<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Bool {
+        try access(.load, key.account).attributes() != nil
     }
 }

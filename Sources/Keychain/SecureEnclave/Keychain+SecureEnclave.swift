@@ -15,7 +15,7 @@ extension Keychain {
     /// - Throws: ``KeychainError`` with a status of the keychain.
     ///
     /// CryptoKit's `SecureEnclave.isAvailable` corresponds to it.
-    public func hasSecureEnclave() throws -> Bool {
+    public func hasSecureEnclave() throws(KeychainError) -> Bool {
         do {
             return try database.connection().perform(HasSecureEnclave())
         } catch {
@@ -31,7 +31,7 @@ extension Keychain {
     /// - Parameters:
     ///   - name: The name of the key among those of this service and access group. Without NUL.
     ///   - accessibility: When it can be used. nil: as the items of this keychain can be read.
-    ///   - condition: Who has to be there when it is used.
+    ///   - accessControl: What has to be shown when it is used. nil: nothing.
     /// - Returns: The key.
     /// - Throws: ``KeychainError``, with code
     ///   - ``KeychainError/Code/secureEnclaveUnavailable`` if there is no Secure Enclave;
@@ -39,7 +39,7 @@ extension Keychain {
     ///     first;
     ///   - ``KeychainError/Code/interactionNotAllowed`` while keys of this accessibility are locked:
     ///     try again after unlock;
-    ///   - ``KeychainError/Code/authFailed`` if the accessibility or the condition needs a passcode
+    ///   - ``KeychainError/Code/authFailed`` if the accessibility or the access control needs a passcode
     ///     and there is none;
     ///   - ``KeychainError/Code/param`` for a name with NUL;
     ///   - or any status of the keychain.
@@ -49,11 +49,11 @@ extension Keychain {
     /// `kSecAttrApplicationTag` and `kSecAttrApplicationLabel` together with the service.
     @discardableResult
     public func createSecureEnclaveKey(
-        _ name: String, accessibility: Accessibility? = nil, condition: UseCondition = .none
-    ) throws -> SecureEnclaveKey {
+        _ name: String, accessibility: Accessibility? = nil, accessControl: AccessControl? = nil
+    ) throws(KeychainError) -> SecureEnclaveKey {
         let blob = try withSecureEnclave(.save, name) { keychain, key throws(KeychainFailure) in
-            let constraints = try condition.constraints()
-            let protection = try (accessibility ?? self.accessibility).protection()
+            let constraints = (accessControl?.constraints ?? []).union(.privateKeyUsage)
+            let protection = (accessibility ?? self.accessibility).protection
             let made = try keychain.perform(
                 MakeSecureEnclaveKey(
                     NewSecureEnclaveKey(protection: protection, constraints: constraints)))
@@ -78,7 +78,9 @@ extension Keychain {
     ///   - or any status of the keychain.
     ///
     /// The corresponding call is `SecItemCopyMatching` with `kSecReturnRef`.
-    public func loadSecureEnclaveKey(_ name: String) throws -> SecureEnclaveKey? {
+    public func loadSecureEnclaveKey(
+        _ name: String
+    ) throws(KeychainError) -> SecureEnclaveKey? {
         let blob = try withSecureEnclave(.load, name) {
             keychain, key throws(KeychainFailure) -> Data? in
             do throws(KeychainFailure) {
@@ -89,7 +91,8 @@ extension Keychain {
                 throw error
             }
         }
-        return try blob.map { try SecureEnclaveKey($0, name: name, in: self) }
+        guard let blob else { return nil }
+        return try SecureEnclaveKey(blob, name: name, in: self)
     }
 
     /// Deletes a key of the Secure Enclave, for good. Deleting one that is not there succeeds.
@@ -101,7 +104,7 @@ extension Keychain {
     ///
     /// The corresponding call is `SecItemDelete`.
     @discardableResult
-    public func deleteSecureEnclaveKey(_ name: String) throws -> Bool {
+    public func deleteSecureEnclaveKey(_ name: String) throws(KeychainError) -> Bool {
         try withSecureEnclave(.delete, name) { keychain, key throws(KeychainFailure) in
             do throws(KeychainFailure) {
                 try keychain.perform(DeleteItems(key, tombstones: .automatic))
@@ -162,23 +165,6 @@ extension ItemQuery {
             .merging(attributes) { _, own in own }
         new[.label] = .string(name)
         return new
-    }
-}
-
-extension Keychain.UseCondition {
-    /// What must be satisfied when a key with this condition is used.
-    ///
-    /// - Throws: `param` for a condition that isn't known.
-    fileprivate func constraints() throws(KeychainFailure) -> AccessConstraints {
-        switch self {
-        case .none: return .privateKeyUsage
-        case .userPresence: return [.privateKeyUsage, .userPresence]
-        case .devicePasscode: return [.privateKeyUsage, .devicePasscode]
-        case .biometryAny: return [.privateKeyUsage, .biometryAny]
-        case .biometryCurrentSet: return [.privateKeyUsage, .biometryCurrentSet]
-        default:
-            throw .param("There is no such condition for the use of a key.")
-        }
     }
 }
 

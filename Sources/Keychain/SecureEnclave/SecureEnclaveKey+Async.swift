@@ -18,11 +18,11 @@ extension Keychain {
     /// - Throws: As the synchronous form, or `CancellationError` if nothing was done.
     @discardableResult
     public func createSecureEnclaveKey(
-        _ name: String, accessibility: Accessibility? = nil, condition: UseCondition = .none
+        _ name: String, accessibility: Accessibility? = nil, accessControl: AccessControl? = nil
     ) async throws -> SecureEnclaveKey {
         try await BlockingPool.shared.run {
             try createSecureEnclaveKey(
-                name, accessibility: accessibility, condition: condition)
+                name, accessibility: accessibility, accessControl: accessControl)
         }
     }
 

@@ -9,7 +9,7 @@ import KeychainCore
 extension Keychain {
     /// A private key on P-256 that never leaves the Secure Enclave.
     ///
-    /// Make one with `createSecureEnclaveKey(_:accessibility:condition:)`, or have it from
+    /// Make one with `createSecureEnclaveKey(_:accessibility:accessControl:)`, or have it from
     /// `loadSecureEnclaveKey(_:)`. It may be used from many threads and tasks at once.
     public struct SecureEnclaveKey: Sendable {
         /// The name it was made under.
@@ -57,7 +57,7 @@ extension Keychain {
         /// The corresponding call is `SecKeyCreateSignature`.
         public func signature(
             for data: some DataProtocol
-        ) throws -> P256.Signing.ECDSASignature {
+        ) throws(KeychainError) -> P256.Signing.ECDSASignature {
             try signature(ofSigned: Data(SHA256.hash(data: data)))
         }
 
@@ -68,7 +68,9 @@ extension Keychain {
         /// - Throws: ``KeychainError`` as for data.
         ///
         /// The corresponding call is `SecKeyCreateSignature`.
-        public func signature(for digest: some Digest) throws -> P256.Signing.ECDSASignature {
+        public func signature(
+            for digest: some Digest
+        ) throws(KeychainError) -> P256.Signing.ECDSASignature {
             try signature(ofSigned: MadeSecureEnclaveKey.signedBytes(of: Data(digest)))
         }
 
@@ -82,23 +84,32 @@ extension Keychain {
         /// The corresponding call is `SecKeyCopyKeyExchangeResult`.
         public func sharedSecret(
             with publicKey: P256.KeyAgreement.PublicKey
-        ) throws -> SharedSecret {
+        ) throws(KeychainError) -> SharedSecret {
             var coordinate = try perform(
                 DeriveSharedSecret(of: blob, with: publicKey.x963Representation), .agree)
             defer { coordinate.resetBytes(in: coordinate.startIndex..<coordinate.endIndex) }
-            return try SharedSecret(p256Coordinate: coordinate)
+            do {
+                return try SharedSecret(p256Coordinate: coordinate)
+            } catch {
+                throw noAnswer("The hardware gave no secret.", .agree)
+            }
         }
 
-        /// The signature of the 32 bytes that the hardware signs.
-        private func signature(ofSigned bytes: Data) throws -> P256.Signing.ECDSASignature {
+        /// Signs the 32 bytes that the hardware takes.
+        private func signature(
+            ofSigned bytes: Data
+        ) throws(KeychainError) -> P256.Signing.ECDSASignature {
             let signature = try perform(SignDigest(bytes, with: blob), .sign)
             guard let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
-            else {
-                throw KeychainError(
-                    KeychainFailure(.internalError, "The hardware gave no signature."), .sign,
-                    keychain.service, name)
-            }
+            else { throw noAnswer("The hardware gave no signature.", .sign) }
             return parsed
+        }
+
+        private func noAnswer(
+            _ reason: String, _ operation: KeychainError.Operation
+        ) -> KeychainError {
+            KeychainError(
+                KeychainFailure(.internalError, reason), operation, keychain.service, name)
         }
 
         private func perform<R: Request>(
@@ -110,30 +121,5 @@ extension Keychain {
                 throw KeychainError.ofSecureEnclave(error, operation, keychain.service, name)
             }
         }
-    }
-
-    /// Who has to be there when a key is used. More conditions can be added.
-    public struct UseCondition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The condition in a word.
-        public let rawValue: String
-
-        /// A condition of that name.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
-
-        /// No person: the accessibility alone decides.
-        public static let none = UseCondition(rawValue: "none")
-        /// A person who knows the passcode, or whom biometric hardware recognizes.
-        public static let userPresence = UseCondition(rawValue: "userPresence")
-        /// A person who knows the passcode.
-        public static let devicePasscode = UseCondition(rawValue: "devicePasscode")
-        /// A person whom biometric hardware recognizes.
-        public static let biometryAny = UseCondition(rawValue: "biometryAny")
-        /// A person who was enrolled when the key was made, as long as the enrollment is the same.
-        public static let biometryCurrentSet = UseCondition(rawValue: "biometryCurrentSet")
-
-        /// The raw value.
-        public var description: String { rawValue }
     }
 }

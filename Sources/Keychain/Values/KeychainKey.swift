@@ -19,6 +19,14 @@ public import Foundation
 /// let state = try keychain.load(.deviceState)
 /// ```
 ///
+/// Where the account is known only when the program runs, make the key of it:
+///
+/// ```swift
+/// try keychain.save(password, for: KeychainKey(user.name))
+/// let password = try keychain.load(KeychainKey<String>(user.name))
+/// try keychain.delete(.account(user.name))
+/// ```
+///
 /// A value is stored as its ``KeychainValue`` form if its type has one, otherwise as JSON with
 /// ISO 8601 dates. Give `encode` and `decode` to store it as anything else.
 public struct KeychainKey<Value: Sendable>: Sendable {
@@ -32,6 +40,12 @@ public struct KeychainKey<Value: Sendable>: Sendable {
     /// When the item can be read. nil: as the keychain says.
     public let accessibility: Keychain.Accessibility?
 
+    /// What has to be shown before the secret is opened. nil: nothing.
+    ///
+    /// A save brings an item that is there to the access control of the key. To change or take away
+    /// the one that it has, a person has to satisfy that.
+    public let accessControl: Keychain.AccessControl?
+
     let encode: @Sendable (Value) throws -> Data
     let decode: @Sendable (Data) throws -> Value
 
@@ -41,6 +55,7 @@ public struct KeychainKey<Value: Sendable>: Sendable {
     ///   - account: The account of the item.
     ///   - label: A name for people.
     ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - accessControl: What has to be shown beside. nil: nothing.
     ///   - encode: Turns a value into the bytes to store. What it throws becomes the underlying
     ///     error of a ``KeychainError`` with code ``KeychainError/Code/encodingFailed``.
     ///   - decode: Turns stored bytes into a value. What it throws becomes the underlying error
@@ -48,12 +63,14 @@ public struct KeychainKey<Value: Sendable>: Sendable {
     ///     a ``KeychainError`` itself; then its code is kept.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        accessControl: Keychain.AccessControl? = nil,
         encode: @escaping @Sendable (Value) throws -> Data,
         decode: @escaping @Sendable (Data) throws -> Value
     ) {
         self.account = account
         self.label = label
         self.accessibility = accessibility
+        self.accessControl = accessControl
         self.encode = encode
         self.decode = decode
     }
@@ -69,11 +86,13 @@ extension KeychainKey where Value: KeychainValue {
     ///   - account: The account of the item.
     ///   - label: A name for people.
     ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - accessControl: What has to be shown beside. nil: nothing.
     public init(
-        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil
+        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        accessControl: Keychain.AccessControl? = nil
     ) {
         self.init(
-            account, label: label, accessibility: accessibility,
+            account, label: label, accessibility: accessibility, accessControl: accessControl,
             encode: { try $0.keychainData }, decode: { try Value(keychainData: $0) })
     }
 }
@@ -88,12 +107,14 @@ extension KeychainKey where Value: Codable {
     ///   - account: The account of the item.
     ///   - label: A name for people.
     ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - accessControl: What has to be shown beside. nil: nothing.
     public init(
-        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil
+        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        accessControl: Keychain.AccessControl? = nil
     ) {
         if let type = Value.self as? any KeychainValue.Type {
             self.init(
-                account, label: label, accessibility: accessibility,
+                account, label: label, accessibility: accessibility, accessControl: accessControl,
                 encode: { value in
                     guard let value = value as? any KeychainValue else {
                         throw KeychainError(.encodingFailed)
@@ -108,7 +129,7 @@ extension KeychainKey where Value: Codable {
                 })
         } else {
             self.init(
-                account, label: label, accessibility: accessibility,
+                account, label: label, accessibility: accessibility, accessControl: accessControl,
                 encode: { try JSONForm.encoder.encode($0) },
                 decode: { try JSONForm.decoder.decode(Value.self, from: $0) })
         }
@@ -125,15 +146,17 @@ extension KeychainKey where Value: Codable {
     ///   - account: The account of the item.
     ///   - label: A name for people.
     ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - accessControl: What has to be shown beside. nil: nothing.
     ///   - encoder: Turns a value into JSON. Don't change it afterwards: it is used from any
     ///     thread.
     ///   - decoder: Turns JSON into a value. Don't change it afterwards.
     public init(
         _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        accessControl: Keychain.AccessControl? = nil,
         encoder: JSONEncoder, decoder: JSONDecoder
     ) {
         self.init(
-            account, label: label, accessibility: accessibility,
+            account, label: label, accessibility: accessibility, accessControl: accessControl,
             encode: { try encoder.encode($0) },
             decode: { try decoder.decode(Value.self, from: $0) })
     }
@@ -146,11 +169,13 @@ extension KeychainKey where Value: KeychainValue & Codable {
     ///   - account: The account of the item.
     ///   - label: A name for people.
     ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - accessControl: What has to be shown beside. nil: nothing.
     public init(
-        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil
+        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        accessControl: Keychain.AccessControl? = nil
     ) {
         self.init(
-            account, label: label, accessibility: accessibility,
+            account, label: label, accessibility: accessibility, accessControl: accessControl,
             encode: { try $0.keychainData }, decode: { try Value(keychainData: $0) })
     }
 }
@@ -162,13 +187,22 @@ extension KeychainKey where Value == Data {
     ///   - account: The account of the item.
     ///   - label: A name for people.
     ///   - accessibility: When the item can be read. nil: as the keychain says.
+    ///   - accessControl: What has to be shown beside. nil: nothing.
     public init(
-        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil
+        _ account: String, label: String? = nil, accessibility: Keychain.Accessibility? = nil,
+        accessControl: Keychain.AccessControl? = nil
     ) {
         self.init(
-            account, label: label, accessibility: accessibility,
+            account, label: label, accessibility: accessibility, accessControl: accessControl,
             encode: { $0 }, decode: { $0 })
     }
+
+    /// The item of an account, whatever its type: for deleting it, for its attributes, and for
+    /// whatever else needs no value. Loaded, it is the stored bytes.
+    ///
+    /// - Parameter account: The account of the item.
+    /// - Returns: The key of its bytes.
+    public static func account(_ account: String) -> Self { Self(account) }
 }
 
 /// The JSON form of `Codable` values.

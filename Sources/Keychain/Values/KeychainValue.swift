@@ -4,7 +4,8 @@ public import Foundation
 
 /// A type whose values can be stored as a secret.
 ///
-/// `Data`, `String`, `UUID`, `SymmetricKey` and CryptoKit's private keys are keychain values.
+/// `Data`, `String`, `UUID`, `SymmetricKey` and CryptoKit's private keys are keychain values, those of
+/// the post-quantum algorithms ML-KEM, ML-DSA and X-Wing among them.
 /// Adopt the protocol to store a type of your own in a form of your own:
 ///
 /// ```swift

@@ -1,6 +1,8 @@
 // AuthenticationOptions: what a caller says about authentication beside its request.
 
-#if !canImport(Darwin)
+#if canImport(Darwin)
+package import KeychainAuthenticationDarwin
+#endif
 
 /// Who answers for the person, and whether the person may be asked.
 package struct AuthenticationOptions: Sendable {
@@ -12,6 +14,16 @@ package struct AuthenticationOptions: Sendable {
     package var reason: String?
 
     package init() {}
-}
 
-#endif
+    /// Whether the caller says nothing: each request has a context of its own, and may ask.
+    package var isDefault: Bool { context == nil && allowsQuestions && reason == nil }
+
+    /// The context that was given, or a new one that asks as these options say.
+    package func makeContext() -> LAContext {
+        if let context { return context }
+        let context = LAContext()
+        if let reason { context.localizedReason = reason }
+        context.interactionNotAllowed = !allowsQuestions
+        return context
+    }
+}

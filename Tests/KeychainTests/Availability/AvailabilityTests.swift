@@ -27,13 +27,13 @@ import Testing
         #expect(keychain.availability(of: .token).state == .absent)
         try test.unlock()
         #expect(keychain.availability(of: .pin).state == .available)
-        #expect(keychain.availability(of: "nobody").state == .absent)
+        #expect(keychain.availability(of: .account("nobody")).state == .absent)
     }
 
     @Test(arguments: Way.allCases)
     func `a stored value of another type is available`(way: Way) throws {
         let keychain = try TestDatabase(way).keychain()
-        try keychain.save(Data([0xFF]), for: "token")
+        try keychain.save(Data([0xFF]), for: KeychainKey("token"))
         #expect(keychain.availability(of: .token).state == .available)
     }
 
@@ -62,7 +62,7 @@ import Testing
         let test = try TestDatabase(way)
         let keychain = test.keychain(accessibility: .whenUnlocked)
         try await keychain.save("1234", for: .pin)
-        #expect(try await keychain.availability(of: "nobody").state == .absent)
+        #expect(try await keychain.availability(of: .account("nobody")).state == .absent)
         #expect(try await test.database.availability().state == .available)
         try test.lock()
         #expect(try await keychain.availability(of: .pin).state == .locked)

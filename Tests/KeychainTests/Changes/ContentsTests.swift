@@ -16,20 +16,20 @@ extension Keychain.Contents {
     @Test(arguments: Way.allCases)
     func `the items come first, then each change`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
-        try await keychain.save("1", for: "b")
-        try await keychain.save("1", for: "a")
+        try await keychain.save("1", for: KeychainKey("b"))
+        try await keychain.save("1", for: KeychainKey("a"))
         var sequence = keychain.changes().makeAsyncIterator()
         let first = try #require(await sequence.next())
         #expect(first.accounts == ["a", "b"])
         #expect(first.changes.isEmpty)
         #expect(first.error == nil)
-        try await keychain.save("1", for: "c")
+        try await keychain.save("1", for: KeychainKey("c"))
         let second = try #require(await sequence.next())
         #expect(second.summary == ["added c"])
         #expect(second.accounts == ["a", "b", "c"])
-        try await keychain.save("2", for: "a")
+        try await keychain.save("2", for: KeychainKey("a"))
         #expect(await sequence.next()?.summary == ["updated a"])
-        try await keychain.delete("b")
+        try await keychain.delete(.account("b"))
         let last = try #require(await sequence.next())
         #expect(last.summary == ["deleted b"])
         #expect(last.accounts == ["a", "c"])
@@ -39,17 +39,17 @@ extension Keychain.Contents {
     func `quick changes are merged into what differs in the end`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
         for account in ["kept", "changed", "deleted", "replaced"] {
-            try await keychain.save("1", for: account)
+            try await keychain.save("1", for: KeychainKey(account))
         }
         var sequence = keychain.changes().makeAsyncIterator()
         #expect(await sequence.next()?.items.count == 4)
-        try await keychain.save("2", for: "changed")
-        try await keychain.delete("deleted")
-        try await keychain.delete("replaced")
-        try await keychain.save("2", for: "replaced")
-        try await keychain.save("1", for: "new")
-        try await keychain.save("1", for: "brief")
-        try await keychain.delete("brief")
+        try await keychain.save("2", for: KeychainKey("changed"))
+        try await keychain.delete(.account("deleted"))
+        try await keychain.delete(.account("replaced"))
+        try await keychain.save("2", for: KeychainKey("replaced"))
+        try await keychain.save("1", for: KeychainKey("new"))
+        try await keychain.save("1", for: KeychainKey("brief"))
+        try await keychain.delete(.account("brief"))
         let contents = try #require(await sequence.next())
         #expect(Set(contents.summary.prefix(2)) == ["deleted deleted", "deleted replaced"])
         #expect(
@@ -63,7 +63,7 @@ extension Keychain.Contents {
             service: "s", in: Way.typed.database(temporary.engine))
         var sequence = keychain.changes().makeAsyncIterator()
         #expect(await sequence.next()?.items.isEmpty == true)
-        for number in 0..<10 { try await keychain.save(number, for: "\(number)") }
+        for number in 0..<10 { try await keychain.save(number, for: KeychainKey("\(number)")) }
         while let contents = await sequence.next(), contents.items.count < 10 {}
         #expect(temporary.engine.openedSecretCount == 0)
     }

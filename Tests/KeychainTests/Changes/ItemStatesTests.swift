@@ -142,7 +142,7 @@ extension KeychainState where Value: Equatable {
 
     @Test func `a value of another type is told once and the sequence goes on`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
-        try await keychain.save("no number", for: "counter")
+        try await keychain.save("no number", for: KeychainKey("counter"))
         var states = keychain.changes(of: .counter).makeAsyncIterator()
         let error = try #require(await states.next()?.error)
         #expect(error.code == .decodingFailed)

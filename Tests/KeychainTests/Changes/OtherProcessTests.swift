@@ -55,11 +55,11 @@ extension ItemStatesTests {
     }
 }
 
-extension KeychainItemTests {
+extension ObservableSecretTests {
     @Test func `an item follows another process`() async throws {
         let test = try TestDatabase(.typed)
         let other = try OtherProcess(test)
-        let item = KeychainItem(.token, in: test.keychain())
+        let item = ObservableSecret(.token, in: test.keychain())
         await item.ready()
         try other.save("1", for: "token")
         await until { item.value == "1" }

@@ -38,14 +38,14 @@ import Testing
         let test = try TestDatabase(way)
         let identifier = try identity(test).identifier()
         let item = try #require(
-            try test.keychain().item("com.example.app.device.identifier"))
+            try test.keychain().item(.account("com.example.app.device.identifier")))
         #expect(item.accessibility == .afterFirstUnlockThisDeviceOnly)
         #expect(!item.isSynchronizable)
-        #expect(try test.keychain().load(String.self, for: item.account) == identifier)
+        #expect(try test.keychain().load(KeychainKey<String>(item.account)) == identifier)
         let named = DeviceIdentity(
             service: "app.rial.keychain", account: "rial.device.id", in: test.database)
         _ = try named.identifier()
-        #expect(try test.keychain("app.rial.keychain").exists("rial.device.id"))
+        #expect(try test.keychain("app.rial.keychain").exists(.account("rial.device.id")))
     }
 
     @Test(arguments: Way.allCases)
@@ -72,7 +72,7 @@ import Testing
         #expect(try test.keychain().removeAll() == 1)
         let third = try copy.identifier()
         #expect(third != new)
-        try test.keychain().save(old, for: first.account)
+        try test.keychain().save(old, for: KeychainKey(first.account))
         #expect(try copy.identifier() == old)
     }
 
@@ -143,15 +143,15 @@ import Testing
             old.defaults.set(text, forKey: "deviceId")
             let report = target.keychain.migrate(
                 [.init("deviceId", to: target.key)], from: old.defaults)
-            #expect(report.items.map(\.outcome) == [outcome])
+            #expect(report.records.map(\.outcome) == [outcome])
             #expect(try target.identifier() == text)
             #expect(old.object("deviceId") == nil)
         }
         old.defaults.set("no identifier", forKey: "deviceId")
         let report = target.keychain.migrate(
             [.init("deviceId", to: target.key)], from: old.defaults, onConflict: .keepSource)
-        #expect(report.items.map(\.outcome) == [.failed])
-        #expect(report.items[0].error?.code == .invalidData)
+        #expect(report.records.map(\.outcome) == [.failed])
+        #expect(report.records[0].error?.code == .invalidData)
         #expect(try target.identifier() == text)
     }
 
@@ -172,7 +172,7 @@ import Testing
             #expect(error?.account == target.account)
         }
         #expect(try target.existing() == nil)
-        try test.keychain().save(text, for: target.account)
+        try test.keychain().save(text, for: KeychainKey(target.account))
         for error in [
             failure { _ = try target.identifier() }, failure { _ = try target.existing() },
             failure { try target.import(UUID()) },
@@ -180,7 +180,7 @@ import Testing
             #expect(error?.code == .invalidData)
             #expect(error?.storedData == Data(text.utf8))
         }
-        #expect(try test.keychain().load(String.self, for: target.account) == text)
+        #expect(try test.keychain().load(KeychainKey<String>(target.account)) == text)
     }
 
     @Test(arguments: Way.allCases)

@@ -44,7 +44,7 @@ struct Interruption: Error {}
         _ entries: [Keychain.Migration.Entry], _ old: TemporaryDefaults, _ keychain: Keychain,
         _ rule: Keychain.Migration.ConflictRule = .report
     ) -> [Keychain.Migration.Outcome] {
-        keychain.migrate(entries, from: old.defaults, onConflict: rule).items.map(\.outcome)
+        keychain.migrate(entries, from: old.defaults, onConflict: rule).records.map(\.outcome)
     }
 
     @Test(arguments: Way.allCases)
@@ -69,18 +69,18 @@ struct Interruption: Error {}
         ]
         let report = keychain.migrate(entries, from: old.defaults)
         #expect(
-            report.items.map(\.outcome)
+            report.records.map(\.outcome)
                 == Array(repeating: .migrated, count: 6) + [.nothingToMigrate])
         #expect(report.isComplete)
-        #expect(report.items[4].source == "id")
-        #expect(report.items[4].account == "id")
+        #expect(report.records[4].source == "id")
+        #expect(report.records[4].account == "id")
         #expect(try keychain.load(.token) == "s3cr3t")
         #expect(try keychain.load(.blob) == Data([0, 1, 255]))
         #expect(try keychain.load(.counter) == 7)
         #expect(try keychain.load(.deviceState) == state)
-        #expect(try keychain.load(UUID.self, for: "id") == identifier)
-        #expect(try keychain.load([String].self, for: "list") == ["a", "b"])
-        #expect(try !keychain.exists("absent"))
+        #expect(try keychain.load(KeychainKey<UUID>("id")) == identifier)
+        #expect(try keychain.load(KeychainKey<[String]>("list")) == ["a", "b"])
+        #expect(try !keychain.exists(.account("absent")))
         for entry in entries { #expect(old.object(entry.defaultsKey) == nil) }
         #expect(old.object("other") as? String == "kept")
         // Once more: nothing is left to do.
@@ -215,12 +215,12 @@ struct Interruption: Error {}
                 .init("id", to: KeychainKey<UUID>("id")), .init("state", to: .deviceState),
                 Self.tokenEntry,
             ], from: old.defaults)
-        #expect(report.items.map(\.outcome) == [.failed, .failed, .migrated])
+        #expect(report.records.map(\.outcome) == [.failed, .failed, .migrated])
         #expect(!report.isComplete)
-        #expect(report.items(.failed).map(\.source) == ["id", "state"])
-        #expect(report.items[0].error?.code == .invalidData)
-        #expect(report.items[0].error?.operation == .migrate)
-        #expect(report.items[0].error?.account == "id")
+        #expect(report.records(.failed).map(\.source) == ["id", "state"])
+        #expect(report.records[0].error?.code == .invalidData)
+        #expect(report.records[0].error?.operation == .migrate)
+        #expect(report.records[0].error?.account == "id")
         #expect(old.object("id") as? String == "SECRET-7")
         #expect(try keychain.items().map(\.account) == ["token"])
         var dumped = ""
@@ -255,11 +255,11 @@ struct Interruption: Error {}
         let keychain = try TestDatabase(way).keychain()
         let old = try TemporaryDefaults()
         let key = KeychainKey<Set<String>>("set")
-        try keychain.save(#"["b", "a"]"#, for: "set")
+        try keychain.save(#"["b", "a"]"#, for: KeychainKey("set"))
         old.defaults.set(#"["a","b"]"#, forKey: "set")
         #expect(migrate([.init("set", to: key)], old, keychain) == [.alreadyThere])
         #expect(try keychain.load(key) == ["a", "b"])
-        #expect(try keychain.load(String.self, for: "set") == #"["b", "a"]"#)
+        #expect(try keychain.load(KeychainKey<String>("set")) == #"["b", "a"]"#)
     }
 
     @Test(arguments: Way.allCases)
@@ -283,8 +283,8 @@ struct Interruption: Error {}
         old.defaults.set("1234", forKey: "pin")
         try test.lock()
         let report = keychain.migrate([.init("pin", to: .pin)], from: old.defaults)
-        #expect(report.items[0].outcome == .failed)
-        #expect(report.items[0].error?.code == .interactionNotAllowed)
+        #expect(report.records[0].outcome == .failed)
+        #expect(report.records[0].error?.code == .interactionNotAllowed)
         #expect(old.object("pin") as? String == "1234")
         try test.unlock()
         #expect(migrate([.init("pin", to: .pin)], old, keychain) == [.migrated])
@@ -300,7 +300,7 @@ struct Interruption: Error {}
         old.defaults.synchronize()
         let report = try await keychain.migrate(
             [Self.tokenEntry], fromDefaultsOf: old.suiteName)
-        #expect(report.items.map(\.outcome) == [.migrated])
+        #expect(report.records.map(\.outcome) == [.migrated])
         #expect(try await keychain.load(.token) == "s3cr3t")
         #expect(old.object("token") == nil)
     }

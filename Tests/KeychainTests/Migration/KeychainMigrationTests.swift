@@ -39,14 +39,14 @@ import Testing
         let new = place.keychain(test, other)
         #expect(try new.migrate(place.key, from: old, account: "token") == .nothingToMigrate)
         try old.save("s3cr3t", for: KeychainKey<String>("token", label: "Token"))
-        try old.save("kept", for: "other")
+        try old.save("kept", for: KeychainKey("other"))
         #expect(try new.migrate(place.key, from: old, account: "token") == .migrated)
         #expect(try new.load(place.key) == "s3cr3t")
         let item = try #require(try new.item(place.key))
         #expect(item.label == "Token")
         #expect(item.accessibility == new.accessibility)
-        #expect(try !old.exists("token"))
-        #expect(try old.load(String.self, for: "other") == "kept")
+        #expect(try !old.exists(.account("token")))
+        #expect(try old.load(KeychainKey<String>("other")) == "kept")
         #expect(try new.migrate(place.key, from: old, account: "token") == .nothingToMigrate)
         #expect(try new.load(place.key) == "s3cr3t")
     }
@@ -76,7 +76,7 @@ import Testing
                 try new.migrate(place.key, from: old, account: "token")
                     == (try #require(expected[step])))
             #expect(try new.load(place.key) == "s3cr3t")
-            #expect(try !old.exists("token"))
+            #expect(try !old.exists(.account("token")))
         }
     }
 
@@ -176,13 +176,13 @@ import Testing
                 place.key, from: old, account: "token", onConflict: .keepDestination)
                 == .destinationKept)
         #expect(try new.load(place.key) == "new")
-        #expect(try !old.exists("token"))
+        #expect(try !old.exists(.account("token")))
         try old.save("old", for: .token)
         #expect(
             try new.migrate(place.key, from: old, account: "token", onConflict: .keepSource)
                 == .destinationReplaced)
         #expect(try new.load(place.key) == "old")
-        #expect(try !old.exists("token"))
+        #expect(try !old.exists(.account("token")))
         #expect(
             try new.item(place.key)?.persistentReference == before?.persistentReference)
     }
@@ -208,9 +208,9 @@ import Testing
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
-        try old.save(Data([0xFF]), for: "token")
+        try old.save(Data([0xFF]), for: KeychainKey("token"))
         #expect(try new.migrate(.token, from: old) == .migrated)
-        #expect(try new.load(Data.self, for: "token") == Data([0xFF]))
+        #expect(try new.load(KeychainKey<Data>("token")) == Data([0xFF]))
     }
 
     @Test(arguments: Way.allCases)
@@ -218,13 +218,15 @@ import Testing
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
-        for number in 0..<5 { try old.save("SECRET-\(number)", for: "account \(number)") }
-        try new.save("SECRET-1", for: "account 1")
-        try new.save("SECRET-9", for: "account 2")
+        for number in 0..<5 {
+            try old.save("SECRET-\(number)", for: KeychainKey("account \(number)"))
+        }
+        try new.save("SECRET-1", for: KeychainKey("account 1"))
+        try new.save("SECRET-9", for: KeychainKey("account 2"))
         let report = try new.migrateAll(from: old)
         #expect(!report.isComplete)
         #expect(
-            Dictionary(uniqueKeysWithValues: report.items.map { ($0.account, $0.outcome) })
+            Dictionary(uniqueKeysWithValues: report.records.map { ($0.account, $0.outcome) })
                 == [
                     "account 0": .migrated, "account 1": .alreadyThere, "account 2": .conflict,
                     "account 3": .migrated, "account 4": .migrated,
@@ -235,9 +237,9 @@ import Testing
         #expect(!dumped.contains("SECRET"))
         let rest = try new.migrateAll(from: old, onConflict: .keepDestination)
         #expect(rest.isComplete)
-        #expect(rest.items.map(\.outcome) == [.destinationKept])
+        #expect(rest.records.map(\.outcome) == [.destinationKept])
         #expect(try old.items().isEmpty)
-        #expect(try new.migrateAll(from: old).items.isEmpty)
+        #expect(try new.migrateAll(from: old).records.isEmpty)
         #expect(try new.items().count == 5)
     }
 
@@ -245,11 +247,11 @@ import Testing
     func `all values change their accessibility in place`(way: Way) throws {
         let test = try TestDatabase(way)
         let old = test.keychain()
-        for number in 0..<3 { try old.save(number, for: "account \(number)") }
+        for number in 0..<3 { try old.save(number, for: KeychainKey("account \(number)")) }
         let before = try old.items()
         let new = test.keychain(accessibility: .whenUnlockedThisDeviceOnly)
         let report = try new.migrateAll(from: old)
-        #expect(report.items.map(\.outcome) == Array(repeating: .changedInPlace, count: 3))
+        #expect(report.records.map(\.outcome) == Array(repeating: .changedInPlace, count: 3))
         let after = try new.items()
         #expect(
             Set(after.map(\.persistentReference)) == Set(before.map(\.persistentReference)))
@@ -264,9 +266,9 @@ import Testing
         try old.save("s3cr3t", for: .token)
         #expect(failure { try new.migrate(.token, from: old) }?.code == .missingEntitlement)
         let report = try new.migrateAll(from: old)
-        #expect(report.items.map(\.outcome) == [.failed])
-        #expect(report.items[0].error?.code == .missingEntitlement)
-        #expect(report.items[0].error?.cause == .permission)
+        #expect(report.records.map(\.outcome) == [.failed])
+        #expect(report.records[0].error?.code == .missingEntitlement)
+        #expect(report.records[0].error?.cause == .permission)
         #expect(try old.load(.token) == "s3cr3t")
     }
 
@@ -288,7 +290,7 @@ import Testing
         let test = try TestDatabase(way)
         let old = source(test)
         let new = test.keychain("com.example.new")
-        for number in 0..<5 { try await old.save(number, for: "account \(number)") }
+        for number in 0..<5 { try await old.save(number, for: KeychainKey("account \(number)")) }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 {
                 group.addTask { try await new.migrateAll(from: old).isComplete }
@@ -297,7 +299,7 @@ import Testing
         }
         #expect(try await old.items().isEmpty)
         for number in 0..<5 {
-            #expect(try await new.load(Int.self, for: "account \(number)") == number)
+            #expect(try await new.load(KeychainKey<Int>("account \(number)")) == number)
         }
         try await old.save("x", for: .token)
         #expect(try await new.migrate(.token, from: old) == .migrated)

@@ -85,7 +85,9 @@ enum Role {
         case .loop(let call, let directory, let itemCount, let count):
             Environment.set("KEYCHAIN_DIRECTORY", directory)
             let first = Keychain(service: Sample.service(of: 0))
-            if try !first.exists(Sample.account(of: 0)) { try Self.fill(.default, 0..<itemCount) }
+            if try !first.exists(.account(Sample.account(of: 0))) {
+                try Self.fill(.default, 0..<itemCount)
+            }
             try Self.loop(call, Sample.choice(of: count, from: itemCount))
         }
     }

@@ -59,7 +59,7 @@ func run() throws {
 }
 
 func read(service: String, account: String) throws {
-    guard let text: String = try Keychain(service: service).load(for: account) else {
+    guard let text = try Keychain(service: service).load(KeychainKey<String>(account)) else {
         throw Surprise(description: "There is no such item.")
     }
     FileHandle.standardOutput.write(Data(text.utf8))

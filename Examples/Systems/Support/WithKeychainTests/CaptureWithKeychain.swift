@@ -21,17 +21,16 @@ extension KeychainKey where Value == DeviceState {
 
 struct CaptureKeys {
     var keychain = Keychain(service: "app.rial.keychain")
-    let crypto = CryptoService()
 
-    func seal(_ photo: Data) throws -> Data {
+    func seal(_ photo: Data) throws -> AES.GCM.SealedBox {
         // Of all processes that make the key at once, one does.
-        let key = try keychain.load(.encryptionKey, orAdd: { crypto.generateKey() })
-        return try crypto.encrypt(photo, using: key)
+        let key = try keychain.load(.encryptionKey, orAdd: { SymmetricKey(size: .bits256) })
+        return try AES.GCM.seal(photo, using: key)
     }
 
-    func open(_ sealed: Data) throws -> Data? {
+    func open(_ sealed: AES.GCM.SealedBox) throws -> Data? {
         guard let key = try keychain.load(.encryptionKey) else { return nil }
-        return try crypto.decrypt(sealed, using: key)
+        return try AES.GCM.open(sealed, using: key)
     }
 
     func sign(_ photo: Data) throws -> P256.Signing.ECDSASignature {
@@ -59,7 +58,9 @@ import Testing
     }
 
     @Test func `what one launch seals the next opens, and another device doesn't`() throws {
-        #expect(try keys(in: test).open(Data(count: 40)) == nil)
+        let strange = try AES.GCM.SealedBox(combined: Data(count: 40))
+        #expect(try keys(in: test).open(strange) == nil)
+        #expect(try test.items().isEmpty)
         let sealed = try keys(in: test).seal(photo)
         try test.restart()
         #expect(try keys(in: test).open(sealed) == photo)
@@ -76,7 +77,7 @@ import Testing
             registeredAt: Date(timeIntervalSince1970: 1_750_000_000))
         try keychain.save(state, for: .deviceState)
         #expect(try keychain.load(.deviceState) == state)
-        try keychain.save("not a state", for: "rial.device.state")
+        try keychain.save("not a state", for: KeychainKey("rial.device.state"))
         #expect(throws: KeychainError.self) { try keychain.load(.deviceState) }
         #expect(try keychain.load(KeychainKey<String>("rial.device.state")) == "not a state")
     }

@@ -14,15 +14,15 @@ private struct KeychainManager: Sendable {
     }
 
     func save(_ data: Data, for key: String) async throws {
-        try await keychain.save(data, for: key)
+        try await keychain.save(data, for: .account(key))
     }
 
     func load(for key: String) async throws -> Data? {
-        try await keychain.load(for: key)
+        try await keychain.load(.account(key))
     }
 
     func delete(key: String) async throws {
-        try await keychain.delete(key)
+        try await keychain.delete(.account(key))
     }
 
     func allAccounts() async throws -> [String] {

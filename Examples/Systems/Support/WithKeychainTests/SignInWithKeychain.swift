@@ -10,11 +10,11 @@ extension KeychainKey where Value == String {
 }
 
 @MainActor final class SignInSession {
-    private let item: KeychainItem<String>
+    private let item: ObservableSecret<String>
 
     init(in database: KeychainDatabase = .default) {
         let keychain = Keychain(service: "com.steeven.mysubguard", in: database)
-        item = KeychainItem(.userIdentifier, in: keychain)
+        item = ObservableSecret(.userIdentifier, in: keychain)
     }
 
     /// What an interface shows. It is drawn again when this changes.

@@ -55,10 +55,10 @@ struct TVCredentialsStore {
 
     @Test func `a value of another type is an error, and stays`() throws {
         let keychain = Keychain(service: "test", in: TestKeychain().database)
-        try keychain.save(["a": 1], for: "default")
+        try keychain.save(["a": 1], for: KeychainKey("default"))
         #expect(throws: KeychainError.self) {
             try TVCredentialsStore(keychain: keychain).loadCredentials()
         }
-        #expect(try keychain.load([String: Int].self, for: "default") == ["a": 1])
+        #expect(try keychain.load(KeychainKey<[String: Int]>("default")) == ["a": 1])
     }
 }

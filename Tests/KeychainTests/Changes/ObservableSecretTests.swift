@@ -18,11 +18,11 @@ import Testing
     }
 }
 
-@MainActor @Suite(.timeLimit(.minutes(20))) struct KeychainItemTests {
+@MainActor @Suite(.timeLimit(.minutes(20))) struct ObservableSecretTests {
     @Test(arguments: Way.allCases)
     func `an item follows what becomes of its secret`(way: Way) async throws {
         let keychain = try TestDatabase(way).keychain()
-        let item = KeychainItem(.token, in: keychain)
+        let item = ObservableSecret(.token, in: keychain)
         #expect(item.state == nil)
         #expect(await item.ready().isValue(nil))
         try await keychain.save("1", for: .token)
@@ -34,9 +34,9 @@ import Testing
     @Test(arguments: Way.allCases)
     func `a save by one is shown by all others at once`(way: Way) async throws {
         let test = try TestDatabase(way)
-        let one = KeychainItem(.token, in: test.keychain())
-        let other = KeychainItem(.token, in: test.keychain(accessibility: .whenUnlocked))
-        let elsewhere = KeychainItem(.token, in: test.keychain("another.service"))
+        let one = ObservableSecret(.token, in: test.keychain())
+        let other = ObservableSecret(.token, in: test.keychain(accessibility: .whenUnlocked))
+        let elsewhere = ObservableSecret(.token, in: test.keychain("another.service"))
         one.assign("1")
         #expect(one.value == "1")
         #expect(other.value == "1")
@@ -52,8 +52,8 @@ import Testing
 
     @Test func `wrappers of one item share it with different types`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
-        let text = KeychainItem(KeychainKey<String>("n"), in: keychain)
-        let number = KeychainItem(KeychainKey<Int>("n"), in: keychain)
+        let text = ObservableSecret(KeychainKey<String>("n"), in: keychain)
+        let number = ObservableSecret(KeychainKey<Int>("n"), in: keychain)
         try await text.save("41")
         #expect(number.value == 41)
         try await text.save("no number")
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `assignments are written in order and the last one stays`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
-        let item = KeychainItem(.counter, in: keychain)
+        let item = ObservableSecret(.counter, in: keychain)
         for number in 0...500 { item.assign(number) }
         #expect(item.value == 500)
         #expect(item.isSaving)
@@ -84,7 +84,7 @@ import Testing
         async throws
     {
         let keychain = try TestDatabase(.typed).keychain()
-        KeychainItem(.token, in: keychain).assign("1")
+        ObservableSecret(.token, in: keychain).assign("1")
         for await state in keychain.changes(of: .token) where state.value == "1" { break }
         #expect(try await keychain.load(.token) == "1")
     }
@@ -92,8 +92,8 @@ import Testing
     @Test func `a failed save keeps the former value and shows the error`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain(synchronizable: true)
-        let one = KeychainItem(.token, in: keychain)
-        let other = KeychainItem(
+        let one = ObservableSecret(.token, in: keychain)
+        let other = ObservableSecret(
             KeychainKey<String>("token", accessibility: .whenUnlockedThisDeviceOnly), in: keychain)
         try await one.save("1")
         await #expect(throws: KeychainError.self) { try await other.save("2") }
@@ -107,11 +107,11 @@ import Testing
     @Test func `an assignment that the keychain refuses is taken back`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
-        let token = KeychainItem(.token, in: keychain)
-        let other = KeychainItem(.token, in: keychain)
+        let token = ObservableSecret(.token, in: keychain)
+        let other = ObservableSecret(.token, in: keychain)
         try await token.save("1")
         // Needs a passcode, and there is none.
-        let strict = KeychainItem(
+        let strict = ObservableSecret(
             KeychainKey<String>("token", accessibility: .whenPasscodeSetThisDeviceOnly),
             in: keychain)
         strict.assign("2")
@@ -127,7 +127,7 @@ import Testing
     @Test func `a refused save before anything was read shows what is there`() async throws {
         let keychain = try TestDatabase(.typed).keychain()
         try await keychain.save("1", for: .token)
-        let strict = KeychainItem(
+        let strict = ObservableSecret(
             KeychainKey<String>("token", accessibility: .whenPasscodeSetThisDeviceOnly),
             in: keychain)
         await #expect(throws: KeychainError.self) { try await strict.save("2") }
@@ -136,7 +136,7 @@ import Testing
 
     @Test func `a locked item is unavailable and comes back after the unlock`() async throws {
         let test = try TestDatabase(.typed)
-        let item = KeychainItem(.pin, in: test.keychain())
+        let item = ObservableSecret(.pin, in: test.keychain())
         try await item.save("1234")
         try test.lock()
         await until { item.error?.code == .interactionNotAllowed }
@@ -157,7 +157,7 @@ import Testing
         let key = KeychainKey<Canary>(
             "canary", encode: { Data($0.text.utf8) },
             decode: { Canary(String(decoding: $0, as: UTF8.self)) })
-        let item = KeychainItem(key, in: try TestDatabase(.typedInMemory).keychain())
+        let item = ObservableSecret(key, in: try TestDatabase(.typedInMemory).keychain())
         try await item.save(Canary("1"))
         weak let first = item.value
         #expect(first?.text == "1")
@@ -171,7 +171,7 @@ import Testing
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
             service: "s", in: Way.typed.database(temporary.engine))
-        var item: KeychainItem<String>? = KeychainItem(.token, in: keychain)
+        var item: ObservableSecret<String>? = ObservableSecret(.token, in: keychain)
         await item?.ready()
         #expect(temporary.engine.isFollowed)
         item = nil
@@ -182,8 +182,8 @@ import Testing
 
     @Test func `folders of one path are one database, for the same groups`() async throws {
         let folder = DatabaseTests.Folder()
-        func item(_ groups: [String]) -> KeychainItem<String> {
-            KeychainItem(
+        func item(_ groups: [String]) -> ObservableSecret<String> {
+            ObservableSecret(
                 .token,
                 in: Keychain(
                     service: "s",

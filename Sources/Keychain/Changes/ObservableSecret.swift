@@ -1,4 +1,4 @@
-// KeychainItem: one secret, kept in step with the keychain, for user interfaces to observe.
+// ObservableSecret: one secret, kept in step with the keychain, for user interfaces to observe.
 
 import Foundation
 import KeychainCore
@@ -7,7 +7,7 @@ public import Observation
 /// One secret, kept in step with the keychain.
 ///
 /// ```swift
-/// let token = KeychainItem(.token, in: keychain)
+/// let token = ObservableSecret(.token, in: keychain)
 /// await token.ready()
 /// try await token.save("s3cr3t")
 /// token.value  // "s3cr3t"
@@ -27,15 +27,15 @@ public import Observation
 ///
 /// There is no corresponding class in Apple's API.
 @MainActor
-public final class KeychainItem<Value: Sendable>: Observable {
+public final class ObservableSecret<Value: Sendable>: Observable {
     /// The name of the secret.
     public nonisolated let key: KeychainKey<Value>
     /// Where it is kept.
     public nonisolated let keychain: Keychain
 
-    private let shared: SharedItem
+    private let shared: SharedObservation
     /// The state in its decoded form.
-    private let decoded: SharedItem.Memory
+    private let decoded: SharedObservation.Memory
 
     /// Follows a secret.
     ///
@@ -45,7 +45,7 @@ public final class KeychainItem<Value: Sendable>: Observable {
     public init(_ key: KeychainKey<Value>, in keychain: Keychain) {
         self.key = key
         self.keychain = keychain
-        shared = SharedItem.of(keychain, account: key.account)
+        shared = SharedObservation.of(keychain, account: key.account)
         decoded = shared.makeMemory()
     }
 

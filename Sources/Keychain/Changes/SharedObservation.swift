@@ -1,4 +1,4 @@
-// SharedItem: what all wrappers of one item in this process have in common.
+// SharedObservation: what all wrappers of one item in this process have in common.
 //   (1) There is one for each item, for as long as a wrapper is, an iteration of its own, or a
 //       write under way.
 //   (2) What it shows is the last write that was asked for and not refused; without one, what
@@ -12,7 +12,7 @@ import KeychainCore
 import Observation
 
 @MainActor @Observable
-final class SharedItem {
+final class SharedObservation {
     /// What is shown. nil: nothing is known yet.
     private(set) var state: KeychainState<Data>?
     /// Why the last write was refused, until one succeeds.
@@ -71,7 +71,7 @@ final class SharedItem {
     }
 
     private struct Weak {
-        weak var item: SharedItem?
+        weak var item: SharedObservation?
     }
 
     private static var items: [Identity: Weak] = [:]
@@ -79,7 +79,7 @@ final class SharedItem {
     private static var limit = 64
 
     /// The one for an item.
-    static func of(_ keychain: Keychain, account: String) -> SharedItem {
+    static func of(_ keychain: Keychain, account: String) -> SharedObservation {
         let identity = Identity(
             database: keychain.database.identity, item: keychain.access(.load, account).item)
         if let item = items[identity]?.item { return item }
@@ -87,7 +87,7 @@ final class SharedItem {
             items = items.filter { $0.value.item != nil }
             limit = max(64, 2 * items.count)
         }
-        let item = SharedItem(keychain, account: account)
+        let item = SharedObservation(keychain, account: account)
         items[identity] = Weak(item: item)
         return item
     }

@@ -1,0 +1,217 @@
+// Access control on items, over both ways: who is asked when, and what happens without a person.
+
+import Foundation
+import KeychainAuthentication
+import KeychainTesting
+import Testing
+
+@testable import Keychain
+
+@Suite struct AccessControlTests {
+    private let test = TestKeychain()
+
+    private static let ways = [Way.typedInMemory, .secItemInMemory]
+
+    init() throws {
+        try test.setPasscode("1234")
+    }
+
+    private func keychain(_ way: Way) -> Keychain {
+        Keychain(
+            service: "com.example.app",
+            in: way == .typedInMemory ? test.database : test.secItemDatabase)
+    }
+
+    private func key(_ control: Keychain.AccessControl?) -> KeychainKey<String> {
+        KeychainKey("vault", accessibility: .whenUnlocked, accessControl: control)
+    }
+
+    @Test(arguments: ways, [Keychain.AccessControl.userPresence, .devicePasscode])
+    func `an item under presence or passcode is saved without a person and loaded with one`(
+        way: Way, control: Keychain.AccessControl
+    ) throws {
+        let keychain = keychain(way)
+        try keychain.save("secret", for: key(control))
+        #expect(test.askedQuestions.isEmpty)
+        #expect(failure { _ = try keychain.load(key(control)) }?.code == .interactionNotAllowed)
+        test.person = .owner
+        #expect(try keychain.load(key(control)) == "secret")
+        #expect(test.askedQuestions.count == 1)
+        test.person = .stranger
+        let refused = failure { _ = try keychain.load(key(control)) }
+        #expect(refused?.code == .authFailed)
+        #expect(refused?.operation == .load)
+        #expect(refused?.service == "com.example.app")
+        #expect(refused?.account == "vault")
+        test.person = .declining
+        #expect(failure { _ = try keychain.load(key(control)) }?.code == .userCanceled)
+    }
+
+    @Test(arguments: ways)
+    func `listing, looking and deleting ask no one`(way: Way) throws {
+        test.person = .owner
+        let keychain = keychain(way)
+        try keychain.add("secret", for: key(.userPresence))
+        #expect(try keychain.exists(key(nil)))
+        #expect(try keychain.items().map(\.account) == ["vault"])
+        #expect(keychain.availability(of: key(nil)).state == .locked)
+        #expect(try keychain.delete(key(nil)))
+        #expect(test.askedQuestions.isEmpty)
+        #expect(try !keychain.exists(key(nil)))
+    }
+
+    @Test func `an item tells its access control`() throws {
+        let keychain = keychain(.typedInMemory)
+        let control = Keychain.AccessControl.devicePasscode.withApplicationPassword
+        test.person = TestKeychain.Person(passcodes: [.right], applicationPassword: "open")
+        try keychain.save("secret", for: key(control))
+        #expect(try keychain.item(key(nil))?.accessControl == control)
+        #expect(try keychain.item(key(nil))?.accessibility == .whenUnlocked)
+        #expect("\(control)" == "devicePasscode, applicationPassword")
+        try keychain.save("other", for: KeychainKey("plain"))
+        #expect(try keychain.item(.account("plain"))?.accessControl == nil)
+    }
+
+    @Test(arguments: ways)
+    func `a save over an item asks for what it is under, and brings it to that of the key`(
+        way: Way
+    ) throws {
+        let keychain = keychain(way)
+        try keychain.save("old", for: key(.userPresence))
+        #expect(
+            failure { try keychain.save("new", for: key(nil)) }?.code == .interactionNotAllowed)
+        test.person = .owner
+        #expect(try keychain.load(key(nil)) == "old")
+        try keychain.save("new", for: key(nil))
+        test.person = nil
+        #expect(try keychain.load(key(nil)) == "new")
+        try keychain.save("newer", for: key(.userPresence))
+        #expect(failure { _ = try keychain.load(key(nil)) }?.code == .interactionNotAllowed)
+    }
+
+    @Test(arguments: ways)
+    func `an update asks once`(way: Way) throws {
+        let keychain = keychain(way)
+        try keychain.save("old", for: key(.userPresence))
+        test.person = .owner
+        try keychain.update(key(.userPresence)) { $0 = ($0 ?? "") + "er" }
+        #expect(test.askedQuestions.count == 1)
+        #expect(try keychain.load(key(nil)) == "older")
+    }
+
+    @Test(arguments: ways)
+    func `a context remembers what a person proved`(way: Way) throws {
+        let context = LAContext()
+        context.localizedReason = "show your notes"
+        let keychain = keychain(way).authenticating(with: context)
+        try keychain.save("secret", for: key(.userPresence))
+        test.person = .owner
+        #expect(try keychain.load(key(nil)) == "secret")
+        #expect(try keychain.load(key(nil)) == "secret")
+        #expect(test.askedQuestions.map(\.reason) == ["show your notes"])
+        test.person = nil
+        #expect(try keychain.load(key(nil)) == "secret")
+        context.invalidate()
+        #expect(throws: KeychainError.self) { try keychain.load(key(nil)) }
+    }
+
+    @Test(arguments: ways)
+    func `a reason is shown, and each operation asks anew`(way: Way) throws {
+        let keychain = keychain(way).authenticating(reason: "show your notes")
+        try keychain.save("secret", for: key(.userPresence))
+        test.person = .owner
+        _ = try keychain.load(key(nil))
+        _ = try keychain.load(key(nil))
+        #expect(test.askedQuestions.map(\.reason) == ["show your notes", "show your notes"])
+    }
+
+    @Test(arguments: ways)
+    func `without interaction no one is asked, and the item stays`(way: Way) async throws {
+        test.person = .owner
+        let keychain = keychain(way)
+        try await keychain.save("secret", for: key(.userPresence))
+        let silent = keychain.withoutInteraction
+        let error = failure { _ = try silent.load(key(nil)) }
+        #expect(error?.code == .interactionNotAllowed)
+        await #expect(throws: KeychainError.self) { try await silent.save("x", for: key(nil)) }
+        #expect(test.askedQuestions.isEmpty)
+        #expect(try await keychain.load(key(nil)) == "secret")
+        #expect(test.askedQuestions.count == 1)
+    }
+
+    @Test(arguments: ways)
+    func `an application password of the program opens what it sealed, and no other does`(
+        way: Way
+    ) throws {
+        func keychain(_ password: String) -> Keychain {
+            let context = LAContext()
+            #expect(context.setCredential(Data(password.utf8), type: .applicationPassword))
+            return self.keychain(way).authenticating(with: context)
+        }
+        try keychain("open").save("secret", for: key(.applicationPassword))
+        #expect(try keychain("open").load(key(nil)) == "secret")
+        let wrong = failure { _ = try keychain("shut").load(key(nil)) }
+        #expect(wrong?.code == .authFailed)
+        #expect(wrong.map { "\($0)".contains("shut") } == false)
+        let none = failure { _ = try self.keychain(way).load(key(nil)) }
+        // A password that the program has to bring, and doesn't, is a wrong one.
+        #expect(none?.code == .authFailed)
+        let silent = failure { _ = try self.keychain(way).withoutInteraction.load(key(nil)) }
+        #expect(silent?.code == .interactionNotAllowed)
+        #expect(test.askedQuestions.isEmpty)
+        test.person = TestKeychain.Person(passcodes: [], applicationPassword: "open")
+        #expect(try self.keychain(way).load(key(nil)) == "secret")
+        #expect(test.askedQuestions.count == 1)
+    }
+
+    @Test(arguments: ways)
+    func `an access control that needs a passcode can't be kept without one`(way: Way) throws {
+        let fresh = TestKeychain()
+        let keychain = Keychain(
+            service: "s", in: way == .typedInMemory ? fresh.database : fresh.secItemDatabase)
+        #expect(
+            failure { try keychain.save("x", for: key(.userPresence)) }?.code == .authFailed)
+        #expect(try keychain.items().isEmpty)
+    }
+
+    @Test(arguments: ways)
+    func `a synchronizable item can't have an access control`(way: Way) throws {
+        let keychain = Keychain(
+            service: "s", synchronizable: true,
+            in: way == .typedInMemory ? test.database : test.secItemDatabase)
+        let key = KeychainKey<String>("a", accessControl: .userPresence)
+        let error = failure { try keychain.save("x", for: key) }
+        #expect(error?.code == .param)
+        #expect(error?.failureReason == "A synchronizable item can't have an access control.")
+        #expect(try keychain.items().isEmpty)
+    }
+
+    @MainActor @Test(arguments: ways)
+    func `whatever follows an item asks no one`(way: Way) async throws {
+        let keychain = keychain(way)
+        try await keychain.save("secret", for: key(.userPresence))
+        test.person = .owner
+        var states = keychain.changes(of: key(nil)).makeAsyncIterator()
+        #expect(await states.next()?.error?.code == .interactionNotAllowed)
+        let secret = ObservableSecret(key(nil), in: keychain)
+        #expect(await secret.ready().error?.code == .interactionNotAllowed)
+        #expect(test.askedQuestions.isEmpty)
+    }
+
+    @Test func `a migration keeps the access control, in place and elsewhere`() throws {
+        let keychain = keychain(.typedInMemory)
+        try keychain.save("secret", for: key(.devicePasscode))
+        test.person = .owner
+        let stricter = Keychain(
+            service: keychain.service, accessibility: .whenUnlockedThisDeviceOnly,
+            in: test.database)
+        #expect(try stricter.migrateAll(from: keychain).isComplete)
+        let changed = try #require(try stricter.item(key(nil)))
+        #expect(changed.accessibility == .whenUnlockedThisDeviceOnly)
+        #expect(changed.accessControl == .devicePasscode)
+        let elsewhere = Keychain(service: "other", in: test.database)
+        #expect(try elsewhere.migrateAll(from: keychain).isComplete)
+        #expect(try elsewhere.item(key(nil))?.accessControl == .devicePasscode)
+        #expect(try keychain.items().isEmpty)
+    }
+}
