@@ -16,6 +16,7 @@
 import Dispatch
 import Glibc
 import KeychainCore
+import KeychainCrypto
 import Synchronization
 
 final class Connections: Sendable {
