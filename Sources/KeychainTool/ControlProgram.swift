@@ -29,8 +29,12 @@ package enum ControlProgram {
     private static func run(_ arguments: [String]) -> ControlStatus {
         EngineLog.install()
         do {
-            var command = try command(arguments)
-            try command.run()
+            if let request = DirectGet.request(arguments) {
+                try request.run()
+            } else {
+                var command = try RootCommand.parseAsRoot(arguments)
+                try command.run()
+            }
             return .success
         } catch let failure as ControlFailure {
             Output.report(failure.message)
@@ -42,24 +46,6 @@ package enum ControlProgram {
         } catch {
             return end(with: error)
         }
-    }
-
-    /// The command that the arguments name, with its options.
-    ///
-    /// A script may run `get` for every secret it needs, and the parser takes milliseconds for the
-    /// options of all commands. So it reads the named command alone. What that doesn't read, such
-    /// as a mistake or a request for help, it reads again with all commands, for the message.
-    static func command(_ arguments: [String]) throws -> any ParsableCommand {
-        let named = RootCommand.configuration.subcommands.first {
-            $0.configuration.subcommands.isEmpty
-                && $0.configuration.commandName == arguments.first
-        }
-        if let named, let command = try? named.parseAsRoot(Array(arguments.dropFirst())),
-            type(of: command) == named
-        {
-            return command
-        }
-        return try RootCommand.parseAsRoot(arguments)
     }
 
     /// Help that was asked for goes to standard output; a complaint about arguments doesn't.

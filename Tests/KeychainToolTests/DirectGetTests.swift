@@ -1,0 +1,36 @@
+import ArgumentParser
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `A get that is read directly` {
+    static let understood = [
+        ["get", "-s", "mail"], ["get", "-s", "mail", "-a", "ada"],
+        ["get", "--service", "mail", "--account", "ada", "--group", "team"],
+        ["get", "-g", "team", "-a", "ada", "-s", "mail", "--json"],
+        ["get", "--server", "example.org", "--raw", "-a", ""],
+        ["get", "-s", "two words", "-a", "é", "--no-prompt"],
+        ["get", "--raw", "--json", "--no-prompt", "--server", "s", "-a", "a=b"],
+    ]
+
+    @Test(arguments: understood)
+    func `is what the parser reads`(_ arguments: [String]) throws {
+        let direct = try #require(DirectGet.request(arguments))
+        let parsed = try #require(try RootCommand.parseAsRoot(arguments) as? GetCommand)
+        #expect(direct == parsed.request)
+    }
+
+    @Test(arguments: [
+        [], ["get"], ["set", "-s", "mail"], ["get", "-s"], ["get", "-s", "-a", "ada"],
+        ["get", "-s", "--raw"], ["get", "-s", "a", "-s", "b"],
+        ["get", "-s", "a", "--service", "b"],
+        ["get", "-a", "ada"], ["get", "-s", "mail", "--server", "example.org"],
+        ["get", "--service=mail"], ["get", "-smail"], ["get", "-s", "mail", "--help"],
+        ["get", "-s", "mail", "surplus"], ["get", "-s", "mail", "--raw", "--raw"],
+        ["get", "-s", "mail", "--passcode-fd", "3"], ["get", "--", "-s", "mail"],
+        ["help", "get"], ["get", "-s", "mail", "--label", "x"], ["get", "--serv", "mail"],
+    ])
+    func `leaves everything else to the parser`(_ arguments: [String]) {
+        #expect(DirectGet.request(arguments) == nil)
+    }
+}
