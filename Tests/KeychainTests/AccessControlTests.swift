@@ -1,5 +1,7 @@
 // Access control on items, over both ways: who is asked when, and what happens without a person.
 
+#if !canImport(Darwin)
+
 import Foundation
 import KeychainAuthentication
 import KeychainTesting
@@ -215,3 +217,5 @@ import Testing
         #expect(try keychain.items().isEmpty)
     }
 }
+
+#endif

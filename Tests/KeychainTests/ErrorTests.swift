@@ -285,6 +285,51 @@ extension KeychainKey where Value == DeviceState {
         #expect(caught(CancellationError()) == "other")
     }
 
+    /// It is the compiler that says so.
+    @Test(arguments: Way.allCases)
+    func `a blocking operation throws a KeychainError and nothing else`(way: Way) throws {
+        let test = try TestDatabase(way)
+        let keychain = test.keychain(group: "group.foreign")
+        let source = test.keychain("source")
+        let identity = DeviceIdentity(
+            service: "s", accessGroup: "group.foreign", in: test.database)
+        let operations: [() throws(KeychainError) -> Void] = [
+            { () throws(KeychainError) in try keychain.save("x", for: .token) },
+            { () throws(KeychainError) in try keychain.add("x", for: .token) },
+            { () throws(KeychainError) in _ = try keychain.load(.token) },
+            { () throws(KeychainError) in try keychain.delete(.token) },
+            { () throws(KeychainError) in _ = try keychain.exists(.token) },
+            { () throws(KeychainError) in _ = try keychain.item(.token) },
+            { () throws(KeychainError) in _ = try keychain.items() },
+            { () throws(KeychainError) in try keychain.removeAll() },
+            { () throws(KeychainError) in
+                try keychain.compareExchange(expected: nil, desired: "x", for: .token)
+            },
+            { () throws(KeychainError) in try source.migrate(.token, from: keychain) },
+            { () throws(KeychainError) in _ = try source.migrateAll(from: keychain) },
+            { () throws(KeychainError) in _ = try identity.identifier() },
+            { () throws(KeychainError) in _ = try identity.existing(as: UUID.self) },
+            { () throws(KeychainError) in try identity.import(UUID()) },
+            { () throws(KeychainError) in try identity.reset() },
+        ]
+        for operation in operations {
+            do {
+                try operation()
+                Issue.record("It succeeded.")
+            } catch {
+                #expect(error.code == .missingEntitlement)
+            }
+        }
+        #if !canImport(Darwin)
+        do {
+            try test.database.unlock(passcode: "wrong")
+            Issue.record("It succeeded.")
+        } catch {
+            #expect(error.code == .param)
+        }
+        #endif
+    }
+
     @Test
     func `nothing that an error prints holds a value or a name`() throws {
         let keychain = try TestDatabase(.typed).keychain("SERVICE-7")

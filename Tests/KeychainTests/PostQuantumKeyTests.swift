@@ -2,14 +2,16 @@
 
 import Crypto
 import Foundation
-import KeychainTesting
 import Testing
 
 @testable import Keychain
 
 @Suite struct PostQuantumKeyTests {
-    private let keychain = Keychain(
-        service: "com.example.app", in: TestKeychain().database)
+    private let keychain: Keychain
+
+    init() throws {
+        keychain = try TestDatabase(.typedInMemory).keychain()
+    }
 
     /// Stores a key and loads it. Then every other length is refused, and so is a changed bit.
     private func check<Key: IntegrityCheckedPrivateKey>(

@@ -1,14 +1,17 @@
 // Internet passwords: the same operations and guarantees, by server, over both ways.
 
 import Foundation
-import KeychainCore
-import KeychainTesting
 import Testing
 
 @testable import Keychain
 
+#if !canImport(Darwin)
+import KeychainCore
+import KeychainTesting
+#endif
+
 @Suite struct ServerTests {
-    private static let full = Keychain.Server(
+    fileprivate static let full = Keychain.Server(
         "example.com", protocol: .https, port: 443, path: "/login", securityDomain: "staff",
         authenticationType: .httpBasic)
 
@@ -120,6 +123,28 @@ import Testing
         #expect(error.map { "\($0)".contains("example.com") } == false)
     }
 
+    @Test(arguments: Way.allCases)
+    func `a change of a password is followed, and it moves to another server`(
+        way: Way
+    ) async throws {
+        let test = try TestDatabase(way)
+        let old = keychain(Self.full, in: test)
+        let key = KeychainKey<String>("alice")
+        try await old.save("x", for: key)
+        var states = old.changes(of: key).makeAsyncIterator()
+        #expect(await states.next()?.value == "x")
+        let new = keychain(Self.others[2], in: test)
+        #expect(try await new.migrateAll(from: old).isComplete)
+        #expect(try await new.load(key) == "x")
+        #expect(try await !old.exists(key))
+        let after = await states.next()
+        #expect(after?.value == nil && after?.error == nil)
+    }
+}
+
+#if !canImport(Darwin)
+
+extension ServerTests {
     @Test(arguments: [Way.typedInMemory, .secItemInMemory])
     func `both ways store the same item for a password`(way: Way) throws {
         let test = TestKeychain()
@@ -154,22 +179,6 @@ import Testing
             #expect(try keychain.load(KeychainKey<String>("alice")) == "x")
         }
     }
-
-    @Test(arguments: [Way.typedInMemory, .secItemInMemory])
-    func `a change of a password is followed, and it moves to another server`(
-        way: Way
-    ) async throws {
-        let test = try TestDatabase(way)
-        let old = keychain(Self.full, in: test)
-        let key = KeychainKey<String>("alice")
-        try await old.save("x", for: key)
-        var states = old.changes(of: key).makeAsyncIterator()
-        #expect(await states.next()?.value == "x")
-        let new = keychain(Self.others[2], in: test)
-        #expect(try await new.migrateAll(from: old).isComplete)
-        #expect(try await new.load(key) == "x")
-        #expect(try await !old.exists(key))
-        let after = await states.next()
-        #expect(after?.value == nil && after?.error == nil)
-    }
 }
+
+#endif

@@ -24,7 +24,8 @@ extension Keychain {
 
     /// Waits until it can be told whether there is an item, and if there is, until it can be read.
     ///
-    /// Otherwise the same as for the whole keychain.
+    /// Otherwise the same as for the whole keychain. An item under an ``AccessControl`` counts as
+    /// locked, as no person is asked: load it instead.
     ///
     /// - Parameters:
     ///   - key: The name of the item.

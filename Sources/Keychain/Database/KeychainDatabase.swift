@@ -2,26 +2,43 @@
 
 #if canImport(Darwin)
 
-import KeychainAuthentication
-import KeychainCore
+package import KeychainAuthentication
+package import KeychainCore
 import KeychainSecItem
 
 /// A database of items. On Apple platforms there is one, the system's.
 public struct KeychainDatabase: Sendable {
-    private static let handler = SecItemHandler()
-
-    let identity = DatabaseIdentity.default
+    private let connect:
+        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> KeychainConnection
+    let identity: DatabaseIdentity
     /// Who answers for the person, and whether the person may be asked.
     var authentication = AuthenticationOptions()
 
-    /// The data-protection keychain of the system.
-    public static let `default` = KeychainDatabase()
+    /// Gives the handler of requests.
+    func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
 
-    /// Gives the handler of requests. The system knows itself who calls.
-    func connection() throws(KeychainFailure) -> Connection {
-        Connection(
-            service: Self.handler.authenticating(authentication), caller: AccessGroups([]))
+    /// A database that is asked at every request, and authenticates the person itself. There are
+    /// others than the system's in tests.
+    package init(
+        identity: DatabaseIdentity = .unique(),
+        authenticating connect:
+            @escaping @Sendable (AuthenticationOptions)
+            throws(KeychainFailure) -> KeychainConnection
+    ) {
+        self.connect = connect
+        self.identity = identity
     }
+
+    /// The data-protection keychain of the system.
+    public static let `default`: KeychainDatabase = {
+        let handler = SecItemHandler()
+        return KeychainDatabase(
+            identity: .default,
+            authenticating: {
+                // The system knows itself who calls.
+                Connection(service: handler.authenticating($0), caller: AccessGroups([]))
+            })
+    }()
 }
 
 extension KeychainDatabase {

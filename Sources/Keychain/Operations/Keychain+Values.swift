@@ -18,10 +18,13 @@ extension Keychain {
     /// - Throws: ``KeychainError``, with code
     ///   - ``KeychainError/Code/interactionNotAllowed`` while items of this accessibility are
     ///     locked: keep the value and try again after unlock;
+    ///   - ``KeychainError/Code/authFailed`` if the key asks for a passcode and none is set;
     ///   - ``KeychainError/Code/missingEntitlement`` if the program may not use the access group;
     ///   - ``KeychainError/Code/encodingFailed`` if the value could not be turned into bytes;
-    ///   - ``KeychainError/Code/param`` for a synchronizable item that is to stay on this device;
-    ///   - or any status of the keychain.
+    ///   - ``KeychainError/Code/param`` for a synchronizable item that is to stay on this device, or
+    ///     to have an access control;
+    ///   - or any status of the keychain. Over an item under an ``AccessControl``, also as for
+    ///     `load(_:)`.
     ///
     /// The corresponding calls are `SecItemAdd` and, for an existing item, `SecItemUpdate`.
     public func save<Value: Sendable>(_ value: Value, for key: KeychainKey<Value>)
@@ -59,7 +62,9 @@ extension Keychain {
     /// - Returns: The value; nil if there is none.
     /// - Throws: ``KeychainError``, with code
     ///   - ``KeychainError/Code/interactionNotAllowed`` while the item is locked: it is there,
-    ///     try again after unlock;
+    ///     try again after unlock; or if it is under an ``AccessControl`` and no person can be asked;
+    ///   - ``KeychainError/Code/userCanceled``, ``KeychainError/Code/authFailed`` if the person
+    ///     declined, or couldn't prove who they are;
     ///   - ``KeychainError/Code/decodingFailed``, ``KeychainError/Code/invalidData`` or
     ///     ``KeychainError/Code/dataConversionFailed`` if the stored bytes are no such value:
     ///     they are in ``KeychainError/storedData`` and stay in the keychain;
