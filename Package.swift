@@ -10,11 +10,22 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// Where the system has a keychain of its own, and where this package brings one.
+let applePlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
+let otherPlatforms: [Platform] = [.linux, .android]
+
+/// Modules that a target stands on where this package brings the keychain.
+func elsewhere(_ names: [String]) -> [Target.Dependency] {
+    names.map { .target(name: $0, condition: .when(platforms: otherPlatforms)) }
+}
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
-let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let x509: Target.Dependency = .product(
+    name: "X509", package: "swift-certificates", condition: .when(platforms: otherPlatforms))
+let asn1: Target.Dependency = .product(
+    name: "SwiftASN1", package: "swift-asn1", condition: .when(platforms: otherPlatforms))
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -25,10 +36,6 @@ let unixSignals: Target.Dependency = .product(
     name: "UnixSignals", package: "swift-service-lifecycle")
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser")
-
-/// Where the system has a keychain of its own, and where this package brings one.
-let applePlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
-let otherPlatforms: [Platform] = [.linux, .android]
 
 let package = Package(
     name: "swift-keychain",
@@ -134,9 +141,9 @@ let package = Package(
             dependencies: [
                 .target(
                     name: "KeychainAuthenticationDarwin",
-                    condition: .when(platforms: applePlatforms)),
-                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
-            ],
+                    condition: .when(platforms: applePlatforms))
+            ]
+                + elsewhere(["KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine"]),
             swiftSettings: settings),
         .target(name: "KeychainAuthenticationAliasShim", dependencies: ["KeychainAuthentication"]),
         // RSA and elliptic keys, PKCS #8, and containers of keys and certificates under a password.
@@ -157,18 +164,22 @@ let package = Package(
             dependencies: [
                 .target(
                     name: "KeychainServicesDarwin", condition: .when(platforms: applePlatforms)),
-                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
-                "KeychainAuthentication", "KeychainAsymmetricKeys", x509, asn1,
-            ],
+                x509, asn1,
+            ]
+                + elsewhere([
+                    "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
+                    "KeychainAuthentication", "KeychainAsymmetricKeys",
+                ]),
             swiftSettings: settings),
         .target(name: "KeychainServicesAliasShim", dependencies: ["KeychainServices"]),
         // Apple's cryptography under a name that can be aliased to Apple's.
         .target(
             name: "KeychainCryptoKit",
-            dependencies: [
-                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainAuthentication",
-                "KeychainServices", crypto,
-            ],
+            dependencies: [crypto]
+                + elsewhere([
+                    "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainAuthentication",
+                    "KeychainServices",
+                ]),
             swiftSettings: settings),
         .target(name: "KeychainCryptoKitAliasShim", dependencies: ["KeychainCryptoKit"]),
         // Requests of the Swift API through the SecItem functions: the system's, or those above.
@@ -177,28 +188,28 @@ let package = Package(
             dependencies: [
                 .target(
                     name: "KeychainServicesDarwin", condition: .when(platforms: applePlatforms)),
-                .target(name: "KeychainServices", condition: .when(platforms: otherPlatforms)),
-                .target(name: "KeychainRuntime", condition: .when(platforms: otherPlatforms)),
                 "KeychainCore", "KeychainAuthentication", crypto,
-            ],
+            ] + elsewhere(["KeychainServices", "KeychainRuntime"]),
             swiftSettings: settings),
         // The Swift API.
         .target(
             name: "Keychain",
             dependencies: [
                 .target(name: "KeychainSecItem", condition: .when(platforms: applePlatforms)),
-                "KeychainCore", "KeychainCrypto", "KeychainRuntime", "KeychainEngine",
-                "KeychainAuthentication", crypto,
-            ],
+                "KeychainCore", crypto,
+            ]
+                + elsewhere([
+                    "KeychainCrypto", "KeychainRuntime", "KeychainEngine", "KeychainAuthentication",
+                ]),
             swiftSettings: settings),
         // A keychain in memory for the tests of those who use the package.
         .target(
             name: "KeychainTesting",
-            dependencies: [
+            dependencies: elsewhere([
                 "KeychainCore", "KeychainCrypto", "KeychainAsymmetricKeys", "KeychainSQLite",
                 "KeychainRuntime", "KeychainEngine", "KeychainAuthentication", "KeychainServices",
                 "KeychainSecItem", "Keychain",
-            ],
+            ]),
             swiftSettings: settings),
         // The tool for people.
         .target(

@@ -1,6 +1,10 @@
 // AttributeValue: the value of an attribute, its conversions and its equality.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 /// A value as it is stored and given back.
 package enum AttributeValue: Hashable, Sendable {

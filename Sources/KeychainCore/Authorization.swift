@@ -1,6 +1,10 @@
 // Authorization: the proofs that come with a request for secrets under access constraints.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 /// The keychain's word that a person proved to be present. It is the answer to
 /// ``Authenticate`` and good until the keychain is locked.

@@ -1,6 +1,10 @@
 // ItemReference: what stays the same about an item for as long as it exists.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 /// The 16 random bytes in a persistent reference.
 ///

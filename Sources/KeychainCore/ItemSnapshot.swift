@@ -1,6 +1,10 @@
 // Item: what a keychain gives back.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 /// One item of an answer.
 package struct ItemSnapshot: Hashable, Sendable {

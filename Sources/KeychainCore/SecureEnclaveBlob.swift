@@ -4,7 +4,11 @@
 //       keychain that made the blob checks all of it whenever it uses the key.
 //   (2) Reading checks the form alone. What was read encodes again to the same bytes.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 /// A key in hardware, wrapped by the hardware and by the keychain.
 package struct SecureEnclaveBlob: Hashable, Sendable {

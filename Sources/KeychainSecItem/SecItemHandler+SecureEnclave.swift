@@ -21,7 +21,7 @@ extension SecItemHandler {
         _ request: HasSecureEnclave, as caller: AccessGroups
     ) throws(KeychainFailure) -> Bool {
         #if canImport(Darwin)
-        return SecureEnclave.isAvailable
+        return withKeychain { isSecureEnclaveAvailable }
         #else
         return try withKeychain {
             Result { () throws(KeychainFailure) in

@@ -45,8 +45,14 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     }
 
     #if canImport(Darwin)
+    private let surroundings: @Sendable (() -> Void) -> Void
+
     /// The system's keychain.
-    package init() {}
+    ///
+    /// - Parameter surroundings: Runs what it is given, once, with what a test puts around it.
+    package init(in surroundings: @escaping @Sendable (() -> Void) -> Void = { $0() }) {
+        self.surroundings = surroundings
+    }
     #else
     private let keychain: @Sendable () -> KeychainConnection
 
@@ -218,7 +224,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     /// - Throws: The status that it gives, unless that is success.
     func call(_ function: () -> OSStatus) throws(KeychainFailure) {
         #if canImport(Darwin)
-        let status = function()
+        let status = withKeychain(function)
         #else
         let recorder = FailureRecorder()
         let status = KeychainContext.$recorder.withValue(recorder) { withKeychain(function) }
@@ -237,7 +243,10 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     /// Runs functions on this keychain.
     func withKeychain<Result>(_ body: () -> Result) -> Result {
         #if canImport(Darwin)
-        body()
+        var result: Result?
+        surroundings { result = body() }
+        guard let result else { preconditionFailure("the function wasn't called") }
+        return result
         #else
         KeychainContext.$connection.withValue(keychain(), operation: body)
         #endif

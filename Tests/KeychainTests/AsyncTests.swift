@@ -3,10 +3,13 @@
 import Foundation
 import KeychainCore
 import Synchronization
-import TestPrograms
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+import TestPrograms
+#endif
 
 /// Holds every search until the gate is opened, and then finds nothing.
 final class GatedService: RequestHandler {
@@ -139,6 +142,7 @@ final class Shared<Value: Sendable>: Sendable {
         #expect(!ran.withLock { $0 })
     }
 
+    #if !canImport(Darwin)
     @Test
     func `a pool runs as many operations at a time as it is wide and all in the end`()
         async throws
@@ -174,6 +178,7 @@ final class Shared<Value: Sendable>: Sendable {
         #expect(meeting.tookPlace)
         #expect(counts.withLock { $0.most } == 3)
     }
+    #endif
 
     @Test
     func `an error of the work is thrown by the asynchronous form`() async throws {

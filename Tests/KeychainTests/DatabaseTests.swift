@@ -1,5 +1,7 @@
 // Databases of one's own: folders, groups, locks, passcodes, and several processes on one.
 
+#if !canImport(Darwin)
+
 import Foundation
 import KeychainEngine
 import KeychainCore
@@ -174,3 +176,5 @@ import Testing
         #expect(failure { _ = try database.status() }?.code == .unimplemented)
     }
 }
+
+#endif

@@ -1,5 +1,7 @@
 // Keys of the Secure Enclave over both handlers: it is one key, whichever made it.
 
+#if !canImport(Darwin)
+
 import Crypto
 import Foundation
 import KeychainEngine
@@ -115,3 +117,5 @@ import Testing
         }
     }
 }
+
+#endif

@@ -1,14 +1,17 @@
 // TestDatabase: a keychain for one test, in a folder that goes with it or in memory, behind either
-// handler.
+// handler. On Apple's platforms another file has the part that stands first here.
 
 import Foundation
-import KeychainEngine
-import KeychainCore
-import KeychainSecItem
-import KeychainTesting
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+
+import KeychainCore
+import KeychainEngine
+import KeychainSecItem
+import KeychainTesting
 
 /// The two ways from the API to a keychain service, each to a keychain on the disk and to one in
 /// memory. Every conformance test runs over all of them.
@@ -72,15 +75,6 @@ struct TestDatabase {
         }
     }
 
-    func keychain(
-        _ service: String = "com.example.app", group: String? = nil,
-        accessibility: Keychain.Accessibility? = nil, synchronizable: Bool = false
-    ) -> Keychain {
-        Keychain(
-            service: service, accessGroup: group, accessibility: accessibility,
-            synchronizable: synchronizable, in: database)
-    }
-
     /// Sets a passcode and locks: items that are readable while unlocked only aren't any more.
     func lock() throws {
         if try !database.status().hasPasscode { try database.setPasscode("passcode") }
@@ -89,6 +83,19 @@ struct TestDatabase {
 
     func unlock() throws {
         try database.unlock(passcode: "passcode")
+    }
+}
+
+#endif
+
+extension TestDatabase {
+    func keychain(
+        _ service: String = "com.example.app", group: String? = nil,
+        accessibility: Keychain.Accessibility? = nil, synchronizable: Bool = false
+    ) -> Keychain {
+        Keychain(
+            service: service, accessGroup: group, accessibility: accessibility,
+            synchronizable: synchronizable, in: database)
     }
 }
 

@@ -12,6 +12,8 @@ struct Manifest {
         var isLibrary = false
         /// Whether it is one on Apple's platforms only.
         var isForApple = false
+        /// Whether it is one on all platforms but Apple's.
+        var isForOthers = false
         /// The package trait that it takes.
         var trait: String?
     }
@@ -47,8 +49,9 @@ struct Manifest {
             guard let declared = part.prefixMatch(of: /(\w+): \[?Target\.Dependency\]? =/) else {
                 continue
             }
+            let isForOthers = part.contains("otherPlatforms")
             constants[String(declared.1)] = part.matches(of: /name: "([^"]+)"/).map {
-                Dependency(name: String($0.1), isLibrary: true)
+                Dependency(name: String($0.1), isLibrary: true, isForOthers: isForOthers)
             }
         }
         return constants
@@ -67,13 +70,21 @@ struct Manifest {
                 list.1[..<$0.range.lowerBound]
             } ?? list.1)
         var dependencies: [Dependency] = []
-        // With conditions.
+        let elsewhere = /elsewhere\(\[([^\]]*)\]\)/
+        for match in rest.matches(of: elsewhere) {
+            dependencies += match.1.matches(of: /"([^"]+)"/).map {
+                Dependency(name: String($0.1), isForOthers: true)
+            }
+        }
+        rest.replace(elsewhere, with: "")
+        // With other conditions.
         let call = /\.(target|product)\((?s:((?:[^()]|\([^()]*\))*))\)/
         for match in rest.matches(of: call) {
             var dependency = Dependency(
                 name: match.2.firstMatch(of: /name: "([^"]+)"/).map { String($0.1) } ?? "",
                 isLibrary: match.1 == "product")
             dependency.isForApple = match.2.contains("applePlatforms")
+            dependency.isForOthers = match.2.contains("otherPlatforms")
             dependency.trait = match.2.firstMatch(of: /traits: \["(\w+)"\]/)
                 .map { String($0.1) }
             dependencies.append(dependency)
@@ -96,7 +107,7 @@ struct Manifest {
         while let next = open.popLast() {
             guard found.insert(next).inserted else { continue }
             open += (target(next)?.dependencies ?? [])
-                .filter { $0.isForApple ? onApple : true }
+                .filter { onApple ? !$0.isForOthers : !$0.isForApple }
                 .filter { $0.trait.map(traits.contains) ?? true }
                 .map(\.name)
         }

@@ -43,7 +43,7 @@ import Testing
                                 .product(
                                     name: "NIOSSL", package: "swift-nio-ssl",
                                     condition: .when(traits: ["Older"])),
-                            ] + nio,
+                            ] + nio + elsewhere(["M", "N"]),
                             path: "Sources/B", swiftSettings: settings),
                     ]
                 )
@@ -52,14 +52,18 @@ import Testing
         #expect(
             Set(manifest.target("B")?.dependencies ?? []) == [
                 .init(name: "A"), .init(name: "Crypto", isLibrary: true),
-                .init(name: "S", isForApple: true), .init(name: "L"),
+                .init(name: "S", isForApple: true), .init(name: "L", isForOthers: true),
+                .init(name: "M", isForOthers: true), .init(name: "N", isForOthers: true),
                 .init(name: "NIOSSL", isLibrary: true, trait: "Older"),
                 .init(name: "NIOCore", isLibrary: true), .init(name: "NIOPosix", isLibrary: true),
             ])
         #expect(manifest.closure(of: "B").contains("L"))
         #expect(!manifest.closure(of: "B").contains("S"))
         #expect(!manifest.closure(of: "B").contains("NIOSSL"))
-        #expect(manifest.closure(of: "B", onApple: true).contains("S"))
+        #expect(
+            manifest.closure(of: "B", onApple: true) == [
+                "A", "B", "S", "Crypto", "NIOCore", "NIOPosix",
+            ])
     }
 
     /// What an adopter of the Swift API doesn't build, whichever traits are on.

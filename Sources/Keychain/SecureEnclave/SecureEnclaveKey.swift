@@ -3,8 +3,11 @@
 
 public import Crypto
 public import Foundation
-import KeychainCrypto
 import KeychainCore
+
+#if !canImport(Darwin)
+import KeychainCrypto
+#endif
 
 extension Keychain {
     /// A private key on P-256 that never leaves the Secure Enclave.

@@ -1,6 +1,10 @@
 // AnswerCoding: in messages, what requests are answered with, and why they were not carried out.
 
+#if canImport(Darwin)
+import Foundation
+#else
 import FoundationEssentials
+#endif
 
 extension ItemSnapshot: MessageCodable {
     package func encode(to writer: inout MessageWriter) {

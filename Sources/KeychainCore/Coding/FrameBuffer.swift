@@ -3,8 +3,6 @@
 //   (2) Only the code that makes a buffer writes to it, before other code has it; so reads need no
 //       lock.
 
-import Glibc
-
 /// Bytes that are erased when the last reference to them is gone.
 @safe
 package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
@@ -60,7 +58,7 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
 
     static func release(_ bytes: UnsafeMutableRawBufferPointer) {
         // SAFETY: the block was allocated above, and is not used any more.
-        if let base = bytes.baseAddress { unsafe explicit_bzero(base, bytes.count) }
+        unsafe SystemMemory.erase(bytes)
         unsafe bytes.deallocate()
     }
 

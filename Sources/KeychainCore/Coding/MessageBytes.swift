@@ -4,8 +4,6 @@
 //   (2) A read past the end is `param`. Nothing is set aside for a size before so many bytes are
 //       there.
 
-import Glibc
-
 /// Appends values to a frame.
 @safe
 package struct MessageWriter: ~Copyable {

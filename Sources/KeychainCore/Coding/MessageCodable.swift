@@ -6,7 +6,11 @@
 //       and every value against what it may be. Both are `param`.
 //   (3) What is written is in memory that is erased.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 package protocol MessageCodable {
     func encode(to writer: inout MessageWriter)

@@ -1,6 +1,10 @@
 // RequestCoding: requests in messages.
 
+#if canImport(Darwin)
+import Foundation
+#else
 import FoundationEssentials
+#endif
 
 extension AddItem {
     package func encode(to writer: inout MessageWriter) { item.encode(to: &writer) }

@@ -1,6 +1,10 @@
 // ValueCoding: in messages, the values that requests and answers are made of.
 
+#if canImport(Darwin)
+import Foundation
+#else
 import FoundationEssentials
+#endif
 
 // MARK: Single fields
 

@@ -1,7 +1,11 @@
 // Entitlements: the property list that says which access groups a program has.
 // The keys and their order are those of Apple's server_entitlement_helpers.c.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 package struct Entitlements: Hashable, Sendable {
     /// The largest list that is read.

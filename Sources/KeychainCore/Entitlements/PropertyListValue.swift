@@ -1,6 +1,10 @@
 // PropertyListValue: what a property list can hold, as a value.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 package enum PropertyListValue: Hashable, Sendable {
     case text(String)

@@ -3,7 +3,6 @@
 //   (2) A block is zero when it is handed out and zeroed again when it comes back.
 //   (3) Pages are never given back to the allocator.
 
-import Glibc
 import Synchronization
 
 /// Hands out small blocks of locked memory.
@@ -48,9 +47,12 @@ struct SecretArena: ~Copyable, Sendable {
     func release(_ bytes: UnsafeMutableRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
         // SAFETY: the caller hands over the block that `allocate` gave it; it is not used again.
-        unsafe explicit_bzero(base, bytes.count)
+        unsafe SystemMemory.erase(bytes)
         if bytes.count > Self.blockByteCount {
-            _ = unsafe munmap(base, Self.roundedToPages(bytes.count))
+            // SAFETY: the mapping began there and was as long as this.
+            unsafe SystemMemory.unmap(
+                UnsafeMutableRawBufferPointer(
+                    start: base, count: Self.roundedToPages(bytes.count)))
         } else {
             let address = UInt(bitPattern: base)
             state.withLock { $0.free.append(address) }
@@ -65,16 +67,10 @@ struct SecretArena: ~Copyable, Sendable {
     private func mapLocked(
         byteCount: Int, _ isLocked: inout Bool
     ) -> UnsafeMutableRawBufferPointer {
-        // SAFETY: an anonymous private mapping aliases nothing; a failure is checked for below.
-        let address = unsafe mmap(
-            nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let address = unsafe address, unsafe address != MAP_FAILED else {
-            // As with the allocator of the language: without memory there is no way on.
-            preconditionFailure("out of memory for secrets")
-        }
-        if unsafe mlock(address, byteCount) != 0 { isLocked = false }
-        _ = unsafe madvise(address, byteCount, MADV_DONTDUMP)
-        return unsafe UnsafeMutableRawBufferPointer(start: address, count: byteCount)
+        // SAFETY: the pages are new.
+        let (pages, isLockedItself) = unsafe SystemMemory.map(byteCount: byteCount)
+        if !isLockedItself { isLocked = false }
+        return unsafe pages
     }
 
     private static func roundedToPages(_ byteCount: Int) -> Int {

@@ -4,8 +4,11 @@
 //   (3) No description, dump or error holds the bytes.
 //   (4) The bytes do not change after the initializer returns, so reads need no lock.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
-import Glibc
+#endif
 
 /// Secret bytes that are locked in memory and zeroed on release.
 @safe
@@ -62,12 +65,8 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
 
     /// Fresh bytes of the system's generator, 256 at the most.
     package static func random(byteCount: Int) -> SecretBytes {
-        // SAFETY: the whole block is written. It fails only for a wrong size or address.
-        unsafe SecretBytes(byteCount: byteCount) { target in
-            guard let base = target.baseAddress else { return }
-            let code = unsafe getentropy(base, byteCount)
-            precondition(code == 0, "the system's random generator failed")
-        }
+        // SAFETY: the whole block is written.
+        unsafe SecretBytes(byteCount: byteCount) { unsafe SystemMemory.fillRandomly($0) }
     }
 
     // SAFETY: the size is that of the block, whatever its bytes are.

@@ -1,6 +1,10 @@
 // ItemRequests: adding, finding, changing and deleting items, and the values in these requests.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 // MARK: The requests
 

@@ -5,7 +5,11 @@
 //   (2) A request whose answer is an error has changed nothing, but where the cause is
 //       `interruption`.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 /// What can be asked of a keychain. It is a value: it can be kept, sent and asked again.
 package protocol Request: MessageCodable, Sendable, CustomStringConvertible,

@@ -1,6 +1,10 @@
 // SecureEnclaveRequests: keys that hardware makes and keeps, and what is asked of it.
 
+#if canImport(Darwin)
+package import Foundation
+#else
 package import FoundationEssentials
+#endif
 
 /// A key to make in hardware.
 package struct NewSecureEnclaveKey: Hashable, Sendable {

@@ -1,12 +1,15 @@
 // Availability: each state is told from the others, and no error is shown as absence.
 
 import Foundation
-import KeychainCrypto
-import KeychainEngine
 import KeychainCore
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+import KeychainCrypto
+import KeychainEngine
+#endif
 
 @Suite struct AvailabilityTests {
     @Test(arguments: Way.allCases)
@@ -37,6 +40,7 @@ import Testing
         #expect(keychain.availability(of: .token).state == .available)
     }
 
+    #if !canImport(Darwin)
     @Test(arguments: Way.allCases)
     func `a keychain is locked as its accessibility says`(way: Way) throws {
         let test = try TestDatabase(way)
@@ -78,6 +82,7 @@ import Testing
         try database.unlock(passcode: "passcode")
         #expect(database.availability().state == .available)
     }
+    #endif
 
     @Test(arguments: Way.allCases)
     func `a group of someone else is denied`(way: Way) throws {
@@ -132,6 +137,7 @@ import Testing
         }
     }
 
+    #if !canImport(Darwin)
     @Test func `damage to the files is told as damage`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "keychain-api-test-\(UUID().uuidString)")
@@ -148,4 +154,5 @@ import Testing
         #expect(found.state == .damaged)
         #expect(found.error?.cause == .damage)
     }
+    #endif
 }

@@ -1,13 +1,16 @@
 // Waiting: until unlock, until it is free, until the time is over, and not for what doesn't pass.
 
 import Foundation
-import KeychainCrypto
-import KeychainEngine
 import KeychainCore
 import Synchronization
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+import KeychainCrypto
+import KeychainEngine
+#endif
 
 /// A clock that stands still until it is moved, and tells of each sleep that begins.
 final class ManualClock: Clock {
@@ -107,6 +110,7 @@ final class BusyService: RequestHandler {
         #expect(try await keychain.waitUntilAvailable(.token))
     }
 
+    #if !canImport(Darwin)
     @Test(arguments: Way.allCases)
     func `an unlock in this process ends the wait at once`(way: Way) async throws {
         let test = try TestDatabase(way)
@@ -150,6 +154,7 @@ final class BusyService: RequestHandler {
         #expect(try await wait.value)
         #expect(clock.now.offset > .zero)
     }
+    #endif
 
     @Test(arguments: Way.allCases)
     func `when the time is over the reason is thrown`(way: Way) async throws {

@@ -1,10 +1,13 @@
 // The sequence of what becomes of a keychain's items.
 
 import Foundation
-import KeychainEngine
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+import KeychainEngine
+#endif
 
 extension Keychain.Contents {
     /// The changes as text, in order.
@@ -57,6 +60,7 @@ extension Keychain.Contents {
         #expect(contents.accounts == ["changed", "kept", "new", "replaced"])
     }
 
+    #if !canImport(Darwin)
     @Test func `no secret is read`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
@@ -102,4 +106,5 @@ extension Keychain.Contents {
         #expect(await consumer.value)
         #expect(!temporary.engine.isFollowed)
     }
+    #endif
 }

@@ -1,5 +1,7 @@
 // The examples of the article "Following changes", compiled and run.
 
+#if !canImport(Darwin)
+
 import Foundation
 import Observation
 import Testing
@@ -121,3 +123,5 @@ private struct Connection: Sendable {
         }
     }
 }
+
+#endif

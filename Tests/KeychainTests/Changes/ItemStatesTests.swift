@@ -1,12 +1,15 @@
 // The sequence of one item's states: nothing is missed, nothing is made up, and it goes away.
 
 import Foundation
-import KeychainCrypto
-import KeychainEngine
 import KeychainCore
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+import KeychainCrypto
+import KeychainEngine
+#endif
 
 extension KeychainState where Value: Equatable {
     /// Whether this is the value, or with nil the absence of one.
@@ -90,6 +93,7 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.isValue("1") == true)
     }
 
+    #if !canImport(Darwin)
     @Test func `a lock is told as such, and the state follows after the unlock`() async throws {
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
@@ -112,7 +116,9 @@ extension KeychainState where Value: Equatable {
             #expect(state.isValue("1234"))
         }
     }
+    #endif
 
+    #if !canImport(Darwin)
     @Test func `a lock ends when another process removes the passcode`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
@@ -128,6 +134,7 @@ extension KeychainState where Value: Equatable {
         try other.removePasscode(SecretBytes(copying: "passcode".utf8))
         #expect(await states.next()?.isValue("1234") == true)
     }
+    #endif
 
     @Test func `behind the SecItem functions an unlock is found without a notice`() async throws {
         let test = try TestDatabase(.secItem)
@@ -151,6 +158,7 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.isValue(1) == true)
     }
 
+    #if !canImport(Darwin)
     @Test func `a database that can't be opened is tried again`() async throws {
         let folder = DatabaseTests.Folder()
         try Data("x".utf8).write(to: folder.url)
@@ -165,6 +173,7 @@ extension KeychainState where Value: Equatable {
         try await keychain.save("1", for: .token)
         #expect(await states.next()?.isValue("1") == true)
     }
+    #endif
 
     @Test func `a keychain that doesn't tell of changes says so`() async {
         let keychain = Keychain(
@@ -173,6 +182,7 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.error?.code == .unimplemented)
     }
 
+    #if !canImport(Darwin)
     @Test func `the secret is read when its item was changed and not otherwise`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
@@ -187,7 +197,9 @@ extension KeychainState where Value: Equatable {
         #expect(await states.next()?.isValue("2") == true)
         #expect(temporary.engine.openedSecretCount == 2)
     }
+    #endif
 
+    #if !canImport(Darwin)
     @Test func `cancelling ends the sequence and frees what it held`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
@@ -206,7 +218,9 @@ extension KeychainState where Value: Equatable {
         while temporary.engine.isFollowed, Date() < deadline { await Task.yield() }
         #expect(!temporary.engine.isFollowed)
     }
+    #endif
 
+    #if !canImport(Darwin)
     @Test func `a sequence that is left frees what it held`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
@@ -220,6 +234,7 @@ extension KeychainState where Value: Equatable {
         while temporary.engine.isFollowed, Date() < deadline { await Task.yield() }
         #expect(!temporary.engine.isFollowed)
     }
+    #endif
 
     @Test func `a cancelled task gets no state`() async throws {
         let keychain = try TestDatabase(.typed).keychain()

@@ -1,12 +1,15 @@
 // Observable items and properties: in step with the keychain and with each other.
 
 import Foundation
-import KeychainEngine
 import Observation
 import Synchronization
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+import KeychainEngine
+#endif
 
 /// Waits until a condition holds that is made of observable properties.
 @MainActor func until(_ condition: @MainActor () -> Bool) async {
@@ -167,6 +170,7 @@ import Testing
         #expect(item.value?.text == "2")
     }
 
+    #if !canImport(Darwin)
     @Test func `an item that no code holds is not followed any more`() async throws {
         let temporary = try TemporaryEngine()
         let keychain = Keychain(
@@ -194,6 +198,7 @@ import Testing
         #expect(items[1].value == "1")
         #expect(await items[2].ready().isValue(nil))
     }
+    #endif
 
     // MARK: Properties
 

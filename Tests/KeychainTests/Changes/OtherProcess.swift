@@ -1,5 +1,7 @@
 // OtherProcess: a fault-writer that changes a test's keychain on command.
 
+#if !canImport(Darwin)
+
 import Foundation
 import TestPrograms
 import Testing
@@ -41,3 +43,5 @@ final class OtherProcess {
         try #require(program.line() == "done")
     }
 }
+
+#endif

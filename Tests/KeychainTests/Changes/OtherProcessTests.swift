@@ -1,5 +1,7 @@
 // OtherProcessTests: what is followed here while another process changes it.
 
+#if !canImport(Darwin)
+
 import Testing
 
 @testable import Keychain
@@ -67,3 +69,5 @@ extension ObservableSecretTests {
         await until { item.state?.isValue(nil) == true }
     }
 }
+
+#endif

@@ -1,11 +1,14 @@
 // DeviceIdentity: made once, the same for all, forgotten when asked to, never replaced unasked.
 
 import Foundation
-import KeychainEngine
 import KeychainCore
 import Testing
 
 @testable import Keychain
+
+#if !canImport(Darwin)
+import KeychainEngine
+#endif
 
 @Suite struct DeviceIdentityTests {
     private func identity(_ test: TestDatabase, _ service: String = "com.example.app")
@@ -183,6 +186,7 @@ import Testing
         #expect(try test.keychain().load(KeychainKey<String>(target.account)) == text)
     }
 
+    #if !canImport(Darwin)
     @Test(arguments: Way.allCases)
     func `of eight that have all found nothing one wins and all get its identifier`(
         way: Way
@@ -200,6 +204,7 @@ import Testing
         #expect(identifiers.count == 8)
         #expect(Set(identifiers).count == 1)
     }
+    #endif
 
     @Test(arguments: Way.allCases)
     func `of many tasks that ask at once all get the same identifier`(way: Way) async throws {
@@ -234,13 +239,13 @@ import Testing
 
 /// Answers "nothing found" to no caller before a number of searches have found nothing.
 private final class Rendezvous: RequestHandler {
-    private let engine: KeychainEngine
+    private let engine: any RequestHandler
     private let count: Int
     private let gate = NSCondition()
     // Guarded by `gate`.
     nonisolated(unsafe) private var arrived = 0
 
-    init(_ engine: KeychainEngine, of count: Int) {
+    init(_ engine: any RequestHandler, of count: Int) {
         self.engine = engine
         self.count = count
     }

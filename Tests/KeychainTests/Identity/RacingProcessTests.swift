@@ -1,5 +1,7 @@
 // RacingProcessTests: many processes that ask for one identifier at once.
 
+#if !canImport(Darwin)
+
 import Foundation
 import TestPrograms
 import Testing
@@ -29,3 +31,5 @@ extension DeviceIdentityTests {
         #expect(try identity.existing() == answers[0])
     }
 }
+
+#endif

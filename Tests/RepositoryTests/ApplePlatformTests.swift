@@ -1,0 +1,182 @@
+// ApplePlatformTests: what is built on Apple's platforms, by the sources and the manifest, against the
+// document that lists it and the package that builds it on Linux.
+
+import Testing
+
+@Suite struct `Apple's platforms` {
+    /// What a program of another package can depend on.
+    static let products = [
+        "Keychain", "KeychainServices", "KeychainAuthentication", "KeychainCryptoKit",
+        "KeychainTesting", "KeychainServicesAliasShim", "KeychainAuthenticationAliasShim",
+        "KeychainCryptoKitAliasShim",
+    ]
+    /// Modules of Apple's systems, and `Crypto`, which is built there too.
+    static let system: Set<String> = [
+        "Darwin", "Foundation", "Dispatch", "Synchronization", "Observation", "Security",
+        "LocalAuthentication", "CryptoKit", "Crypto",
+    ]
+    static let document = "Documentation/ApplePlatforms.md"
+
+    /// The modules that are built there for one of the products.
+    static func built() throws -> Set<String> {
+        let manifest = try Manifest()
+        let closures = products.map { manifest.closure(of: $0, onApple: true) }
+        let modules = Set(try Repository.sources().compactMap(\.module))
+        return closures.reduce(into: Set<String>()) { $0.formUnion($1) }.intersection(modules)
+    }
+
+    /// The rows of the document's table under a heading, as the texts of their cells.
+    static func table(_ heading: String) throws -> [[String]] {
+        let lines = try Repository.file(document).split(separator: "\n")
+        let rows = lines.drop { $0 != "## \(heading)" }.drop { !$0.hasPrefix("|") }
+            .prefix { $0.hasPrefix("|") }.dropFirst(2)
+        return rows.map { row in
+            row.split(separator: "|").map { String($0.trimming(while: { $0 == " " || $0 == "`" })) }
+        }
+    }
+
+    // MARK: The document
+
+    @Test func `the document says of every module what becomes of it`() throws {
+        let (built, sources) = (try Self.built(), try Repository.sources())
+        var expected: [String: String] = [:]
+        for module in Set(sources.compactMap(\.module)) {
+            let files = sources.filter { $0.module == module }
+            let isEmpty = files.allSatisfy { $0.isEmpty(on: .apple) }
+            let isWhole = files.allSatisfy(\.platformConditions.isEmpty)
+            expected[module] =
+                if !built.contains(module) { "not built" } else if isEmpty {
+                    "empty"
+                } else if isWhole {
+                    "whole"
+                } else { "in part" }
+        }
+        let rows = try Self.table("The modules")
+        #expect(rows.count == Set(rows.map(\.first)).count)
+        for row in rows { #expect(expected[row[0]] == row[1], "\(row[0])") }
+        #expect(Set(rows.map { $0[0] }) == Set(expected.keys))
+    }
+
+    /// A file that is left out whole on Apple's platforms needs nothing there.
+    @Test func `the document lists every other file with a condition on the platform`() throws {
+        let files = try Repository.sources().filter {
+            !$0.platformConditions.isEmpty && !$0.isLeftOutOnApple
+        }
+        let rows = try Self.table("The conditions")
+        #expect(Set(rows.map { "Sources/\($0[0])" }) == Set(files.map(\.path)))
+        for row in rows {
+            let count = files.first { "Sources/\(row[0])" == $0.path }?.platformConditions.count
+            #expect(count == Int(row[1]), "\(row[0])")
+        }
+    }
+
+    @Test func `no source asks for the version of a system`() throws {
+        for file in try Repository.sources() {
+            for (number, line) in file.codeLines {
+                guard line.contains("available") else { continue }
+                let asks = line.contains(/#(un)?available\b|@available\((macOS|iOS)/)
+                #expect(!asks, "\(file):\(number)")
+            }
+        }
+    }
+
+    // MARK: The sources
+
+    @Test func `what Apple's compiler takes imports what is there`() throws {
+        let (built, manifest) = (try Self.built(), try Manifest())
+        var count = 0
+        for file in try Repository.sources() {
+            guard let module = file.module, built.contains(module) else { continue }
+            let own = manifest.closure(of: module, onApple: true).intersection(built)
+            let imports = Imports.imports(of: file.code(on: .apple))
+            let missing = imports.subtracting(Self.system).subtracting(own)
+            #expect(missing.isEmpty, "\(file) imports \(missing.sorted())")
+            count += imports.count
+        }
+        #expect(count > 50)
+    }
+
+    @Test(arguments: [
+        ("canImport(Darwin)", true, false), ("!canImport(Darwin)", false, true),
+        ("NSStringHashing && !canImport(Darwin)", false, true),
+        ("canImport(Glibc) || canImport(Musl)", false, true),
+        ("!(os(Linux) || canImport(Darwin))", false, false), ("TPM", true, true),
+    ])
+    func `a condition is read`(_ text: String, _ onApple: Bool, _ onLinux: Bool) {
+        #expect(PlatformCondition.holds(text[...], on: .apple) == onApple)
+        #expect(PlatformCondition.holds(text[...], on: .linux) == onLinux)
+        #expect(PlatformCondition.isAboutPlatform(text[...]) == (onApple != onLinux || !onApple))
+    }
+
+    @Test(arguments: ["canImport(Unknown)", "os(Plan9)", "TPM &&", "(TPM", "a ? b"])
+    func `a condition that can't be read is told`(_ text: String) {
+        #expect(PlatformCondition.holds(text[...], on: .apple) == nil)
+    }
+
+    @Test func `the branches of a file are told apart`() {
+        let file = RepositoryFile(
+            path: "Sources/M/F.swift",
+            lines: [
+                "a", "#if canImport(Darwin)", "b", "#if TPM", "c", "#endif", "#elseif os(Linux)",
+                "d",
+                "#else", "e", "#endif", "// f",
+            ])
+        #expect(file.code(on: .apple).map(\.text) == ["a", "b", "c", ""])
+        #expect(file.code(on: .linux).map(\.text) == ["a", "d", ""])
+        #expect(file.platformConditions.map(\.number) == [2, 7])
+        #expect(!file.isLeftOutOnApple)
+        let left = RepositoryFile(
+            path: "Sources/M/G.swift", lines: ["// g", "#if !canImport(Darwin)", "a", "#endif"])
+        #expect(left.isLeftOutOnApple)
+        let values = RepositoryFile(
+            path: "Sources/M/H.swift",
+            lines: [
+                "#if canImport(Darwin)", "package import Foundation", "#else",
+                "package import FoundationEssentials", "#endif",
+            ])
+        #expect(values.platformConditions.isEmpty)
+    }
+
+    // MARK: The package
+
+    /// `apple("Keychain", ["AppleKeychainSecItem", crypto])`: a module with what it stands on.
+    private static func packageTargets() throws -> [String: Set<String>] {
+        let text = try Repository.file("Tests/AppleConfiguration/Package.swift")
+        let calls = text.matches(of: /\n {8}apple\(\s*"(\w+)"(?:,\s*\[([^\]]*)\])?\)/)
+        return Dictionary(
+            uniqueKeysWithValues: calls.map { call in
+                (String(call.1), Set((call.2 ?? "").matches(of: /\w+/).map { String($0.0) }))
+            })
+    }
+
+    @Test func `the package for Linux builds what is built there, on the same modules`() throws {
+        let (built, manifest) = (try Self.built(), try Manifest())
+        let targets = try Self.packageTargets()
+        #expect(Set(targets.keys) == built)
+        for (name, dependencies) in targets {
+            let expected = (manifest.target(name)?.dependencies ?? []).filter { !$0.isForOthers }
+                .map { $0.isLibrary ? $0.name.lowercased() : "Apple\($0.name)" }
+            // The modules that stand in for the system's.
+            let standIns: Set<String> = ["security", "localAuthentication", "cryptoKit"]
+            #expect(dependencies.subtracting(standIns) == Set(expected), "\(name)")
+        }
+    }
+}
+
+extension RepositoryFile {
+    /// Whether it has nothing but one condition, which leaves all of it out on Apple's platforms.
+    fileprivate var isLeftOutOnApple: Bool {
+        platformConditions.first?.text.contains("!canImport(Darwin)") == true
+            && isEmpty(on: .apple)
+            && codeLines.first { !$0.text.allSatisfy(\.isWhitespace) }?.text.hasPrefix("#if")
+                == true
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(while isTrimmed: (Character) -> Bool) -> Substring {
+        var rest = drop(while: isTrimmed)
+        while let last = rest.last, isTrimmed(last) { rest.removeLast() }
+        return rest
+    }
+}
