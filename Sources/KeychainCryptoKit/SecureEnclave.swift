@@ -22,7 +22,7 @@ public import KeychainServices
 public enum SecureEnclave {
     /// Whether there is such hardware. Also false where the keychain can't be used at all.
     public static var isAvailable: Bool {
-        (try? KeychainContext.current().service.perform(HasSecureEnclave())) ?? false
+        (try? KeychainContext.current().handler.perform(HasSecureEnclave())) ?? false
     }
 
     /// Keys on P-256, the only ones that the hardware has.
@@ -188,7 +188,7 @@ extension SecureEnclave.P256.KeyAgreement {
 /// A key in hardware, with the person who authenticates its uses in front of the keychain.
 struct EnclaveKey: Sendable {
     let blob: SecureEnclaveBlob
-    private let keychain: KeychainConnection
+    private let keychain: AuthenticatingConnection
 
     /// Makes a key, and others where the first one isn't representable as it has to be.
     init(
@@ -230,7 +230,7 @@ struct EnclaveKey: Sendable {
         }
     }
 
-    private init(_ blob: Data, _ keychain: KeychainConnection) throws(KeychainFailure) {
+    private init(_ blob: Data, _ keychain: AuthenticatingConnection) throws(KeychainFailure) {
         guard let parsed = SecureEnclaveBlob(decoding: blob),
             (try? Crypto.P256.Signing.PublicKey(x963Representation: parsed.publicKey)) != nil
         else { throw .foreignSecureEnclaveKey }
@@ -257,7 +257,7 @@ struct EnclaveKey: Sendable {
 
     private static func keychain(
         _ context: LAContext?
-    ) throws(KeychainFailure) -> KeychainConnection {
+    ) throws(KeychainFailure) -> AuthenticatingConnection {
         var options = AuthenticationOptions()
         options.context = context
         return try KeychainContext.current().authenticating(options)

@@ -21,29 +21,29 @@ package enum EmbeddedKeychain {
 
     private static let opened = Mutex<[String: KeychainEngine]>([:])
     private static let deferred = Mutex<[String: DeferredKeychain]>([:])
-    private static let current = Mutex<KeychainConnection?>(nil)
+    private static let current = Mutex<ProcessConnection?>(nil)
 
     /// The keychain of this process with the groups of its entitlements.
     /// - Throws: `missingEntitlement` when the entitlements give no group, and what opening throws.
-    package static func connection() throws(KeychainFailure) -> KeychainConnection {
+    package static func connection() throws(KeychainFailure) -> ProcessConnection {
         if let connection = current.withLock({ $0 }) { return connection }
-        let connection = KeychainConnection(
-            service: try keychain(in: try location().directory),
+        let connection = ProcessConnection(
+            handler: try keychain(in: try location().directory),
             caller: try entitlements().accessGroups)
-        if connection.service is KeychainEngine { current.withLock { $0 = connection } }
+        if case .engine = connection.handler { current.withLock { $0 = connection } }
         return connection
     }
 
     /// The keychain of a folder, which may be made by the first change only.
     package static func keychain(
         in directory: String
-    ) throws(KeychainFailure) -> any RequestHandler {
-        if let engine = try existingEngine(in: directory) { return engine }
+    ) throws(KeychainFailure) -> KeychainHandler {
+        if let engine = try existingEngine(in: directory) { return .engine(engine) }
         return deferred.withLock { deferred in
-            if let keychain = deferred[directory] { return keychain }
+            if let keychain = deferred[directory] { return .deferred(keychain) }
             let keychain = DeferredKeychain(directory: directory)
             deferred[directory] = keychain
-            return keychain
+            return .deferred(keychain)
         }
     }
 

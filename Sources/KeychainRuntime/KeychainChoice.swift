@@ -192,22 +192,22 @@ package enum ProcessKeychain {
     /// The keychain, and the groups that this program has there.
     /// - Throws: `missingEntitlement` when the entitlements give no group; why the keychain can't
     ///   be opened or reached.
-    package static func connection() throws(KeychainFailure) -> KeychainConnection {
+    package static func connection() throws(KeychainFailure) -> ProcessConnection {
         switch try KeychainChoice.current().mode {
         case .embedded: return try EmbeddedKeychain.connection()
         case .service(let socket):
             let client = client(for: socket)
-            return KeychainConnection(
-                service: client, caller: try client.welcome().entitlements.accessGroups)
+            return ProcessConnection(
+                handler: .service(client), caller: try client.welcome().entitlements.accessGroups)
         }
     }
 
     /// What there is to administer. With a service, nothing is sent yet.
-    package static func administration() throws(KeychainFailure) -> any RequestHandler {
+    package static func administration() throws(KeychainFailure) -> KeychainHandler {
         switch try KeychainChoice.current().mode {
         case .embedded:
             return try EmbeddedKeychain.keychain(in: EmbeddedKeychain.location().directory)
-        case .service(let socket): return client(for: socket)
+        case .service(let socket): return .service(client(for: socket))
         }
     }
 

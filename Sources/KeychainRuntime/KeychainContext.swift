@@ -8,7 +8,7 @@ import Synchronization
 /// The keychain of the current task.
 package enum KeychainContext {
     /// A keychain that takes the place of this process's own for the duration of a task.
-    @TaskLocal package static var connection: KeychainConnection?
+    @TaskLocal package static var connection: ProcessConnection?
 
     /// Learns why a call failed, which a status alone doesn't say.
     @TaskLocal package static var recorder: FailureRecorder?
@@ -17,8 +17,8 @@ package enum KeychainContext {
     ///
     /// - Throws: `missingEntitlement` when the caller has no access group, or why the keychain of
     ///   this process can't be opened.
-    package static func current() throws(KeychainFailure) -> KeychainConnection {
-        let current: KeychainConnection
+    package static func current() throws(KeychainFailure) -> ProcessConnection {
+        let current: ProcessConnection
         if let connection {
             current = connection
         } else {

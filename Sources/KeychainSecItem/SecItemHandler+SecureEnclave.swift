@@ -25,7 +25,7 @@ extension SecItemHandler {
         #else
         return try withKeychain {
             Result { () throws(KeychainFailure) in
-                try KeychainContext.current().service.perform(HasSecureEnclave())
+                try KeychainContext.current().handler.perform(HasSecureEnclave())
             }
         }.get()
         #endif
@@ -160,27 +160,35 @@ extension SecItemHandler {
 /// The keys that a handler holds, by their blobs: those that are not stored yet, and the last ones
 /// that were used, which can be used after their items were deleted.
 final class SecureEnclaveKeys: Sendable {
+    /// `@unchecked`: no lock is needed, for a key doesn't change and its functions can be called from
+    /// many threads at once. Apple's declaration doesn't say so.
+    private struct Held: @unchecked Sendable {
+        let blob: Data
+        let key: SecKey
+    }
+
     private static let limit = 64
 
-    private let held = Mutex<[(blob: Data, key: SecKey)]>([])
+    private let held = Mutex<[Held]>([])
 
     func hold(_ key: SecKey, for blob: Data) {
+        let new = Held(blob: blob, key: key)
         held.withLock { held in
-            held.removeAll { $0.blob == blob }
+            held.removeAll { $0.blob == new.blob }
             if held.count == Self.limit { held.removeFirst() }
-            held.append((blob, key))
+            held.append(new)
         }
     }
 
     func key(for blob: Data) -> SecKey? {
-        held.withLock { held in held.first { $0.blob == blob }?.key }
+        held.withLock { held in held.first { $0.blob == blob } }?.key
     }
 
     /// Gives a key, and holds it no longer.
     func take(_ blob: Data) -> SecKey? {
         held.withLock { held in
-            held.firstIndex { $0.blob == blob }.map { held.remove(at: $0).key }
-        }
+            held.firstIndex { $0.blob == blob }.map { held.remove(at: $0) }
+        }?.key
     }
 }
 

@@ -17,7 +17,7 @@ package import KeychainCore
 import KeychainServicesDarwin
 import Synchronization
 #else
-import KeychainRuntime
+package import KeychainRuntime
 import KeychainServices
 #endif
 
@@ -54,10 +54,10 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         self.surroundings = surroundings
     }
     #else
-    private let keychain: @Sendable () -> KeychainConnection
+    private let keychain: @Sendable () -> ProcessConnection
 
     /// A keychain, which is asked for at every request.
-    package init(_ keychain: @escaping @Sendable () -> KeychainConnection) {
+    package init(_ keychain: @escaping @Sendable () -> ProcessConnection) {
         self.keychain = keychain
     }
     #endif

@@ -11,7 +11,8 @@ public import Foundation
 public import Keychain
 package import KeychainCore
 package import KeychainEngine
-import KeychainRuntime
+package import KeychainRuntime
+package import KeychainAuthentication
 import KeychainSecItem
 import KeychainServices
 import Synchronization
@@ -76,7 +77,8 @@ public final class TestKeychain: Sendable {
     /// Its own functions, such as `lock()` and `check()`, act on this keychain too.
     public var database: KeychainDatabase {
         KeychainDatabase(
-            identity: identity, administration: { () throws(KeychainFailure) in try self.engine },
+            identity: identity,
+            administration: { () throws(KeychainFailure) in .engine(try self.engine) },
             connection: { self.connection })
     }
 
@@ -87,17 +89,21 @@ public final class TestKeychain: Sendable {
     public var secItemDatabase: KeychainDatabase {
         let handler = SecItemHandler { self.connection }
         return KeychainDatabase(
-            identity: identity, administration: { () throws(KeychainFailure) in try self.engine },
+            identity: identity,
+            administration: { () throws(KeychainFailure) in .engine(try self.engine) },
             authenticating: {
-                KeychainConnection(
-                    service: handler.authenticating($0), caller: AccessGroups(self.accessGroups))
+                AuthenticatingConnection(
+                    handler: AuthenticatingHandler(
+                        .substitute(handler.authenticating($0)), AuthenticationOptions()),
+                    caller: AccessGroups(self.accessGroups))
             })
     }
 
     /// The service with its faults, and the program as it is now.
-    package var connection: KeychainConnection {
+    package var connection: KeychainConnection<KeychainHandler> {
         KeychainConnection(
-            service: FaultyHandler(keychain: self), caller: AccessGroups(accessGroups))
+            handler: .substitute(FaultyHandler(keychain: self)),
+            caller: AccessGroups(accessGroups))
     }
 
     package var engine: KeychainEngine {

@@ -17,7 +17,7 @@ struct FileSession {
         session = KeychainSession(
             passcode,
             OpenedKeychain(
-                keychain: engine, groups: try ProcessKeychain.entitlements().accessGroups))
+                keychain: .engine(engine), groups: try ProcessKeychain.entitlements().accessGroups))
     }
 
     /// Unlocks if the passcode is given, so that as much as can be is looked at.

@@ -8,7 +8,7 @@ import KeychainCore
 
 /// A keychain that was opened, and the groups that its programs have by their entitlements.
 struct OpenedKeychain {
-    let keychain: any RequestHandler
+    let keychain: KeychainHandler
     let groups: AccessGroups
 }
 

@@ -5,6 +5,7 @@
 import FoundationEssentials
 import KeychainAuthentication
 import KeychainCrypto
+import KeychainRuntime
 import KeychainEngine
 import KeychainCore
 

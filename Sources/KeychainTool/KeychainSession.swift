@@ -11,7 +11,7 @@ import KeychainEngine
 import KeychainCore
 
 struct KeychainSession {
-    let keychain: any RequestHandler
+    let keychain: KeychainHandler
     let caller: AccessGroups
     let source: PasscodeSource
     private let given = GivenPasscode()
@@ -48,8 +48,7 @@ struct KeychainSession {
     /// Closes the keychain after a change, so that its log is folded into the database now and
     /// not read through again by each process that comes after this one.
     func close() {
-        (keychain as? KeychainEngine)?.close()
-        (keychain as? DeferredKeychain)?.close()
+        keychain.close()
     }
 
     var hasPasscode: Bool {

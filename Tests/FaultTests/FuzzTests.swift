@@ -166,7 +166,8 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                     ]
                     query[name] = values[Int(piece.last ?? 0) % values.count]
                 }
-                let nothing = KeychainConnection(service: NoKeychain(), caller: caller)
+                let nothing = ProcessConnection(
+                    handler: .substitute(NoKeychain()), caller: caller)
                 KeychainContext.$connection.withValue(nothing) {
                     _ = SecItemUpdate(query as CFDictionary, query as CFDictionary)
                     _ = SecItemCopyMatching(query as CFDictionary, nil)

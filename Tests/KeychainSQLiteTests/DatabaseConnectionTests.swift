@@ -85,19 +85,24 @@ import Testing
     }
 
     @Test func `a transaction that fails leaves nothing, and its connection goes on`() throws {
-        let database = try memory()
+        let connections = try Connections()
+        try connections.run { database throws(KeychainFailure) in
+            try database.execute("CREATE TABLE t(a)")
+        }
         let failure = KeychainFailure.param("no")
         #expect(throws: failure) {
-            try database.transaction(.writing) { () throws(KeychainFailure) in
+            try connections.run(.writing) { database throws(KeychainFailure) in
                 try database.run("INSERT INTO t(a) VALUES (1)")
                 throw failure
             }
         }
-        #expect(!database.isInsideTransaction)
-        try database.transaction(.writing) { () throws(KeychainFailure) in
+        try connections.run(.writing) { database throws(KeychainFailure) in
             try database.run("INSERT INTO t(a) VALUES (2)")
         }
-        #expect(try database.integer("SELECT sum(a) FROM t") == 2)
+        try connections.run { database throws(KeychainFailure) in
+            #expect(!database.isInsideTransaction)
+            #expect(try database.integer("SELECT sum(a) FROM t") == 2)
+        }
     }
 
     @Test func `a failure quotes neither the statement nor a value`() throws {
@@ -122,13 +127,12 @@ import Testing
             try DatabaseConnection(database.path), try DatabaseConnection(database.path)
         )
         second.deadline = .now
-        try first.transaction(.writing) { () throws(KeychainFailure) in
-            let failure = #expect(throws: KeychainFailure.self) {
-                try second.transaction(.writing) {}
-            }
-            #expect(failure?.cause == .contention)
-        }
-        try second.transaction(.writing) {}
+        try first.begin(.writing)
+        let failure = #expect(throws: KeychainFailure.self) { try second.begin(.writing) }
+        #expect(failure?.cause == .contention)
+        try first.commit()
+        try second.begin(.writing)
+        try second.commit()
     }
 
     @Test func `a database that can't be opened says why`() throws {

@@ -134,7 +134,7 @@ final class Client {
     }
 
     func withKeychain<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let connection = KeychainConnection(service: keychain.service, caller: groups)
+        let connection = ProcessConnection(handler: keychain.handler, caller: groups)
         return try KeychainContext.$connection.withValue(connection) { try body() }
     }
 

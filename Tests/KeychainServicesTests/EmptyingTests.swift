@@ -19,8 +19,8 @@ import Testing
     private func run<Result>(
         as program: String, _ body: () throws -> Result
     ) throws -> Result {
-        let connection = KeychainConnection(
-            service: try test.engine,
+        let connection = ProcessConnection(
+            handler: .engine(try test.engine),
             caller: .withoutEntitlements(executable: "/usr/bin/" + program))
         return try KeychainContext.$connection.withValue(connection, operation: body)
     }

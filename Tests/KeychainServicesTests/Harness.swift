@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainCrypto
+import KeychainRuntime
 import KeychainEngine
 import KeychainCore
 import KeychainSQLite
@@ -10,7 +11,7 @@ import Testing
 
 /// A keychain under test, with what a person or the system does to it.
 protocol KeychainUnderTest: AnyObject {
-    var service: any RequestHandler { get }
+    var handler: KeychainHandler { get }
 
     /// Forgets the keys of what is readable while unlocked only.
     func lock() throws
@@ -59,7 +60,7 @@ enum Backend: CaseIterable, CustomTestStringConvertible {
 private final class ModelUnderTest: KeychainUnderTest {
     private let keychain = ModelKeychain()
 
-    var service: any RequestHandler { keychain }
+    var handler: KeychainHandler { .substitute(keychain) }
 
     func lock() { keychain.set(.locked) }
     func unlock() { keychain.set(.unlocked) }
@@ -77,7 +78,7 @@ private final class TestKeychainUnderTest: KeychainUnderTest {
         try setPasscode()
     }
 
-    var service: any RequestHandler { keychain.connection.service }
+    var handler: KeychainHandler { keychain.connection.handler }
 
     func lock() throws { try keychain.lock() }
     func unlock() throws { try keychain.unlock() }
@@ -94,7 +95,7 @@ final class EngineUnderTest: KeychainUnderTest {
     private var isOpen = true
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
-    var service: any RequestHandler { engine }
+    var handler: KeychainHandler { .engine(engine) }
 
     init(hardware: (any KeyHardware)? = nil) throws {
         directory = NSTemporaryDirectory() + "keychain-cases-" + UUID().uuidString

@@ -17,7 +17,7 @@ final class ServiceUnderTest: KeychainUnderTest {
     private let passcode = SecretBytes(copying: Array("passcode".utf8))
 
     /// What a case claims is what it gets: this program may use every group.
-    var service: any RequestHandler { client }
+    var handler: KeychainHandler { .service(client) }
 
     init(hardware: (any KeyHardware)? = nil) throws {
         var engine = EngineOptions.testing

@@ -30,7 +30,7 @@ import Testing
         options.hardware = hardware ?? chip.module()
         let engine = try KeychainEngine.open(directory: folder.path, options: options)
         defer { engine.close() }
-        let connection = KeychainConnection(service: engine, caller: AccessGroups(["g"]))
+        let connection = ProcessConnection(handler: .engine(engine), caller: AccessGroups(["g"]))
         return try KeychainContext.$connection.withValue(connection, operation: body)
     }
 

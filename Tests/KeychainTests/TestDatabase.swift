@@ -10,6 +10,7 @@ import Testing
 
 import KeychainCore
 import KeychainEngine
+import KeychainRuntime
 import KeychainSecItem
 import KeychainTesting
 
@@ -25,16 +26,22 @@ enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// A database in front of a handler.
+    /// A database in front of a handler that isn't an engine.
+    func database(_ handler: any RequestHandler) -> KeychainDatabase {
+        database(.substitute(handler))
+    }
+
+    /// A database in front of a keychain.
     func database(
-        _ handler: any RequestHandler,
-        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil
+        _ handler: KeychainHandler,
+        administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)? = nil
     ) -> KeychainDatabase {
         let caller = AccessGroups(TestDatabase.groups)
-        var connection = KeychainConnection(service: handler, caller: caller)
+        var connection = ProcessConnection(handler: handler, caller: caller)
         if self == .secItem || self == .secItemInMemory {
             let behind = connection
-            connection = KeychainConnection(service: SecItemHandler { behind }, caller: caller)
+            connection = ProcessConnection(
+                handler: .substitute(SecItemHandler { behind }), caller: caller)
         }
         return KeychainDatabase(administration: administration) { [connection] in connection }
     }
@@ -70,8 +77,8 @@ struct TestDatabase {
             return
         }
         let temporary = try TemporaryEngine()
-        database = way.database(temporary.engine) { () throws(KeychainFailure) in
-            temporary.engine
+        database = way.database(.engine(temporary.engine)) { () throws(KeychainFailure) in
+            .engine(temporary.engine)
         }
     }
 

@@ -47,6 +47,19 @@ import Testing
         #expect(text.contains("exit(missed == 0 ? 0 : 1)"))
     }
 
+    /// Rows of a path, a function and what it does.
+    @Test func `the functions of a load and a save are where CONTRIBUTING says`() throws {
+        let section = try #require(
+            try Repository.file("CONTRIBUTING.md").components(separatedBy: "\n## ")
+                .first { $0.hasPrefix("A load and a save") })
+        let rows = section.matches(of: /\n\| `([^`]+)` \| `([^`]+)` \|/)
+        for row in rows {
+            let text = try Repository.file("Sources/" + row.1)
+            #expect(text.contains("func \(row.2)(") || text.contains("func \(row.2)<"), "\(row.0)")
+        }
+        #expect(rows.count == 11 + 15)
+    }
+
     @Test func `every link inside the repository leads to a file`() throws {
         var count = 0
         for document in try Repository.files(suffix: ".md") {

@@ -91,6 +91,14 @@ import Testing
         #expect(readers.map(\.path) == ["Sources/KeychainCrypto/Memory/ProcessEnvironment.swift"])
     }
 
+    /// What stands in front of a keychain is composed by type. One case is for what tests bring.
+    @Test func `one file holds a handler of an unknown type`() throws {
+        let files = try Repository.sources().filter { file in
+            file.codeLines.contains { $0.text.contains("any RequestHandler") }
+        }
+        #expect(files.map(\.path) == ["Sources/KeychainRuntime/KeychainHandler.swift"])
+    }
+
     @Test func `unsafe code says why it is safe`() throws {
         for file in try Repository.sources() {
             let lines = Self.unsafeLines(of: file)

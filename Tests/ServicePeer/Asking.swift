@@ -116,9 +116,9 @@ struct Using {
     }
 
     private func carryOut(
-        _ parts: [String], _ keychain: KeychainConnection
+        _ parts: [String], _ keychain: ProcessConnection
     ) throws(KeychainFailure) -> String {
-        let (service, caller) = (keychain.service, keychain.caller)
+        let (service, caller) = (keychain.handler, keychain.caller)
         var query = ItemQuery(itemClass: .genericPassword)
         if parts.count > 1 {
             query.attributes = [.service: .string("using"), .account: .string(parts[1])]

@@ -9,6 +9,10 @@ import Dispatch
 import KeychainCore
 import Synchronization
 
+#if !canImport(Darwin)
+import KeychainAuthentication
+#endif
+
 final class ChangeFollower: Sendable {
     /// How long after a failure the keychain is looked at again, if nothing is heard of it: what
     /// made it fail may end without a notice.
@@ -38,7 +42,7 @@ final class ChangeFollower: Sendable {
     /// Makes sure that changes from now on are told of. May block.
     func subscribe() throws(KeychainFailure) {
         if subscription.withLock({ $0 != nil }) { return }
-        let made = try database.connection().service.subscribe { [weak signal] in signal?.raise() }
+        let made = try database.connection().handler.subscribe { [weak signal] in signal?.raise() }
         subscription.withLock { $0 = made }
     }
 

@@ -8,7 +8,7 @@
 
 import KeychainCrypto
 import KeychainEngine
-package import KeychainCore
+import KeychainCore
 
 extension KeychainDatabase {
     /// Makes every item readable until `lock()`, or until the process that has the database open
@@ -122,20 +122,6 @@ extension KeychainDatabase {
     @discardableResult
     public func removePasscode(_ passcode: String) throws(KeychainError) -> Int {
         try removePasscode(passcode.utf8)
-    }
-
-    @discardableResult
-    package func administer<Result>(
-        _ body: (any RequestHandler) throws(KeychainFailure) -> Result
-    ) throws(KeychainError) -> Result {
-        do throws(KeychainFailure) {
-            guard let administration else {
-                throw KeychainFailure(.unimplemented, "This database can't be administered.")
-            }
-            return try body(try administration())
-        } catch {
-            throw KeychainError(error, .administer)
-        }
     }
 }
 

@@ -4,12 +4,12 @@
 
 package import KeychainAuthentication
 package import KeychainCore
-import KeychainSecItem
+package import KeychainSecItem
 
 /// A database of items. On Apple platforms there is one, the system's.
 public struct KeychainDatabase: Sendable {
     private let connect:
-        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> KeychainConnection
+        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
     let identity: DatabaseIdentity
     /// Who answers for the person, and whether the person may be asked.
     var authentication = AuthenticationOptions()
@@ -23,7 +23,7 @@ public struct KeychainDatabase: Sendable {
         identity: DatabaseIdentity = .unique(),
         authenticating connect:
             @escaping @Sendable (AuthenticationOptions)
-            throws(KeychainFailure) -> KeychainConnection
+            throws(KeychainFailure) -> KeychainConnection<SecItemHandler>
     ) {
         self.connect = connect
         self.identity = identity
@@ -36,20 +36,20 @@ public struct KeychainDatabase: Sendable {
             identity: .default,
             authenticating: {
                 // The system knows itself who calls.
-                Connection(service: handler.authenticating($0), caller: AccessGroups([]))
+                Connection(handler: handler.authenticating($0), caller: AccessGroups([]))
             })
     }()
 }
 
 extension KeychainDatabase {
-    typealias Connection = KeychainConnection
+    typealias Connection = KeychainConnection<SecItemHandler>
 }
 
 #else
 
 public import Foundation
 package import KeychainAuthentication
-import KeychainRuntime
+package import KeychainRuntime
 import KeychainEngine
 package import KeychainCore
 import Synchronization
@@ -65,9 +65,9 @@ import Synchronization
 /// is locked and unlocked for all programs that the service works for.
 public struct KeychainDatabase: Sendable {
     private let connect:
-        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> KeychainConnection
+        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
     /// Opens the database if it is not open. nil: there is nothing to administer.
-    let administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)?
+    let administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)?
     let identity: DatabaseIdentity
     /// Who answers for the person, and whether the person may be asked.
     var authentication = AuthenticationOptions()
@@ -80,8 +80,9 @@ public struct KeychainDatabase: Sendable {
     /// functions.
     package init(
         identity: DatabaseIdentity = .unique(),
-        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil,
-        connection: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection
+        administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)? = nil,
+        connection:
+            @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection<KeychainHandler>
     ) {
         self.init(
             identity: identity, administration: administration,
@@ -93,10 +94,10 @@ public struct KeychainDatabase: Sendable {
     /// A database that is asked at every request, and authenticates the person itself.
     package init(
         identity: DatabaseIdentity = .unique(),
-        administration: (@Sendable () throws(KeychainFailure) -> any RequestHandler)? = nil,
+        administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)? = nil,
         authenticating connect:
             @escaping @Sendable (AuthenticationOptions)
-            throws(KeychainFailure) -> KeychainConnection
+            throws(KeychainFailure) -> AuthenticatingConnection
     ) {
         self.connect = connect
         self.identity = identity
@@ -136,7 +137,7 @@ public struct KeychainDatabase: Sendable {
     ///     nil: those of the program's entitlements.
     public init(directory: URL, accessGroups: [String]? = nil) {
         let path = directory.isFileURL ? directory.absoluteURL.standardizedFileURL.path : nil
-        let engine = { @Sendable () throws(KeychainFailure) -> any RequestHandler in
+        let engine = { @Sendable () throws(KeychainFailure) -> KeychainHandler in
             guard let path else { throw .param("The folder must be a file URL.") }
             return try EmbeddedKeychain.keychain(in: path)
         }
@@ -147,7 +148,7 @@ public struct KeychainDatabase: Sendable {
             } else {
                 caller = try EmbeddedKeychain.entitlements().accessGroups
             }
-            return KeychainConnection(service: try engine(), caller: caller)
+            return ProcessConnection(handler: try engine(), caller: caller)
         }
         self.init(
             identity: path.map { .folder($0, accessGroups) } ?? .unique(),
@@ -157,19 +158,34 @@ public struct KeychainDatabase: Sendable {
 }
 
 extension KeychainDatabase {
-    typealias Connection = KeychainConnection
+    typealias Connection = AuthenticatingConnection
+
+    /// Makes requests about the database as a whole.
+    @discardableResult
+    package func administer<Result>(
+        _ body: (KeychainHandler) throws(KeychainFailure) -> Result
+    ) throws(KeychainError) -> Result {
+        do throws(KeychainFailure) {
+            guard let administration else {
+                throw KeychainFailure(.unimplemented, "This database can't be administered.")
+            }
+            return try body(try administration())
+        } catch {
+            throw KeychainError(error, .administer)
+        }
+    }
 }
 
 /// A connection that is made at the first use. A failure is not remembered.
 private final class LazyConnection: Sendable {
-    private let make: @Sendable () throws(KeychainFailure) -> KeychainConnection
-    private let made = Mutex<KeychainConnection?>(nil)
+    private let make: @Sendable () throws(KeychainFailure) -> ProcessConnection
+    private let made = Mutex<ProcessConnection?>(nil)
 
-    init(_ make: @escaping @Sendable () throws(KeychainFailure) -> KeychainConnection) {
+    init(_ make: @escaping @Sendable () throws(KeychainFailure) -> ProcessConnection) {
         self.make = make
     }
 
-    func value() throws(KeychainFailure) -> KeychainConnection {
+    func value() throws(KeychainFailure) -> ProcessConnection {
         if let connection = made.withLock({ $0 }) { return connection }
         let connection = try make()
         made.withLock { $0 = connection }

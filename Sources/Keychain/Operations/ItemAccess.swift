@@ -4,6 +4,10 @@
 import Foundation
 import KeychainCore
 
+#if !canImport(Darwin)
+import KeychainAuthentication
+#endif
+
 /// An operation on an item: what it is, on which item, and where that is kept.
 struct ItemAccess: Sendable {
     let operation: KeychainError.Operation
@@ -39,7 +43,7 @@ struct ItemAccess: Sendable {
     func find(includesData: Bool) throws(KeychainError) -> ItemSnapshot? {
         do throws(KeychainFailure) {
             let connection = try database.connection()
-            return try connection.service.perform(
+            return try connection.handler.perform(
                 FindItems(item, Retrieval(includesData: includesData)), as: connection.caller
             ).first
         } catch {
@@ -75,10 +79,19 @@ struct ItemAccess: Sendable {
     /// Adds the item, or changes it in place: in the access group that the addition is to, that one
     /// alone.
     func put(_ contents: ItemChanges) throws(KeychainError) {
+        defer { ChangeCount.note() }
         let request = PutItem(newItem(contents), orChange: item, contents)
         // Someone else may delete the item after the addition was refused, and add it again
         // before the next one. No one does so for long.
-        for _ in 0..<Self.attemptLimit where try change(request, no: .itemNotFound) { return }
+        for _ in 0..<Self.attemptLimit {
+            do throws(KeychainFailure) {
+                let connection = try database.connection()
+                try connection.handler.perform(request, as: connection.caller)
+                return
+            } catch {
+                guard error.status == .itemNotFound else { throw failed(error) }
+            }
+        }
         throw unsettled
     }
 
@@ -90,7 +103,7 @@ struct ItemAccess: Sendable {
         defer { ChangeCount.note() }
         do throws(KeychainFailure) {
             let connection = try database.connection()
-            _ = try connection.service.perform(request, as: connection.caller)
+            _ = try connection.handler.perform(request, as: connection.caller)
             return true
         } catch {
             if error.status == no { return false }

@@ -4,7 +4,7 @@
 
 #if !canImport(Darwin)
 
-import KeychainRuntime
+package import KeychainRuntime
 import KeychainEngine
 package import KeychainCore
 import Synchronization
@@ -15,15 +15,17 @@ package struct AuthenticationEnvironment: Sendable {
     @TaskLocal package static var current: AuthenticationEnvironment?
 
     /// The environment of a call to a keychain; nil: of one that concerns none.
-    package static func inUse(for keychain: (any RequestHandler)?) -> AuthenticationEnvironment {
+    package static func inUse(for keychain: KeychainHandler?) -> AuthenticationEnvironment {
         if let current { return current }
-        let host = keychain as? any AuthenticationHost
-        return host?.authenticationEnvironment ?? process
+        guard case .substitute(let handler) = keychain,
+            let host = handler as? any AuthenticationHost
+        else { return process }
+        return host.authenticationEnvironment
     }
 
     /// The environment of a call to the keychain of the current task.
     package static var inUse: AuthenticationEnvironment {
-        inUse(for: KeychainContext.connection?.service)
+        inUse(for: KeychainContext.connection?.handler)
     }
 
     private static let process = AuthenticationEnvironment(

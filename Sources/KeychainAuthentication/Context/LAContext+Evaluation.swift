@@ -74,9 +74,9 @@ extension LAContext {
         state.withLock { $0.enrollment = enrollment }
     }
 
-    private static func keychain() throws(AuthenticationFailure) -> any RequestHandler {
+    private static func keychain() throws(AuthenticationFailure) -> KeychainHandler {
         do {
-            return try KeychainContext.current().service
+            return try KeychainContext.current().handler
         } catch {
             throw .keychain(error)
         }

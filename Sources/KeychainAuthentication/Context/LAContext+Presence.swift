@@ -6,6 +6,7 @@
 
 import KeychainCrypto
 import KeychainCore
+import KeychainRuntime
 import Synchronization
 
 extension LAContext {
@@ -13,7 +14,7 @@ extension LAContext {
     static var attempts: Int { 3 }
 
     func possibilities(
-        _ keychain: any RequestHandler
+        _ keychain: KeychainHandler
     ) throws(AuthenticationFailure) -> PresencePossibilities {
         let biometry = AuthenticationEnvironment.inUse(for: keychain).authenticator.biometry
         do {
@@ -52,7 +53,7 @@ extension LAContext {
     }
 
     /// What was proven to this context, or to another one lately enough.
-    func knownProofs(for keychain: any RequestHandler) -> [PresenceProof] {
+    func knownProofs(for keychain: KeychainHandler) -> [PresenceProof] {
         let seconds = min(
             touchIDAuthenticationAllowableReuseDuration,
             LATouchIDAuthenticationMaximumAllowableReuseDuration)
@@ -106,7 +107,7 @@ extension LAContext {
 
     /// - Returns: nil for a wrong passcode.
     private func grant(
-        for passcode: SecretBytes, _ keychain: any RequestHandler
+        for passcode: SecretBytes, _ keychain: KeychainHandler
     ) throws(AuthenticationFailure) -> AuthenticationGrant? {
         do {
             return try keychain.perform(Authenticate(passcode: passcode))

@@ -5,17 +5,18 @@
 #if !canImport(Darwin)
 
 package import KeychainCore
+package import KeychainRuntime
 import Synchronization
 
 /// On whose behalf a person is asked.
 package struct Asking: Sendable {
-    package let keychain: any RequestHandler
+    package let keychain: KeychainHandler
     /// Why, for the person. May be empty.
     package let reason: String
     /// Whether a person may be asked at all.
     package let isAllowed: Bool
 
-    package init(_ keychain: any RequestHandler, reason: String, isAllowed: Bool = true) {
+    package init(_ keychain: KeychainHandler, reason: String, isAllowed: Bool = true) {
         self.keychain = keychain
         self.reason = reason
         self.isAllowed = isAllowed
@@ -47,7 +48,7 @@ extension LAContext {
 
     /// Everything that the context can show to a keychain without asking.
     package func authorization(
-        for keychain: any RequestHandler
+        for keychain: KeychainHandler
     ) throws(AuthenticationFailure) -> Authorization {
         try checkIsValid()
         let proofs = knownProofs(for: keychain)
@@ -60,7 +61,7 @@ extension LAContext {
     /// Forgets grants that the keychain didn't take: it was locked meanwhile, or isn't the one
     /// that gave them.
     package func forgetGrants(
-        of authorization: Authorization, for keychain: any RequestHandler
+        of authorization: Authorization, for keychain: KeychainHandler
     ) {
         let environment = AuthenticationEnvironment.inUse(for: keychain)
         for grant in [authorization.grant, authorization.recognition].compactMap({ $0 }) {

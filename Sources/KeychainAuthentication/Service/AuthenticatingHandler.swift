@@ -7,74 +7,60 @@
 #if !canImport(Darwin)
 
 package import KeychainCore
+package import KeychainRuntime
 
 package struct AuthenticatingHandler: RequestHandler {
-    private let service: any RequestHandler
+    package let handler: KeychainHandler
     private let options: AuthenticationOptions
 
-    package init(_ service: any RequestHandler, _ options: AuthenticationOptions) {
-        self.service = service
+    package init(_ handler: KeychainHandler, _ options: AuthenticationOptions) {
+        self.handler = handler
         self.options = options
     }
-
-    package func perform<R: Request>(
-        _ request: R, as caller: AccessGroups
-    ) throws(KeychainFailure) -> R.Answer {
-        guard let purpose = request.purpose else {
-            return try service.perform(request, as: caller)
-        }
-        return try authenticated(purpose) { authorization throws(KeychainFailure) in
-            var request = request
-            // One that came with the request is replaced.
-            request.authorization = authorization
-            return try service.perform(request, as: caller)
-        }
-    }
-
-    package func stream<R: StreamRequest>(
-        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
-    ) throws(KeychainFailure) -> R.Answer {
-        try service.stream(request, as: caller, progress: progress)
-    }
-
-    package func subscribe(
-        _ handler: @escaping @Sendable () -> Void
-    ) throws(KeychainFailure) -> any ChangeSubscription {
-        try service.subscribe(handler)
-    }
-
-    // MARK: Rounds
 
     /// The most rounds that a request takes: items can ask for different things.
     private static let rounds = 20
 
     /// Carries out a request, with as much proof as it turns out to need.
-    private func authenticated<Answer>(
-        _ purpose: AuthorizationPurpose,
-        _ request: (Authorization) throws(KeychainFailure) -> Answer
-    ) throws(KeychainFailure) -> Answer {
-        // A context that is invalid matters once it is needed.
-        let known = options.context.flatMap { context in
-            Result { () throws(AuthenticationFailure) in
-                try context.authorization(for: service)
-            }.success
+    @discardableResult
+    package func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        guard let purpose = request.purpose else {
+            return try handler.perform(request, as: caller)
         }
+        // A context that is invalid matters once it is needed.
+        let known = try? options.context?.authorization(for: handler)
         var run = Run(
             context: options.context, shown: known ?? Authorization(),
             asksForNewPassword: purpose != .use, asksForPresence: purpose != .creation)
+        var request = request
         for _ in 0..<Self.rounds {
-            var shown = run.shown
+            // One that came with the request is replaced.
+            request.authorization = run.shown
             // The one of now: it may have changed while the person was asked.
-            shown.enrollment =
-                AuthenticationEnvironment.inUse(for: service).authenticator.biometry
+            request.authorization.enrollment =
+                AuthenticationEnvironment.inUse(for: handler).authenticator.biometry
                 .enrollmentDigest
-            let outcome = Result { () throws(KeychainFailure) in try request(shown) }
-            switch outcome {
-            case .success(let answer): return answer
-            case .failure(let failure): try run.answer(failure, options, service)
+            do throws(KeychainFailure) {
+                return try handler.perform(request, as: caller)
+            } catch {
+                try run.answer(error, options, handler)
             }
         }
         throw KeychainFailure(.authFailed, "The items keep asking for authentication.")
+    }
+
+    package func stream<R: StreamRequest>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        try handler.stream(request, as: caller, progress: progress)
+    }
+
+    package func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        try self.handler.subscribe(handler)
     }
 
     /// A request on its way.
@@ -89,7 +75,7 @@ package struct AuthenticatingHandler: RequestHandler {
         /// - Throws: The failure, if it asks for nothing, or why there is nothing to be got.
         mutating func answer(
             _ failure: KeychainFailure, _ options: AuthenticationOptions,
-            _ service: any RequestHandler
+            _ handler: KeychainHandler
         ) throws(KeychainFailure) {
             let isWrongPassword =
                 failure.status == .authFailed && failure.item != nil
@@ -98,7 +84,7 @@ package struct AuthenticatingHandler: RequestHandler {
             let context = context ?? LAContext()
             self.context = context
             let asking = Asking(
-                service, reason: options.reason ?? context.localizedReason,
+                handler, reason: options.reason ?? context.localizedReason,
                 isAllowed: options.allowsQuestions)
             do {
                 if let constraints = failure.constraints {
@@ -107,7 +93,7 @@ package struct AuthenticatingHandler: RequestHandler {
                     wrongPasswordCount += 1
                     try context.replaceWrongPassword(afterAttempt: wrongPasswordCount, asking)
                 }
-                shown = try context.authorization(for: service)
+                shown = try context.authorization(for: handler)
             } catch {
                 throw error.keychainFailure
             }
@@ -129,10 +115,14 @@ package struct AuthenticatingHandler: RequestHandler {
     }
 }
 
-extension KeychainConnection {
+/// A keychain with the person in front, and who speaks to it.
+package typealias AuthenticatingConnection = KeychainConnection<AuthenticatingHandler>
+
+extension ProcessConnection {
     /// The keychain with authentication in front of it.
-    package func authenticating(_ options: AuthenticationOptions) -> KeychainConnection {
-        KeychainConnection(service: AuthenticatingHandler(service, options), caller: caller)
+    package func authenticating(_ options: AuthenticationOptions) -> AuthenticatingConnection {
+        AuthenticatingConnection(
+            handler: AuthenticatingHandler(handler, options), caller: caller)
     }
 }
 
@@ -150,12 +140,6 @@ extension Authorization {
         if grant != nil { methods.insert(.passcode) }
         if recognition != nil { methods.insert(.biometry) }
         return methods
-    }
-}
-
-extension Result {
-    fileprivate var success: Success? {
-        if case .success(let success) = self { success } else { nil }
     }
 }
 

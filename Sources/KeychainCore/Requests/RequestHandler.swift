@@ -84,19 +84,20 @@ extension RequestHandler where Self: RequestExecutor {
     }
 }
 
-/// A keychain and who speaks to it.
-package struct KeychainConnection: Sendable {
-    package let service: any RequestHandler
+/// A keychain and who speaks to it. The type says what the keychain is, so that a request passes no
+/// existential on its way.
+package struct KeychainConnection<Handler: RequestHandler>: Sendable {
+    package let handler: Handler
     package let caller: AccessGroups
 
-    package init(service: any RequestHandler, caller: AccessGroups) {
-        self.service = service
+    package init(handler: Handler, caller: AccessGroups) {
+        self.handler = handler
         self.caller = caller
     }
 
     /// Carries out a request for the caller.
     @discardableResult
     package func perform<R: Request>(_ request: R) throws(KeychainFailure) -> R.Answer {
-        try service.perform(request, as: caller)
+        try handler.perform(request, as: caller)
     }
 }

@@ -16,24 +16,24 @@ extension KeychainEngine {
     package func execute(
         _ request: FindItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> [ItemSnapshot] {
-        try logged(request) { () throws(KeychainFailure) in
+        do throws(KeychainFailure) {
             try authorize(caller, group: request.query.accessGroup)
             if let limit = request.retrieval.limit, limit <= 0 { throw .itemNotFound }
-            return try searchUnderPresentKeybag(request.query, request.retrieval, caller)
-        }
-    }
-
-    private func searchUnderPresentKeybag(
-        _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
-    ) throws(KeychainFailure) -> [ItemSnapshot] {
-        do {
-            return try search(query, retrieval, caller)
-        } catch {
-            guard error.status == .interactionNotAllowed, try adoptsOtherKeybag() else {
-                throw error
+            let found: [ItemSnapshot]
+            do throws(KeychainFailure) {
+                found = try search(request.query, request.retrieval, caller)
+            } catch {
+                guard error.status == .interactionNotAllowed, try adoptsOtherKeybag() else {
+                    throw error
+                }
+                found = try search(request.query, request.retrieval, caller)
             }
+            note(request)
+            return found
+        } catch {
+            note(request, error)
+            throw error
         }
-        return try search(query, retrieval, caller)
     }
 
     /// Whether another process changed the passcode; it may have removed it, and with it the
@@ -154,18 +154,20 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> Result {
         do {
             let result = try body()
-            note(request, Status(rawValue: 0))
+            note(request)
             return result
         } catch {
-            note(request, error.status)
+            note(request, error)
             throw error
         }
     }
 
-    private func note<R: Request>(_ request: R, _ status: Status) {
+    /// Notes a request that was carried out, or failed.
+    func note<R: Request>(_ request: R, _ failure: KeychainFailure? = nil) {
+        let status = failure?.status.rawValue ?? 0
         log.debug(
             "\(R.code.name)",
-            metadata: ["query": "\(request.shape ?? "")", "status": "\(status.rawValue)"])
+            metadata: ["query": "\(request.shape ?? "")", "status": "\(status)"])
     }
 }
 

@@ -11,37 +11,30 @@ extension KeychainEngine {
     package func execute(
         _ request: PutItem, as caller: AccessGroups
     ) throws(KeychainFailure) -> Done {
-        try logged(request) { () throws(KeychainFailure) in
+        do throws(KeychainFailure) {
             let item = request.item
             let group = try group(of: item, for: caller)
             var query = request.query
             query.accessGroup = query.accessGroup ?? group
             let search = RowSearch(query, visibleTo: caller, index: store.index)
-            return try write { transaction throws(KeychainFailure) in
+            try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
                 let keys = try keys(for: item.protection)
-                guard
-                    try !add(
+                do throws(KeychainFailure) {
+                    _ = try insert(
                         item, group: group, by: caller.program, keys: keys, into: &transaction)
-                else { return Done() }
-                try transaction.noteExistingItem()
-                _ = try change(query, request.changes, search, caller, in: &transaction)
-                return Done()
+                } catch {
+                    // Nothing has changed then.
+                    guard error.status == .duplicateItem else { throw error }
+                    try transaction.noteExistingItem()
+                    _ = try change(query, request.changes, search, caller, in: &transaction)
+                }
             }
-        }
-    }
-
-    /// - Returns: False where the primary key is taken; nothing has changed then.
-    private func add(
-        _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
-        into transaction: inout StoreTransaction
-    ) throws(KeychainFailure) -> Bool {
-        do {
-            _ = try insert(item, group: group, by: program, keys: keys, into: &transaction)
-            return true
+            note(request)
+            return Done()
         } catch {
-            guard error.status == .duplicateItem else { throw error }
-            return false
+            note(request, error)
+            throw error
         }
     }
 }

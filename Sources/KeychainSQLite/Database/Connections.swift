@@ -55,33 +55,34 @@ final class Connections: Sendable {
         memory = (connection, DispatchSemaphore(value: 1))
     }
 
-    /// Runs `body` on a connection outside a transaction: a single statement sees one commit.
-    func read<Result>(
-        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
-    ) throws(KeychainFailure) -> Result {
-        try run(body)
-    }
-
-    /// Runs `body` in a transaction that sees one commit throughout.
-    func readConsistently<Result>(
-        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
-    ) throws(KeychainFailure) -> Result {
-        try run { database throws(KeychainFailure) in
-            try database.transaction(.reading) { () throws(KeychainFailure) in try body(database) }
-        }
-    }
-
-    /// Runs `body` in a transaction that holds the write lock from its start. An error rolls back.
+    /// Runs `body` on a connection.
     ///
-    /// Other processes are waited for until `deadline`; nil: ``Store/longestWait`` long.
-    func write<Result>(
+    /// - Parameters:
+    ///   - transaction: The transaction that `body` is in, which an error rolls back. nil: none, so
+    ///     that each statement sees one commit.
+    ///   - deadline: Until when other processes are waited for. nil: ``Store/longestWait`` long.
+    ///   - body: What is to be done.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; `readOnly` for a write to a folder that can't be written.
+    func run<Result>(
+        _ transaction: DatabaseConnection.TransactionKind? = nil,
         until deadline: ContinuousClock.Instant? = nil,
         _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
-        if let readOnly { throw readOnly.readOnlyFailure }
-        return try run(until: deadline) { database throws(KeychainFailure) in
-            try database.transaction(.writing) { () throws(KeychainFailure) in try body(database) }
+        let loan = try lend(for: transaction)
+        loan.connection.deadline = deadline
+        let result: Swift.Result<Result, KeychainFailure>
+        do throws(KeychainFailure) {
+            if let transaction { try loan.connection.begin(transaction) }
+            let answer = try body(loan.connection)
+            if transaction != nil { try loan.connection.commit() }
+            result = .success(answer)
+        } catch {
+            if transaction != nil { loan.connection.rollBack() }
+            result = .failure(error)
         }
+        try takeBack(loan)
+        return try result.get()
     }
 
     /// Folds the log into the database and cuts it to nothing.
@@ -104,42 +105,42 @@ final class Connections: Sendable {
         }
     }
 
-    private func run<Result>(
-        until deadline: ContinuousClock.Instant? = nil,
-        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
-    ) throws(KeychainFailure) -> Result {
+    /// A connection for one call. ``takeBack(_:)`` has to follow.
+    private func lend(
+        for transaction: DatabaseConnection.TransactionKind?
+    ) throws(KeychainFailure) -> Pooled {
         if let memory {
             memory.turn.wait()
-            defer { memory.turn.signal() }
-            return try body(memory.connection)
+            return Pooled(connection: memory.connection, moment: nil)
         }
-        guard let readOnly else { return try runOnFile(nil, until: deadline, body) }
-        let before = try readOnly.readOnlyMoment()
-        let result = Swift.Result { () throws(KeychainFailure) in
-            try runOnFile(before, until: deadline, body)
+        if transaction == .writing, let readOnly { throw readOnly.readOnlyFailure }
+        let moment = try readOnly?.readOnlyMoment()
+        if let waiting = waiting(moment) { return waiting }
+        do throws(KeychainFailure) {
+            return Pooled(connection: try open(moment), moment: moment)
+        } catch {
+            try checkNothingChanged(since: moment)
+            throw error
         }
+    }
+
+    /// Takes a connection back.
+    /// - Throws: `notAvailable` where what was read on it counts for nothing.
+    private func takeBack(_ loan: Pooled) throws(KeychainFailure) {
+        if let memory {
+            memory.turn.signal()
+            return
+        }
+        // One that could not leave its transaction is closed, which ends it.
+        if !loan.connection.isInsideTransaction { idle.withLock { $0.append(loan) } }
+        try checkNothingChanged(since: loan.moment)
+    }
+
+    private func checkNothingChanged(since before: ReadOnlyMoment?) throws(KeychainFailure) {
+        guard let readOnly, let before else { return }
         guard before.isOneState(with: try readOnly.readOnlyMoment()) else {
             throw .busy("The keychain was changed while it was read. Try again.")
         }
-        return try result.get()
-    }
-
-    private func runOnFile<Result>(
-        _ moment: ReadOnlyMoment?, until deadline: ContinuousClock.Instant?,
-        _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
-    ) throws(KeychainFailure) -> Result {
-        let pooled: Pooled
-        if let waiting = waiting(moment) {
-            pooled = waiting
-        } else {
-            pooled = Pooled(connection: try open(moment), moment: moment)
-        }
-        // One that could not leave its transaction is closed, which ends it.
-        defer {
-            if !pooled.connection.isInsideTransaction { idle.withLock { $0.append(pooled) } }
-        }
-        pooled.connection.deadline = deadline
-        return try body(pooled.connection)
     }
 
     /// A connection that can be used at a moment. Those that can't any more are closed.

@@ -30,7 +30,7 @@ extension Store {
         var count = 0
         var surveyed: UInt64 = 0
         do {
-            surveyed = try connections.readConsistently {
+            surveyed = try connections.run(.reading) {
                 database throws(KeychainFailure) in
                 let generation = try generation(in: database)
                 try Self.visit(
@@ -67,7 +67,7 @@ extension Store {
     }
 
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
-        try connections.read { database throws(KeychainFailure) in
+        try connections.run { database throws(KeychainFailure) in
             let cursor = try database.rows(
                 "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
                     + "ORDER BY id")
@@ -85,7 +85,7 @@ extension Store {
 package enum StructureCheck {
     /// What is wrong, in words; empty when nothing is. Reads the whole database.
     package static func problems(of store: Store) throws(KeychainFailure) -> [String] {
-        try store.connections.readConsistently { database throws(KeychainFailure) in
+        try store.connections.run(.reading) { database throws(KeychainFailure) in
             let answer = try integrityAnswer(database)
             if answer != "ok" {
                 // SQLite's answers name tables, indexes and pages only.

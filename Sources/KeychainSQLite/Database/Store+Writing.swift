@@ -57,7 +57,7 @@ extension Store {
         var committed: UInt64?
         do {
             var changed = DispatchTime.now()
-            committed = try connections.write(until: first.deadline) {
+            committed = try connections.run(.writing, until: first.deadline) {
                 database throws(KeychainFailure) in
                 defer { changed = .now() }
                 let met = damage.recordingCount

@@ -95,7 +95,7 @@ package final class Store: Sendable {
         _ visit: (Found) throws(KeychainFailure) -> Bool
     ) throws(KeychainFailure) {
         let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: limit)
-        try connections.read { database throws(KeychainFailure) in
+        try connections.run { database throws(KeychainFailure) in
             try Self.visit(
                 database, sql, arguments, includesSecret: includesSecret, visit)
         }
@@ -128,7 +128,7 @@ package final class Store: Sendable {
     /// What was lost that a search may have meant. It costs the reading of all set-aside rows, of
     /// which there are none most of the time.
     package func loss(for search: RowSearch) throws(KeychainFailure) -> Loss? {
-        try connections.read { database throws(KeychainFailure) in
+        try connections.run { database throws(KeychainFailure) in
             let cursor = try database.rows(
                 "SELECT id, \(StoreSchema.rowColumns), reason FROM set_aside ORDER BY id")
             var isUnknown = false

@@ -40,7 +40,7 @@ package struct StoreFile: Sendable {
     }
 
     private func checkIdentity(in folder: StoreFolder) throws(KeychainFailure) {
-        let version = try connections.read { database throws(KeychainFailure) in
+        let version = try connections.run { database throws(KeychainFailure) in
             try database.integer("PRAGMA user_version") ?? 0
         }
         // A page whose checksum is wrong may hold any version.
@@ -92,7 +92,7 @@ package struct StoreFile: Sendable {
         let header = StoreHeader(
             keychainID: hierarchy.keybag.keychainID,
             keybagGeneration: hierarchy.keybag.generation, generation: generation)
-        try connections.write { database throws(KeychainFailure) in
+        try connections.run(.writing) { database throws(KeychainFailure) in
             try database.execute(StoreSchema.statements)
             try database.run(
                 "INSERT INTO keybag(id, body) VALUES (1, ?)", [.blob(Data(hierarchy.encoded))])
@@ -104,7 +104,7 @@ package struct StoreFile: Sendable {
 
     /// The keybag row's bytes as they stand; nil where there are none.
     package func keybagBytes() throws(KeychainFailure) -> [UInt8]? {
-        try connections.read { database throws(KeychainFailure) in
+        try connections.run { database throws(KeychainFailure) in
             try Self.body("keybag", in: database)
         }
     }
@@ -112,7 +112,7 @@ package struct StoreFile: Sendable {
     /// The header row, if it is authentic.
     package func header(_ authenticator: StoreAuthenticator) throws(KeychainFailure) -> StoreHeader?
     {
-        try connections.read { database throws(KeychainFailure) in
+        try connections.run { database throws(KeychainFailure) in
             try Self.body("header", in: database)
         }.flatMap { StoreHeader($0, authenticator: authenticator) }
     }

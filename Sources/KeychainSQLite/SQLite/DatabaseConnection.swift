@@ -4,7 +4,7 @@
 //   (3) Every failure of SQLite becomes a failure of the keychain where it happens, while the
 //       connection still knows what the system said.
 //   (4) While another process holds a lock, a call waits, at the longest until `deadline`.
-//   (5) A transaction ends before the function that began it returns.
+//   (5) A transaction is begun and ended by `Connections.run`, within one call.
 //   (6) A failure of SQLite is two numbers. SQLite's messages are never read: they can quote a
 //       statement.
 
@@ -134,19 +134,14 @@ import KeychainCore
         case writing = "BEGIN IMMEDIATE"
     }
 
-    /// Runs `body` in a transaction, which an error rolls back.
-    func transaction<Result>(
-        _ kind: TransactionKind, _ body: () throws(KeychainFailure) -> Result
-    ) throws(KeychainFailure) -> Result {
-        try run(kind.rawValue)
-        do {
-            let result = try body()
-            try run("COMMIT")
-            return result
-        } catch {
-            if isInsideTransaction { try? run("ROLLBACK") }
-            throw error
-        }
+    /// Begins a transaction. ``commit()`` or ``rollBack()`` has to follow.
+    func begin(_ kind: TransactionKind) throws(KeychainFailure) { try run(kind.rawValue) }
+
+    func commit() throws(KeychainFailure) { try run("COMMIT") }
+
+    /// Ends the transaction, if there is one, as if it had not been.
+    func rollBack() {
+        if isInsideTransaction { try? run("ROLLBACK") }
     }
 
     /// False also when SQLite has rolled back by itself, as it does after some failures.

@@ -7,6 +7,7 @@
 #if !canImport(Darwin)
 
 internal import Foundation
+internal import KeychainAuthentication
 internal import KeychainCore
 internal import KeychainEngine
 
@@ -14,8 +15,8 @@ internal import KeychainEngine
 
 /// An answer, with the keychain that it is from: keys in hardware are used there.
 enum FoundItem {
-    case item(ItemSnapshot, in: KeychainConnection)
-    case identity(Identity, in: KeychainConnection)
+    case item(ItemSnapshot, in: AuthenticatingConnection)
+    case identity(Identity, in: AuthenticatingConnection)
 
     var kind: ItemKind {
         switch self {

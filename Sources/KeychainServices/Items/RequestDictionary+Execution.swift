@@ -5,6 +5,7 @@
 
 internal import Foundation
 internal import KeychainEngine
+internal import KeychainAuthentication
 internal import KeychainCore
 
 extension RequestDictionary {
@@ -31,7 +32,7 @@ extension RequestDictionary {
 
     /// Adds what stands for each of several objects, in one transaction.
     private static func addAll(
-        _ objects: [[NewItem]], in keychain: KeychainConnection
+        _ objects: [[NewItem]], in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) -> [FoundItem] {
         var added = try keychain.perform(AddItems(Array(objects.joined())))[...]
         var found: [FoundItem] = []
@@ -125,7 +126,7 @@ extension [RequestDictionary] {
     }
 }
 
-extension KeychainConnection {
+extension AuthenticatingConnection {
     /// Brings into a query what the model's queries have no word for.
     ///
     /// A digest is over the whole primary key, so it belongs to one item at most, and the query is
@@ -137,11 +138,11 @@ extension KeychainConnection {
     ) throws(KeychainFailure) {
         if request.matchesNothing {
             // Asks all the same, because access is checked first.
-            _ = try service.perform(FindItems(query, Retrieval(limit: 0)), as: caller)
+            _ = try handler.perform(FindItems(query, Retrieval(limit: 0)), as: caller)
             throw .itemNotFound
         }
         guard let digest = request.digest else { return }
-        let candidates = try service.perform(FindItems(query, Retrieval(limit: nil)), as: caller)
+        let candidates = try handler.perform(FindItems(query, Retrieval(limit: nil)), as: caller)
         guard let match = candidates.first(where: { ItemDigest.sha1(of: $0) == digest }) else {
             throw .itemNotFound
         }
@@ -170,7 +171,7 @@ extension KeychainConnection {
         guard let issuer = certificate.itemAttributes[.issuer] else { return [] }
         let query = ItemQuery(
             itemClass: .certificate, attributes: [.subject: issuer], isSynchronizable: nil)
-        let found = try? service.perform(
+        let found = try? handler.perform(
             FindItems(query, Retrieval(limit: nil, includesData: true)), as: caller)
         return (found ?? []).compactMap { $0.data.flatMap { SecCertificate(der: $0) } }
     }

@@ -195,7 +195,7 @@ struct AuthenticationKeys {
 
 extension RequestDictionary {
     /// The keychain of the current task, with the person of this request in front of it.
-    func keychain() throws(KeychainFailure) -> KeychainConnection {
+    func keychain() throws(KeychainFailure) -> AuthenticatingConnection {
         try KeychainContext.current().authenticating(authentication.options)
     }
 }

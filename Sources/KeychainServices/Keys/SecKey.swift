@@ -10,6 +10,7 @@
 
 public import Foundation
 package import KeychainAsymmetricKeys
+package import KeychainAuthentication
 package import KeychainCore
 
 /// A private or public key.
@@ -141,7 +142,7 @@ extension SecKey {
     ///   for symmetric keys and algorithms that are not built; `decode` where the item is of
     ///   hardware and the data aren't.
     package convenience init(
-        _ item: ItemSnapshot, in keychain: KeychainConnection
+        _ item: ItemSnapshot, in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) {
         guard let data = item.data else { throw .param("The item has no key data.") }
         if item.attributes.nameSecureEnclave {

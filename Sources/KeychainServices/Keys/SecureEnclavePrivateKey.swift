@@ -11,19 +11,20 @@
 internal import Foundation
 package import FoundationEssentials
 package import KeychainAsymmetricKeys
+package import KeychainAuthentication
 package import KeychainCore
 
 package struct SecureEnclavePrivateKey: Sendable {
     /// What the keychain uses the key by.
     package let blob: SecureEnclaveBlob
     package let publicKey: AsymmetricPublicKey
-    private let keychain: KeychainConnection
+    private let keychain: AuthenticatingConnection
 
     /// - Parameters:
     ///   - blob: The blob as the keychain gave it.
     ///   - keychain: The keychain, with the person in front of it.
     /// - Throws: `decode` for other bytes.
-    package init(blob: Data, in keychain: KeychainConnection) throws(KeychainFailure) {
+    package init(blob: Data, in keychain: AuthenticatingConnection) throws(KeychainFailure) {
         guard let parsed = SecureEnclaveBlob(decoding: blob),
             let publicKey = try? AsymmetricPublicKey(
                 externalRepresentation: parsed.publicKey, kind: .elliptic)
@@ -38,7 +39,7 @@ package struct SecureEnclavePrivateKey: Sendable {
     /// - Throws: `unimplemented` where the keychain has no hardware; or why no key was made.
     package init(
         protection: ProtectionClass, constraints: AccessConstraints,
-        in keychain: KeychainConnection
+        in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) {
         let key = try keychain.perform(
             MakeSecureEnclaveKey(
@@ -123,7 +124,7 @@ extension RequestDictionary {
     /// - Returns: The item of the key.
     /// - Throws: `unimplemented` where there is no hardware; or why the key can't be made.
     func makeKey(
-        _ item: NewItem, in keychain: KeychainConnection
+        _ item: NewItem, in keychain: AuthenticatingConnection
     ) throws(KeychainFailure) -> NewItem {
         var item = item
         let made = try SecureEnclavePrivateKey(

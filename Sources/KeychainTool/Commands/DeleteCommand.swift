@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import KeychainAuthentication
+import KeychainRuntime
 import KeychainEngine
 import KeychainCore
 

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import KeychainAuthentication
 import KeychainCrypto
+import KeychainRuntime
 import KeychainEngine
 import KeychainCore
 

@@ -107,7 +107,7 @@ struct StatusCommand: ParsableCommand {
     }
 
     private func hardware(
-        _ keychain: any RequestHandler, _ mode: KeychainChoice.Mode
+        _ keychain: KeychainHandler, _ mode: KeychainChoice.Mode
     ) throws(KeychainFailure) -> String {
         let word = try keychain.perform(HasSecureEnclave()) ? "yes" : "none"
         // Of the service's hardware only the service could tell more.

@@ -5,6 +5,7 @@
 import Foundation
 import KeychainRuntime
 import KeychainAsymmetricKeys
+import KeychainAuthentication
 import KeychainEngine
 import KeychainCore
 import KeychainTesting
@@ -98,7 +99,7 @@ import Testing
 
     /// The items of class keys in a keychain, as attributes.
     private func stored(_ keychain: TestKeychain) -> [Attributes] {
-        let items = try? keychain.connection.service.perform(
+        let items = try? keychain.connection.handler.perform(
             FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
             as: keychain.connection.caller)
         return items?.map(\.attributes) ?? []
@@ -169,14 +170,15 @@ import Testing
                     SecKeyCalls.create([
                         "type": type, "perm": true, "atag": Data(type.utf8), "sign": false,
                     ]).value)
-                let items = try keychain.connection.service.perform(
+                let items = try keychain.connection.handler.perform(
                     FindItems(
                         ItemQuery(
                             itemClass: .key,
                             attributes: [.applicationTag: .data(Data(type.utf8))]),
                         Retrieval(includesData: true)), as: keychain.connection.caller)
                 let found = try SecKey(
-                    try #require(items.first), in: keychain.connection)
+                    try #require(items.first),
+                    in: keychain.connection.authenticating(AuthenticationOptions()))
                 #expect(found == key)
                 #expect(SecKeyCalls.external(found).value == SecKeyCalls.external(key).value)
                 let attributes = SecKeyCalls.attributes(found)
@@ -286,7 +288,9 @@ import Testing
             ),
         ] as [(Attributes, Data?, Int32)] {
             let failure = #expect(throws: KeychainFailure.self) {
-                try SecKey(item(attributes, data), in: TestKeychain().connection)
+                try SecKey(
+                    item(attributes, data),
+                    in: TestKeychain().connection.authenticating(AuthenticationOptions()))
             }
             #expect(failure?.status.rawValue == status)
         }

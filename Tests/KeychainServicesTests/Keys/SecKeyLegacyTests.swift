@@ -94,7 +94,7 @@ import Testing
                 parameters as CFDictionary, wanted: [.publicKey, .privateKey])
             #expect(pair.status == errSecSuccess)
             #expect(try SecKeyCopyPublicKey(#require(pair.privateKey)) == pair.publicKey)
-            let items = try keychain.connection.service.perform(
+            let items = try keychain.connection.handler.perform(
                 FindItems(ItemQuery(itemClass: .key), Retrieval(limit: nil)),
                 as: keychain.connection.caller)
             #expect(

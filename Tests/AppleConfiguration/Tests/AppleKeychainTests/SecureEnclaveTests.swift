@@ -12,6 +12,7 @@ import Testing
         let test = try TestDatabase(.secItem)
         test.system.setSecureEnclave(true)
         let keychain = test.keychain()
+        #expect(try keychain.hasSecureEnclave())
         #expect(try keychain.loadSecureEnclaveKey("k") == nil)
 
         let made = try keychain.createSecureEnclaveKey("k")
@@ -35,6 +36,7 @@ import Testing
         let test = try TestDatabase(.secItem)
         test.system.setSecureEnclave(false)
         let keychain = test.keychain()
+        #expect(try !keychain.hasSecureEnclave())
         let error = failure { _ = try keychain.createSecureEnclaveKey("k") }
         #expect(error?.code == .secureEnclaveUnavailable)
     }

@@ -22,7 +22,7 @@ enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
     /// A database in front of a handler, which stands where the functions do otherwise.
     func database(_ handler: any RequestHandler) -> KeychainDatabase {
         // As for the system's keychain.
-        let connection = KeychainConnection(service: handler, caller: AccessGroups([]))
+        let connection = KeychainConnection(handler: handler, caller: AccessGroups([]))
         return KeychainDatabase { connection }
     }
 }
