@@ -196,11 +196,8 @@ let package = Package(
             name: "Keychain",
             dependencies: [
                 .target(name: "KeychainSecItem", condition: .when(platforms: applePlatforms)),
-                "KeychainCore", crypto,
-            ]
-                + elsewhere([
-                    "KeychainCrypto", "KeychainRuntime", "KeychainEngine", "KeychainAuthentication",
-                ]),
+                "KeychainCore", "KeychainAuthentication", crypto,
+            ] + elsewhere(["KeychainCrypto", "KeychainRuntime", "KeychainEngine"]),
             swiftSettings: settings),
         // A keychain in memory for the tests of those who use the package.
         .target(

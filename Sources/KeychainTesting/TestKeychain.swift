@@ -12,7 +12,7 @@ public import Keychain
 package import KeychainCore
 package import KeychainEngine
 package import KeychainRuntime
-package import KeychainAuthentication
+import KeychainAuthentication
 import KeychainSecItem
 import KeychainServices
 import Synchronization

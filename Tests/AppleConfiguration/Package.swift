@@ -70,8 +70,17 @@ let package = Package(
         apple("KeychainServices", ["AppleKeychainServicesDarwin"]),
         apple("KeychainAuthentication", ["AppleKeychainAuthenticationDarwin"]),
         apple("KeychainCryptoKit", [crypto]),
-        apple("KeychainSecItem", ["AppleKeychainServicesDarwin", "AppleKeychainCore", crypto]),
-        apple("Keychain", ["AppleKeychainSecItem", "AppleKeychainCore", crypto]),
+        apple(
+            "KeychainSecItem",
+            [
+                "AppleKeychainServicesDarwin", "AppleKeychainAuthentication", "AppleKeychainCore",
+                crypto,
+            ]),
+        apple(
+            "Keychain",
+            [
+                "AppleKeychainSecItem", "AppleKeychainAuthentication", "AppleKeychainCore", crypto,
+            ]),
         apple("KeychainTesting"),
         apple("KeychainServicesAliasShim", ["AppleKeychainServices"]),
         apple("KeychainAuthenticationAliasShim", ["AppleKeychainAuthentication"]),

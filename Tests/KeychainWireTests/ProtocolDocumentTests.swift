@@ -17,7 +17,8 @@ import Testing
     @Test func `the table of requests has every code, with its answer`() throws {
         let names = [
             "ItemSnapshot": "Item", "Array<ItemSnapshot>": "list of Item",
-            "Array<Identity>": "list of Identity", "Int": "count", "Bool": "flag", "Data": "data", "Done": "Done",
+            "Array<Identity>": "list of Identity",
+            "Int": "count", "Bool": "flag", "Data": "data", "Done": "Done",
             "AuthenticationGrant": "Grant", "MadeSecureEnclaveKey": "SecureEnclaveKey",
             "KeychainStatus": "Status", "CheckReport": "Report",
         ]

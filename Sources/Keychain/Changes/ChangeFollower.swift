@@ -6,12 +6,9 @@
 //   (4) It ends, and lets go of everything, with the task that waits or with the last reference.
 
 import Dispatch
+import KeychainAuthentication
 import KeychainCore
 import Synchronization
-
-#if !canImport(Darwin)
-import KeychainAuthentication
-#endif
 
 final class ChangeFollower: Sendable {
     /// How long after a failure the keychain is looked at again, if nothing is heard of it: what

@@ -8,8 +8,7 @@ package import KeychainSecItem
 
 /// A database of items. On Apple platforms there is one, the system's.
 public struct KeychainDatabase: Sendable {
-    private let connect:
-        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
+    private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
     let identity: DatabaseIdentity
     /// Who answers for the person, and whether the person may be asked.
     var authentication = AuthenticationOptions()
@@ -23,7 +22,7 @@ public struct KeychainDatabase: Sendable {
         identity: DatabaseIdentity = .unique(),
         authenticating connect:
             @escaping @Sendable (AuthenticationOptions)
-            throws(KeychainFailure) -> KeychainConnection<SecItemHandler>
+            throws(KeychainFailure) -> KeychainConnection<SystemHandler>
     ) {
         self.connect = connect
         self.identity = identity
@@ -36,13 +35,40 @@ public struct KeychainDatabase: Sendable {
             identity: .default,
             authenticating: {
                 // The system knows itself who calls.
-                Connection(handler: handler.authenticating($0), caller: AccessGroups([]))
+                Connection(
+                    handler: .functions(handler.authenticating($0)), caller: AccessGroups([]))
             })
     }()
 }
 
 extension KeychainDatabase {
-    typealias Connection = KeychainConnection<SecItemHandler>
+    typealias Connection = KeychainConnection<SystemHandler>
+}
+
+/// The system's keychain.
+package enum SystemHandler: RequestHandler {
+    case functions(SecItemHandler)
+    /// What a test puts in its place.
+    case substitute(any RequestHandler)
+
+    @discardableResult
+    package func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        switch self {
+        case .functions(let handler): try handler.perform(request, as: caller)
+        case .substitute(let handler): try handler.perform(request, as: caller)
+        }
+    }
+
+    package func subscribe(
+        _ handler: @escaping @Sendable () -> Void
+    ) throws(KeychainFailure) -> any ChangeSubscription {
+        switch self {
+        case .functions(let functions): try functions.subscribe(handler)
+        case .substitute(let substitute): try substitute.subscribe(handler)
+        }
+    }
 }
 
 #else
@@ -64,8 +90,7 @@ import Synchronization
 /// `unlock(passcode:)`, in each process that opens it: a database that a keychain service has open
 /// is locked and unlocked for all programs that the service works for.
 public struct KeychainDatabase: Sendable {
-    private let connect:
-        @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
+    private let connect: @Sendable (AuthenticationOptions) throws(KeychainFailure) -> Connection
     /// Opens the database if it is not open. nil: there is nothing to administer.
     let administration: (@Sendable () throws(KeychainFailure) -> KeychainHandler)?
     let identity: DatabaseIdentity

@@ -2,11 +2,8 @@
 // KeychainError.
 
 import Foundation
-import KeychainCore
-
-#if !canImport(Darwin)
 import KeychainAuthentication
-#endif
+import KeychainCore
 
 /// An operation on an item: what it is, on which item, and where that is kept.
 struct ItemAccess: Sendable {

@@ -1,7 +1,7 @@
 // AuthenticationOptions: what a caller says about authentication beside its request.
 
 #if canImport(Darwin)
-package import KeychainAuthenticationDarwin
+import KeychainAuthenticationDarwin
 #endif
 
 /// Who answers for the person, and whether the person may be asked.

@@ -22,8 +22,9 @@ enum Way: CaseIterable, Sendable, CustomTestStringConvertible {
     /// A database in front of a handler, which stands where the functions do otherwise.
     func database(_ handler: any RequestHandler) -> KeychainDatabase {
         // As for the system's keychain.
-        let connection = KeychainConnection(handler: handler, caller: AccessGroups([]))
-        return KeychainDatabase { connection }
+        KeychainDatabase(authenticating: { _ in
+            KeychainConnection(handler: .substitute(handler), caller: AccessGroups([]))
+        })
     }
 }
 
@@ -34,7 +35,11 @@ struct TestDatabase {
     let database: KeychainDatabase
 
     init(_ way: Way) throws {
-        database = way.database(SecItemHandler(in: system.run))
+        let handler = SecItemHandler(in: system.run)
+        database = KeychainDatabase(authenticating: {
+            KeychainConnection(
+                handler: .functions(handler.authenticating($0)), caller: AccessGroups([]))
+        })
     }
 
     /// Sets a passcode and locks: items that are readable while unlocked only aren't any more.
