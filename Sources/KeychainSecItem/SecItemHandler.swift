@@ -40,7 +40,10 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     /// A dictionary of a call that may ask the person.
     func asking(_ dictionary: SecItemQuery.Dictionary) -> SecItemQuery.Dictionary {
         guard !authentication.isDefault else { return dictionary }
-        let context: Any = authentication.makeContext()
+        var options = authentication
+        // A context can't be kept from asking for one request alone.
+        if !options.allowsQuestions { options.context = nil }
+        let context: Any = options.makeContext()
         return dictionary.merging([kSecUseAuthenticationContext: context]) { $1 }
     }
 

@@ -34,6 +34,7 @@ package struct PowerCutSweep {
     package mutating func sweep(
         _ scenario: Scenario, count: Int?, _ random: inout SeededGenerator
     ) throws {
+        report.name = "power cuts, \(scenario.name)"
         let image = try scenario.image(in: scratch)
         let run = try record(scenario, image, nil)
         guard run.doneCount == scenario.steps.count else {
@@ -53,6 +54,7 @@ package struct PowerCutSweep {
     package mutating func sweepFailedSynchronizations(
         _ scenario: Scenario, failures: Int?, count: Int?, _ random: inout SeededGenerator
     ) throws {
+        report.name = "power cuts after a failed fsync, \(scenario.name)"
         let image = try scenario.image(in: scratch)
         let sites = TracedCall.sites(try record(scenario, image, nil).calls, since: "")
             .filter { ["fsync", "fdatasync"].contains($0.name) }
@@ -96,8 +98,8 @@ package struct PowerCutSweep {
                 places.append((model, doneCount, doneCount + 1, number))
             }
         }
-        // After a failure a run may end soon.
-        guard places.count > (`where`.isEmpty ? 20 : 0) else {
+        // The fewest are those of a sealing; after a failure a run may end soon.
+        guard places.count > (`where`.isEmpty ? 10 : 0) else {
             throw SweepImpossible(description: "\(scenario.name): \(places.count) changes.")
         }
         report.count("changes", places.count)

@@ -6,7 +6,7 @@ package struct SweepImpossible: Error, CustomStringConvertible {
 }
 
 package struct SweepReport {
-    package let name: String
+    package internal(set) var name: String
     /// What was counted, in the order of appearance.
     private var counts: [(name: String, count: Int)] = []
     /// What went wrong, each with what repeats it.

@@ -216,6 +216,38 @@ import Testing
         #expect(try elsewhere.item(key(nil))?.accessControl == .devicePasscode)
         #expect(try keychain.items().isEmpty)
     }
+
+    @Test func `a migration that finds the same value there leaves it no less protected`() throws {
+        let source = keychain(.typedInMemory)
+        let destination = Keychain(service: "other", in: test.database)
+        test.person = .owner
+        try source.save("secret", for: key(.devicePasscode))
+        try destination.save("secret", for: key(nil))
+        #expect(try destination.migrateAll(from: source).isComplete)
+        #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)
+        #expect(try destination.load(key(nil)) == "secret")
+        #expect(try source.items().isEmpty)
+        // The other way round it isn't taken away.
+        try source.save("secret", for: key(nil))
+        #expect(try destination.migrateAll(from: source).isComplete)
+        #expect(try destination.item(key(nil))?.accessControl == .devicePasscode)
+    }
+
+    @Test func `a context answers with what it knows where no one may be asked`() throws {
+        let context = LAContext()
+        #expect(context.setCredential(Data("open".utf8), type: .applicationPassword))
+        let keychain = keychain(.typedInMemory)
+        let knowing = keychain.authenticating(with: context)
+        try knowing.save("secret", for: key(.applicationPassword))
+        #expect(try knowing.withoutInteraction.load(key(nil)) == "secret")
+        let silent = keychain.withoutInteraction
+        #expect(try silent.authenticating(with: context).load(key(nil)) == "secret")
+        let error = failure {
+            _ = try silent.authenticating(reason: "why").load(key(nil))
+        }
+        #expect(error?.code == .interactionNotAllowed)
+        #expect(test.askedQuestions.isEmpty)
+    }
 }
 
 #endif

@@ -36,6 +36,27 @@ import Testing
         return try #require(found.first)
     }
 
+    @Test func `the keys of two servers are two`() throws {
+        let keychains = [
+            Keychain(service: "host", in: test.database),
+            Keychain(server: Keychain.Server("host"), in: test.database),
+            Keychain(server: Keychain.Server("host", port: 1), in: test.database),
+            Keychain(server: Keychain.Server("host", path: "1"), in: test.database),
+        ]
+        for (index, keychain) in keychains.enumerated() {
+            try keychain.createSecureEnclaveKey("a")
+            let found = try keychains.indices.filter {
+                try keychains[$0].loadSecureEnclaveKey("a") != nil
+            }
+            #expect(found == [index])
+            #expect(try keychain.deleteSecureEnclaveKey("a"))
+        }
+        for keychain in keychains { try keychain.createSecureEnclaveKey("a") }
+        #expect(try keychains[1].deleteSecureEnclaveKey("a"))
+        let left = try keychains.map { try $0.loadSecureEnclaveKey("a") != nil }
+        #expect(left == [true, false, true, true])
+    }
+
     @Test(arguments: [
         nil, Keychain.AccessControl.userPresence, .devicePasscode, .biometryAny,
         .biometryCurrentSet, .applicationPassword, .devicePasscode.withApplicationPassword,

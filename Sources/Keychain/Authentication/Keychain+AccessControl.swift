@@ -21,7 +21,7 @@ extension Keychain {
     /// without a terminal, the operation fails at once with
     /// ``KeychainError/Code/interactionNotAllowed``.
     ///
-    /// All but ``applicationPassword`` need a passcode: without one, adding the item fails with
+    /// ``userPresence`` and ``devicePasscode`` need a passcode: without one, adding the item fails with
     /// ``KeychainError/Code/authFailed``. Every accessibility goes with an access control, but
     /// a synchronizable item can't have one: saving it fails with ``KeychainError/Code/param``.
     ///

@@ -1,4 +1,5 @@
-// How a keychain's operations ask the person in front of the program.
+// How a keychain's operations ask the person in front of the program. What was said by one of these
+// stays when another is used.
 
 public import KeychainAuthentication
 
@@ -29,7 +30,7 @@ extension Keychain {
     ///
     /// The corresponding key is `kSecUseAuthenticationContext`.
     public func authenticating(with context: LAContext) -> Keychain {
-        var options = AuthenticationOptions()
+        var options = database.authentication
         options.context = context
         return with(options)
     }
@@ -44,19 +45,21 @@ extension Keychain {
     ///
     /// The corresponding property is `localizedReason` of `LAContext`.
     public func authenticating(reason: String) -> Keychain {
-        var options = AuthenticationOptions()
+        var options = database.authentication
         options.reason = reason
         return with(options)
     }
 
     /// The same keychain, whose operations ask no person.
     ///
+    /// A context that was given with `authenticating(with:)` still answers with what it knows, but not
+    /// on Apple platforms.
     /// What would have to be asked for fails at once with
     /// ``KeychainError/Code/interactionNotAllowed``, and stays as it is.
     ///
     /// The corresponding property is `interactionNotAllowed` of `LAContext`.
     public var withoutInteraction: Keychain {
-        var options = AuthenticationOptions()
+        var options = database.authentication
         options.allowsQuestions = false
         return with(options)
     }

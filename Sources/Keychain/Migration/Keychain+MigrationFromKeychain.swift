@@ -68,6 +68,9 @@ extension Keychain {
     /// Each is moved as by `migrate(_:from:account:onConflict:)`. One that fails doesn't keep the
     /// others from being moved.
     ///
+    /// - Warning: On Apple platforms an item's access control can't be read, so here it is lost. Move
+    ///   items that have one by themselves, with keys that name it.
+    ///
     /// ```swift
     /// let old = Keychain(service: "com.example.app")
     /// let new = Keychain(service: "com.example.app", accessibility: .whenUnlocked)

@@ -84,7 +84,13 @@ struct MigrationRun {
             if try access.add(contents) { return .migrated }
             // Deleted since: the addition is possible now.
             guard let present = try access.find(includesData: true) else { continue }
-            if form.isSame(present.secret, data) { return .alreadyThere }
+            if form.isSame(present.secret, data) {
+                // The only copy that is left must ask for what the value asks for.
+                guard let wanted = form.accessControl, wanted.constraints != present.constraints
+                else { return .alreadyThere }
+                if try access.change(present, contents) { return .alreadyThere }
+                continue
+            }
             switch rule {
             case .report: return .conflict
             case .keepDestination: return .destinationKept

@@ -15,7 +15,10 @@ extension Keychain {
     /// ```
     ///
     /// All parts together identify the server, byte for byte: "example.com" at port 443 is another one
-    /// than "example.com" without a port, and neither sees the other's passwords.
+    /// than "example.com" without a port, and neither sees the other's passwords. While the keychain
+    /// is locked, a part that is absent can't be told from one that is there: an operation that meets
+    /// a locked password of the same host and account fails with
+    /// ``KeychainError/Code/interactionNotAllowed``.
     public struct Server: Hashable, Sendable {
         /// The name or address of the host (`kSecAttrServer`).
         public var host: String
@@ -56,6 +59,14 @@ extension Keychain {
             self.path = path
             self.securityDomain = securityDomain
             self.authenticationType = authenticationType
+        }
+
+        /// Every part as text, in a fixed order.
+        var parts: [String] {
+            [
+                host, `protocol`?.rawValue ?? "", "\(port ?? 0)", path ?? "", securityDomain ?? "",
+                authenticationType?.rawValue ?? "",
+            ]
         }
 
         /// Every part of the primary key that is the server's. An absent part is stored as empty text

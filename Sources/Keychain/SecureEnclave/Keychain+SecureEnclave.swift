@@ -140,12 +140,15 @@ extension Keychain {
     ///
     /// Service and name, which both are without NUL, are the key's application tag, and its
     /// application label too, which is the first part of a key's primary key: so there is one key of
-    /// a name.
+    /// a name. With a server, all of its parts stand where the service stands, each after a NUL: so no
+    /// service has the same tag, and no other server.
     private func secureEnclaveKey(_ name: String) throws(KeychainFailure) -> ItemQuery {
-        guard !name.utf8.contains(0), !service.utf8.contains(0) else {
-            throw .param("The name of a key and its service are without NUL.")
+        let texts = [name, service] + (server?.parts ?? [])
+        guard !texts.contains(where: { $0.utf8.contains(0) }) else {
+            throw .param("The name of a key and its service or server are without NUL.")
         }
-        let tag = AttributeValue.data(Data(service.utf8) + [0] + Data(name.utf8))
+        let owner = server.map { $0.parts.map { "\0" + $0 }.joined() } ?? service
+        let tag = AttributeValue.data(Data(owner.utf8) + [0] + Data(name.utf8))
         return ItemQuery(
             itemClass: .key,
             attributes: [

@@ -149,7 +149,11 @@ extension StoreFolder {
 
         package func end() {
             descriptor.withLock { descriptor in
-                if descriptor >= 0 { close(descriptor) }
+                guard descriptor >= 0 else { return }
+                // A program that another thread is starting may have the descriptor for a moment;
+                // closing ours alone would leave the lock to it.
+                _ = SystemCalls.lock(descriptor, LOCK_UN)
+                close(descriptor)
                 descriptor = -1
             }
         }
