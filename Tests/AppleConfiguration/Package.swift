@@ -41,21 +41,30 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// With these, and nowhere else, there is a module `Darwin`, and the sources' imports mean the modules
-/// with other names.
-let appleSettings =
+/// With these, and nowhere else, there is a module `Darwin`, and the sources' imports of some modules
+/// mean those with other names.
+func appleSettings(_ modules: [String]) -> [SwiftSetting] {
     settings + [
         .unsafeFlags(
             ["-Xcc", "-fmodule-map-file=\(Context.packageDirectory)/Darwin/module.modulemap"]
                 + modules.flatMap { ["-module-alias", "\($0)=Apple\($0)"] })
     ]
-
-/// A module with the sources that it has on every platform, by a symbolic link.
-func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(
-        name: "Apple\(module)", dependencies: dependencies, path: "Sources/Apple\(module)",
-        swiftSettings: appleSettings)
 }
+
+/// A module with the sources that it has on every platform, by a symbolic link. It is told of the
+/// modules that it stands on alone: of another one nobody says that it is built before.
+func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    let names = dependencies.compactMap { dependency -> String? in
+        guard case .byNameItem(let name, _) = dependency else { return nil }
+        return String(name.dropFirst("Apple".count))
+    }
+    return .target(
+        name: "Apple\(module)", dependencies: dependencies, path: "Sources/Apple\(module)",
+        swiftSettings: appleSettings(names))
+}
+
+/// All of them, for the tests.
+let appleModules = modules.map { Target.Dependency(stringLiteral: "Apple\($0)") }
 
 let package = Package(
     name: "AppleConfiguration",
@@ -90,18 +99,12 @@ let package = Package(
         // SwiftPM applies the alias of a product only if a program or a test names the product.
         .testTarget(
             name: "ReexportTests",
-            dependencies: [
-                "StandIn", "AppleKeychainServices", "AppleKeychainAuthentication",
-                "AppleKeychainCryptoKit", security, localAuthentication, cryptoKit,
-            ],
-            swiftSettings: appleSettings),
+            dependencies: ["StandIn", security, localAuthentication, cryptoKit] + appleModules,
+            swiftSettings: appleSettings(modules)),
         // The tests of `Keychain`, by a symbolic link, and what they need here.
         .testTarget(
             name: "AppleKeychainTests",
-            dependencies: [
-                "StandIn", "AppleKeychain", "AppleKeychainSecItem", "AppleKeychainCore",
-                "AppleKeychainServices", crypto,
-            ],
-            swiftSettings: appleSettings),
+            dependencies: ["StandIn", crypto] + appleModules,
+            swiftSettings: appleSettings(modules)),
     ]
 )
