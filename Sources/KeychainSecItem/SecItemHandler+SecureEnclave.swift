@@ -34,7 +34,7 @@ extension SecItemHandler {
     package func execute(
         _ request: MakeSecureEnclaveKey, as caller: AccessGroups
     ) throws(KeychainFailure) -> MadeSecureEnclaveKey {
-        let parameters = try SecItemQuery.newKey(request.key) as CFDictionary
+        let parameters = asking(try SecItemQuery.newKey(request.key)) as CFDictionary
         // SAFETY: the place for the error is used during the call only.
         let key = try unsafe answer { unsafe SecKeyCreateRandomKey(parameters, $0) }
         let name = ItemReference.random()

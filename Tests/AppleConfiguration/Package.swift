@@ -51,8 +51,8 @@ func appleSettings(_ modules: [String]) -> [SwiftSetting] {
     ]
 }
 
-/// A module with the sources that it has on every platform, by a symbolic link. It is told of the
-/// modules that it stands on alone: of another one nobody says that it is built before.
+/// A module with the sources that it has on every platform, by a symbolic link. Only the
+/// modules that it stands on have their names changed: SwiftPM builds no other before it.
 func apple(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target {
     let names = dependencies.compactMap { dependency -> String? in
         guard case .byNameItem(let name, _) = dependency else { return nil }

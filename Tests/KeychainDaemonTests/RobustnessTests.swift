@@ -67,7 +67,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
             var bytes = (0..<64).map { _ in UInt8.random(in: 0...255, using: &random) }
             // A size that is allowed, so that something is read as a message.
             bytes.replaceSubrange(0..<4, with: [0, 0, 0, 60])
-            // No hello: one of versions that nobody speaks is answered, and may be followed by another.
+            // No hello: one with versions that the service doesn't speak is answered, and the client may
+            // send another.
             bytes[12] = UInt8.random(in: 1...255, using: &random)
             _ = client.sendWithoutWaiting(bytes)
             #expect(try client.isClosed())

@@ -5,6 +5,7 @@
 import Crypto
 import Foundation
 import KeychainEngine
+import KeychainAuthentication
 import KeychainCore
 import KeychainSecItem
 import KeychainTesting
@@ -34,6 +35,20 @@ import Testing
             as: AccessGroups(["default"]))
         #expect(found.count == 1)
         return try #require(found.first)
+    }
+
+    @Test(arguments: [Way.typedInMemory, .secItemInMemory])
+    func `a context gives the password of a new key`(way: Way) throws {
+        test.person = TestKeychain.Person(passcodes: [])
+        let context = LAContext()
+        #expect(context.setCredential(Data("open".utf8), type: .applicationPassword))
+        let keychain = keychain(way).authenticating(with: context)
+        let key = try keychain.createSecureEnclaveKey(
+            "a", accessibility: .whenUnlockedThisDeviceOnly, accessControl: .applicationPassword)
+        let message = Data("message".utf8)
+        #expect(
+            try key.publicKey.isValidSignature(key.signature(for: message), for: message))
+        #expect(test.askedQuestions.isEmpty)
     }
 
     @Test func `the keys of two servers are two`() throws {

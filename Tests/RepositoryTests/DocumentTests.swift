@@ -21,6 +21,15 @@ import Testing
         #expect(taken.sorted() == explained.sorted())
     }
 
+    @Test func `the line of Swift that run prints is compiled in the example`() throws {
+        let dev = try Repository.file("dev")
+        let line = try #require(dev.firstMatch(of: /let password = (try Keychain\(.*)/)).1
+        let compiled = line.replacing("\"com.example.app\"", with: "service")
+            .replacing("\"alice\"", with: "account")
+        let example = try Repository.file("Examples/Quickstart/Sources/Quickstart/main.swift")
+        #expect(example.contains(compiled))
+    }
+
     /// What only a whole run can hold: these lines of `dev` fail it.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",

@@ -150,8 +150,8 @@ extension StoreFolder {
         package func end() {
             descriptor.withLock { descriptor in
                 guard descriptor >= 0 else { return }
-                // A program that another thread is starting may have the descriptor for a moment;
-                // closing ours alone would leave the lock to it.
+                // A child that another thread has just forked has the descriptor until it becomes
+                // another program. As long, closing alone would leave the lock to it.
                 _ = SystemCalls.lock(descriptor, LOCK_UN)
                 close(descriptor)
                 descriptor = -1
