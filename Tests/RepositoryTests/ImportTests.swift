@@ -131,8 +131,10 @@ struct ImportRow: CustomStringConvertible {
         let files = try Repository.sources().filter { $0.module == row.module }
         #expect(!files.isEmpty)
         let common = row.module == "KeychainCore" ? Self.pure : Self.everywhere
-        let allowed = row.imports.union(
+        var allowed = row.imports.union(
             Self.lean.contains(row.module) ? common.subtracting(["Foundation"]) : common)
+        // What is in a Foundation dictionary, without the bridge.
+        if row.module == "KeychainServices" { allowed.insert("CoreFoundation") }
         for file in files {
             // On Apple's platforms there is no FoundationEssentials, nor a program that it makes smaller.
             for (platform, allowed) in [

@@ -70,7 +70,7 @@ extension SecCertificate: CoreFoundationTyped {
 public func SecCertificateCreateWithData(
     _ allocator: CFAllocator?, _ data: CFData
 ) -> SecCertificate? {
-    SecCertificate(der: data as Data)
+    SecCertificate(der: data.contents)
 }
 
 /// Returns a certificate's bytes.

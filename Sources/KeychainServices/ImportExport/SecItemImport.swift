@@ -69,7 +69,7 @@ public func SecItemImport(
             format: format,
             expected: SecExternalFormat(fileNameOrExtension: fileNameOrExtension as String? ?? ""),
             type: type, passphrase: Passphrase(parameters)
-        ).result(of: Array(importedData as Data))
+        ).result(of: Array(importedData.contents))
         if parameters?.flags.contains(.importOnlyOne) == true {
             try checkOnlyOne(result.items)
         }

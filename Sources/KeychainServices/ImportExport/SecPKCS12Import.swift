@@ -51,7 +51,7 @@ public func SecPKCS12Import(
         let options = PKCS12Options(options)
         var allowance = WorkAllowance()
         let contents = try PKCS12Items(
-            Array(pkcs12_data as Data), passphrase: options.passphrase(), within: &allowance)
+            Array(pkcs12_data.contents), passphrase: options.passphrase(), within: &allowance)
         var results = contents.identities.map { $0.result(contents) }
         let lone = contents.loneCertificates
         if !lone.isEmpty { results.append([kSecImportItemCertChain: lone as NSArray]) }

@@ -38,6 +38,20 @@ enum DictionaryValue {
         }
     }
 
+    /// A value of a Foundation dictionary as it stands there.
+    init(object: AnyObject) {
+        let type: any AnyObject.Type = Swift.type(of: object)
+        if type == NSString.self, let text = object as? NSString {
+            self = .string(String(text))
+        } else if type == NSData.self, let data = object as? NSData {
+            self = .data(data.contents)
+        } else if let number = object as? NSNumber {
+            self = number.isBoolean ? .boolean(number.boolValue) : .number(number)
+        } else {
+            self.init(uncommon: object)
+        }
+    }
+
     /// What is left: Foundation objects that were not turned into Swift values, and optionals,
     /// which come from code that writes `kCFBooleanTrue as Any`.
     private init(uncommon value: Any) {
@@ -47,7 +61,7 @@ enum DictionaryValue {
         case let uuid as UUID: self = .uuid(uuid)
         case is NSNull: self = .null
         case let text as NSString: self = .string(String(text))
-        case let data as NSData: self = .data(Data(data))
+        case let data as NSData: self = .data(data.contents)
         case let number as NSNumber:
             self = number.isBoolean ? .boolean(number.boolValue) : .number(number)
         case let date as NSDate: self = .date(date as Date)

@@ -91,7 +91,7 @@ struct RequestDictionary {
         guard dictionary.count <= Self.entryLimit else {
             throw .param("More than \(Self.entryLimit) entries.")
         }
-        dictionary.forEachEntry { read($0, DictionaryValue($1)) }
+        dictionary.forEachEntry { read($0, $1) }
         try resolveClass()
         if let refusal { throw refusal }
         try checkAttributes()
@@ -103,7 +103,6 @@ struct RequestDictionary {
     init(changes: CFDictionary, of kind: ItemKind) throws(KeychainFailure) {
         var other: String?
         changes.forEachEntry { key, value in
-            let value = DictionaryValue(value)
             if let key, key.utf8.count == 4 {
                 readAttribute(key, value)
             } else if key == "v_Data" {
@@ -288,23 +287,6 @@ struct RequestDictionary {
     mutating func readData(_ value: DictionaryValue) {
         guard case .data(let bytes) = value else { return refuse("The value is not data.") }
         data = bytes
-    }
-}
-
-extension NSDictionary {
-    /// Calls `body` with every entry. A key that is no text is nil.
-    fileprivate func forEachEntry(_ body: (String?, Any) -> Void) {
-        if type(of: self) == NSDictionary.self || type(of: self) == NSMutableDictionary.self {
-            var values: [Any] = []
-            var keys: [Any] = []
-            values.reserveCapacity(count)
-            keys.reserveCapacity(count)
-            // Half the cost of an iterator. Both arrays are in the same order.
-            getObjects(&values, andKeys: &keys, count: count)
-            for (key, value) in zip(keys, values) { body(key as? String, value) }
-        } else {
-            for (key, value) in self { body(key as? String, value) }
-        }
     }
 }
 

@@ -107,7 +107,7 @@ public func SecKeyCreateWithData(
         try parameters.refuseToken()
         let keyClass = try KeyClass(parameters.number(kSecAttrKeyClass))
         let type = try KeyType(parameters.number(kSecAttrKeyType))
-        let material = try SecKey.Material(Data(keyData), type: type, class: keyClass)
+        let material = try SecKey.Material(keyData.contents, type: type, class: keyClass)
         return SecKey(material, attributes: parameters.givenAttributes)
     }
 }

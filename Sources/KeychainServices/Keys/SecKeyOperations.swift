@@ -32,7 +32,7 @@ public func SecKeyCreateSignature(
 ) -> CFData? {
     // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
     unsafe result(error) { () throws(KeychainFailure) in
-        NSData(data: try key.sign(Data(dataToSign), algorithm))
+        NSData(data: try key.sign(dataToSign.contents, algorithm))
     }
 }
 
@@ -56,7 +56,7 @@ public func SecKeyVerifySignature(
 ) -> Bool {
     // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
     unsafe result(error) { () throws(KeychainFailure) in
-        try key.verify(Data(signature), of: Data(signedData), algorithm)
+        try key.verify(signature.contents, of: signedData.contents, algorithm)
         return true
     } ?? false
 }
@@ -79,7 +79,7 @@ public func SecKeyCreateEncryptedData(
 ) -> CFData? {
     // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
     unsafe result(error) { () throws(KeychainFailure) in
-        NSData(data: try key.encrypt(Data(plaintext), algorithm))
+        NSData(data: try key.encrypt(plaintext.contents, algorithm))
     }
 }
 
@@ -103,7 +103,7 @@ public func SecKeyCreateDecryptedData(
 ) -> CFData? {
     // SAFETY: the pointer is the caller's, valid or nil as Apple's function asks for.
     unsafe result(error) { () throws(KeychainFailure) in
-        NSData(data: try key.decrypt(Data(ciphertext), algorithm))
+        NSData(data: try key.decrypt(ciphertext.contents, algorithm))
     }
 }
 
