@@ -35,13 +35,20 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
+/// `./dev test` measures which lines of the libraries the tests run. `swift test
+/// --enable-code-coverage` would compile everything below them once more.
+let isMeasured = Context.environment["KEYCHAIN_COVERAGE"] != nil
+
 /// A library, program or test of one of the five systems, in the system's folder.
 func target(
     _ name: String, of system: String, _ dependencies: [Target.Dependency] = []
 ) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "\(system)/Sources/\(name)",
-        swiftSettings: settings)
+        swiftSettings: settings
+            + (isMeasured
+                ? [.unsafeFlags(["-profile-generate", "-profile-coverage-mapping"])] : []),
+        linkerSettings: isMeasured ? [.unsafeFlags(["-profile-generate"])] : [])
 }
 
 func program(
