@@ -178,7 +178,7 @@ enum SecItemQuery {
 
     // MARK: Answers
 
-    /// An item of a result. Its constraints are not told.
+    /// An item of a result.
     static func item(
         _ result: NSDictionary, of itemClass: ItemClass
     ) throws(KeychainFailure) -> ItemSnapshot {
@@ -197,12 +197,37 @@ enum SecItemQuery {
             throw SecItemHandler.unexpectedResult
         }
         let data = result[kSecValueData] as? Data
-        return ItemSnapshot(
+        let constraints = constraints(of: result[kSecAttrAccessControl], protection)
+        var item = ItemSnapshot(
             itemClass: itemClass, reference: reference, attributes: attributes,
-            accessGroup: accessGroup, protection: protection,
+            accessGroup: accessGroup, protection: protection, constraints: constraints ?? [],
             isSynchronizable: (result[kSecAttrSynchronizable] as? NSNumber)?.boolValue ?? false,
             isTombstone: false, hasData: data != nil, data: data)
+        item.tellsConstraints = constraints != nil
+        return item
     }
+
+    /// The constraints of an item's access control; nil where they can't be told.
+    ///
+    /// No function opens an access control. Two are equal when they hold the same, so this one is
+    /// compared with those that `Keychain` makes. What `SecItemAdd` makes on Apple's systems of an
+    /// item without one is equal to none of them.
+    private static func constraints(
+        of object: Any?, _ protection: ProtectionClass
+    ) -> AccessConstraints? {
+        guard let object = object as? NSObject else { return nil }
+        return comparable.first { constraints in
+            guard let one = try? control(protection, constraints) else { return false }
+            return object.isEqual(one)
+        }
+    }
+
+    private static let comparable: [AccessConstraints] = {
+        let presence: [AccessConstraints] = [
+            [], .userPresence, .devicePasscode, .biometryAny, .biometryCurrentSet,
+        ]
+        return presence + presence.map { $0.union(.applicationPassword) }
+    }()
 }
 
 extension Attribute {

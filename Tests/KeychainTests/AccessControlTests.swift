@@ -4,6 +4,7 @@
 
 import Foundation
 import KeychainAuthentication
+import KeychainCore
 import KeychainTesting
 import Testing
 
@@ -62,13 +63,22 @@ import Testing
         #expect(try !keychain.exists(key(nil)))
     }
 
-    @Test func `an item tells its access control`() throws {
-        let keychain = keychain(.typedInMemory)
+    @Test(arguments: ways)
+    func `an item tells its access control`(way: Way) throws {
+        let keychain = keychain(way)
         let control = Keychain.AccessControl.devicePasscode.withApplicationPassword
         test.person = TestKeychain.Person(passcodes: [.right], applicationPassword: "open")
         try keychain.save("secret", for: key(control))
         #expect(try keychain.item(key(nil))?.accessControl == control)
         #expect(try keychain.item(key(nil))?.accessibility == .whenUnlocked)
+        for control in [
+            Keychain.AccessControl.userPresence, .biometryAny, .biometryCurrentSet,
+            .applicationPassword,
+        ] {
+            try keychain.delete(key(nil))
+            try keychain.save("secret", for: key(control))
+            #expect(try keychain.items().map(\.accessControl) == [control])
+        }
         #expect("\(control)" == "devicePasscode, applicationPassword")
         try keychain.save("other", for: KeychainKey("plain"))
         #expect(try keychain.item(.account("plain"))?.accessControl == nil)
@@ -200,26 +210,65 @@ import Testing
         #expect(test.askedQuestions.isEmpty)
     }
 
-    @Test func `a migration keeps the access control, in place and elsewhere`() throws {
-        let keychain = keychain(.typedInMemory)
+    @Test(arguments: ways)
+    func `a migration keeps the access control, in place and elsewhere`(way: Way) throws {
+        let keychain = keychain(way)
         try keychain.save("secret", for: key(.devicePasscode))
         test.person = .owner
         let stricter = Keychain(
             service: keychain.service, accessibility: .whenUnlockedThisDeviceOnly,
-            in: test.database)
+            in: keychain.database)
         #expect(try stricter.migrateAll(from: keychain).isComplete)
         let changed = try #require(try stricter.item(key(nil)))
         #expect(changed.accessibility == .whenUnlockedThisDeviceOnly)
         #expect(changed.accessControl == .devicePasscode)
-        let elsewhere = Keychain(service: "other", in: test.database)
+        let elsewhere = Keychain(service: "other", in: keychain.database)
         #expect(try elsewhere.migrateAll(from: keychain).isComplete)
         #expect(try elsewhere.item(key(nil))?.accessControl == .devicePasscode)
         #expect(try keychain.items().isEmpty)
     }
 
-    @Test func `a migration that finds the same value there leaves it no less protected`() throws {
-        let source = keychain(.typedInMemory)
-        let destination = Keychain(service: "other", in: test.database)
+    @Test func `a migration moves no item whose access control the functions don't tell`() throws {
+        let source = keychain(.secItemInMemory)
+        // As another program can make them: one that asks for something, and one that doesn't.
+        try source.save(
+            "guarded", for: key(Keychain.AccessControl([.biometryAny, .devicePasscode, .or])))
+        try source.save(
+            "open", for: KeychainKey("open", accessControl: Keychain.AccessControl(.and)))
+        test.person = .owner
+        #expect(try source.item(key(nil))?.accessControl == nil)
+        let before = try source.items()
+        let stricter = Keychain(
+            service: source.service, accessibility: .whenUnlockedThisDeviceOnly,
+            in: source.database)
+        let destination = Keychain(service: "other", in: source.database)
+        for place in [stricter, destination] {
+            let error = failure {
+                try place.migrate(KeychainKey<String>("vault"), from: source)
+            }
+            #expect(error?.code == .unimplemented && error?.operation == .migrate)
+            #expect(error?.failureReason?.contains("a key that names its access control") == true)
+        }
+        #expect(try source.items() == before)
+        #expect(try destination.items().isEmpty)
+        let report = try destination.migrateAll(from: source)
+        #expect(
+            Dictionary(uniqueKeysWithValues: report.records.map { ($0.account, $0.outcome) })
+                == ["vault": .failed, "open": .migrated])
+        #expect(try source.load(key(nil)) == "guarded")
+        #expect(try destination.load(KeychainKey<String>("open")) == "open")
+        // What it says to do.
+        #expect(try destination.migrate(key(.userPresence), from: source) == .migrated)
+        #expect(try destination.item(key(nil))?.accessControl == .userPresence)
+        #expect(try source.items().isEmpty)
+    }
+
+    @Test(arguments: ways)
+    func `a migration that finds the same value there leaves it no less protected`(
+        way: Way
+    ) throws {
+        let source = keychain(way)
+        let destination = Keychain(service: "other", in: source.database)
         test.person = .owner
         try source.save("secret", for: key(.devicePasscode))
         try destination.save("secret", for: key(nil))

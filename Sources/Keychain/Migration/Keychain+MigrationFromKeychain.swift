@@ -16,7 +16,9 @@ extension Keychain {
     /// keychain is never replaced unless the rule says so. The moved item is a new one; it gets
     /// the accessibility of the key or of this keychain, and keeps its label and its access control
     /// unless the key has one. The person is asked for an item under an access control. On Apple
-    /// platforms an item's access control can't be read: there the key has to name it.
+    /// platforms there are access controls that can't be told, such as
+    /// ``AccessControl/biometryCurrentSet`` and those that this API can't make. An item under one is
+    /// moved only if the key names an access control.
     ///
     /// If the two keychains differ in accessibility alone, the item is changed in place: it keeps
     /// its persistent reference and creation date. That is so too if this keychain names no access
@@ -29,7 +31,8 @@ extension Keychain {
     ///   - rule: What happens if this keychain has another value already.
     /// - Returns: What was done; never ``Migration/Outcome/failed``.
     /// - Throws: ``KeychainError`` if it failed. The source has the value still, and running it
-    ///   again after the cause has gone does what is left.
+    ///   again after the cause has gone does what is left. ``KeychainError/Code/unimplemented`` for
+    ///   an access control that can't be told; nothing was changed.
     ///
     /// The corresponding calls are `SecItemCopyMatching`, `SecItemAdd`, `SecItemCopyMatching` and
     /// `SecItemDelete`, or for a change in place `SecItemUpdate`.
@@ -68,8 +71,8 @@ extension Keychain {
     /// Each is moved as by `migrate(_:from:account:onConflict:)`. One that fails doesn't keep the
     /// others from being moved.
     ///
-    /// - Warning: On Apple platforms an item's access control can't be read, so here it is lost. Move
-    ///   items that have one by themselves, with keys that name it.
+    /// An item whose access control can't be told stays where it is, and its record says
+    /// ``KeychainError/Code/unimplemented``: move it by itself, with a key that names one.
     ///
     /// ```swift
     /// let old = Keychain(service: "com.example.app")
@@ -142,6 +145,7 @@ extension Keychain {
             // after, the places are two, and stay two.
             let again = try access.attributes()
             guard again?.persistentReference == item.persistentReference else { continue }
+            try requireAccessControl(of: item, for: form, access)
             return try MigrationRun(
                 destination: self, form: form.completed(by: item), rule: rule, hook: hook
             ).run(KeychainSource(access: access))
@@ -184,12 +188,26 @@ extension Keychain {
             {
                 return .alreadyThere
             }
+            try requireAccessControl(of: now, for: form, access)
             let contents = try access.contents(form, present.secret, in: self)
             guard try access.change(present, contents) else { continue }
             try hook(.copied)
             return .changedInPlace
         }
         throw access.unsettled
+    }
+
+    /// Makes sure that no access control is lost for not being told.
+    private func requireAccessControl(
+        of item: Item, for form: StoredForm, _ access: ItemAccess
+    ) throws(KeychainError) {
+        if form.accessControl != nil || item.tellsAccessControl { return }
+        guard try !access.opensForAnyone() else { return }
+        throw access.failed(
+            KeychainFailure(
+                .unimplemented,
+                "The item has an access control that the system doesn't tell. Migrate it by itself, "
+                    + "with a key that names its access control. Nothing was changed."))
     }
 }
 

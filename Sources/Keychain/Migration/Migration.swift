@@ -158,7 +158,7 @@ struct StoredForm: Sendable {
     let account: String
     var label: String?
     let accessibility: Keychain.Accessibility?
-    /// nil: that of the source, where it can be told.
+    /// nil: that of the source.
     var accessControl: Keychain.AccessControl?
     private let hasSameValue: @Sendable (Data, Data) -> Bool
 

@@ -11,7 +11,7 @@ struct ItemAccess: Sendable {
     /// Class, primary key and, where it is named, access group. With a modification date, that
     /// version of the item alone.
     private(set) var item: ItemQuery
-    let database: KeychainDatabase
+    private(set) var database: KeychainDatabase
 
     init(operation: KeychainError.Operation, item: ItemQuery, database: KeychainDatabase) {
         self.operation = operation
@@ -55,6 +55,21 @@ struct ItemAccess: Sendable {
     /// - Returns: The attributes; nil if there is no such item. No secret is read.
     func attributes() throws(KeychainError) -> Keychain.Item? {
         try find(includesData: false).map { Keychain.Item($0) }
+    }
+
+    /// Whether nothing has to be shown for the secret, as the keychain has it: no person is asked, and
+    /// no context answers.
+    func opensForAnyone() throws(KeychainError) -> Bool {
+        var access = self
+        access.database.authentication = AuthenticationOptions()
+        access.database.authentication.allowsQuestions = false
+        do {
+            _ = try access.find(includesData: true)
+            return true
+        } catch {
+            guard [.interactionNotAllowed, .authFailed].contains(error.code) else { throw error }
+            return false
+        }
     }
 
     /// - Returns: Whether the item was added; false if there is one already.

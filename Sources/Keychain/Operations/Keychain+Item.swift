@@ -21,9 +21,13 @@ extension Keychain {
         /// When the item can be read.
         public let accessibility: Accessibility
 
-        /// What has to be shown before its secret is opened. nil: nothing, or on Apple platforms that
-        /// it isn't told.
+        /// What has to be shown before its secret is opened. nil: nothing; on Apple platforms also an
+        /// access control that can't be told, such as ``AccessControl/biometryCurrentSet`` and those
+        /// that this API can't make.
         public let accessControl: AccessControl?
+
+        /// Whether ``accessControl`` says so.
+        let tellsAccessControl: Bool
 
         /// Whether the item is synchronizable.
         public let isSynchronizable: Bool
@@ -50,6 +54,7 @@ extension Keychain.Item {
             modificationDate: item.attributes[.modificationDate]?.date ?? .distantPast,
             accessibility: Keychain.Accessibility(item.protection),
             accessControl: item.constraints.isEmpty ? nil : .init(item.constraints),
+            tellsAccessControl: item.tellsConstraints,
             isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
             persistentReference: item.persistentReference)
     }

@@ -12,6 +12,8 @@ public struct StandInKeychain: Sendable {
     public let lock: @Sendable () throws -> Void
     /// Unlocks.
     public let unlock: @Sendable () throws -> Void
+    /// Has its owner in front of it, who knows the passcode, or no person.
+    public let setOwnerIsPresent: @Sendable (Bool) -> Void
     /// Has a Secure Enclave or none.
     public let setSecureEnclave: @Sendable (Bool) -> Void
 
@@ -22,6 +24,7 @@ public struct StandInKeychain: Sendable {
         run = { keychain.withSecItem($0) }
         lock = { try keychain.lock() }
         unlock = { try keychain.unlock() }
+        setOwnerIsPresent = { keychain.person = $0 ? .owner : nil }
         setSecureEnclave = { keychain.hasSecureEnclave = $0 }
     }
 }
