@@ -56,8 +56,7 @@ extension KeychainEngine {
             publicKey: Data(), wrappedKey: Data())
         // Before the hardware is asked: a missing password makes no key.
         let content = try content(
-            sealing: value, for: binding(blob), password: proof(key.authorization).password,
-            item: nil)
+            sealing: value, for: binding(blob), password: proof(key.authorization).password)
         let made = try hardware.makeKey(authorization: authorization)
         guard made.publicKey.count == SecureEnclaveBlob.publicKeyByteCount,
             SecureEnclaveBlob.wrappedKeySizes.contains(made.wrapped.count)

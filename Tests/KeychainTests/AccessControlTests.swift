@@ -176,6 +176,68 @@ import Testing
         #expect(test.askedQuestions.count == 1)
     }
 
+    /// What was asked for while something was done.
+    private func asked(_ body: () throws -> Void) rethrows -> [TestKeychain.AskedQuestion.Subject] {
+        let count = test.askedQuestions.count
+        try body()
+        return test.askedQuestions.dropFirst(count).map(\.subject)
+    }
+
+    @Test(arguments: ways)
+    func `a new item asks for its password to be, and for no person`(way: Way) throws {
+        let keychain = keychain(way)
+        let control = Keychain.AccessControl.userPresence.withApplicationPassword
+        test.person = TestKeychain.Person(applicationPassword: "open")
+        let saving = try asked { try keychain.save("secret", for: key(control)) }
+        #expect(saving == [.newApplicationPassword, .newApplicationPassword])
+        let adding = try asked {
+            try keychain.add("x", for: KeychainKey("other", accessControl: control))
+        }
+        #expect(adding == saving)
+        var loaded: String?
+        let loading = try asked { loaded = try keychain.load(key(nil)) }
+        #expect(loaded == "secret")
+        #expect(loading == [.passcode, .applicationPassword])
+    }
+
+    @Test(arguments: ways)
+    func `a save over an item asks once for the password that it has`(way: Way) throws {
+        let keychain = keychain(way)
+        test.person = TestKeychain.Person(applicationPassword: "open")
+        try keychain.save("old", for: key(.applicationPassword))
+        let control = Keychain.AccessControl.userPresence.withApplicationPassword
+        let first = try asked { try keychain.save("new", for: key(control)) }
+        #expect(first == [.applicationPassword])
+        let second = try asked { try keychain.save("newer", for: key(.applicationPassword)) }
+        #expect(second == [.passcode, .applicationPassword])
+        #expect(try keychain.load(key(nil)) == "newer")
+        // Another one isn't taken for a new password, and changes nothing.
+        test.person = TestKeychain.Person(applicationPassword: "other")
+        let third = asked {
+            let error = failure { try keychain.save("lost", for: key(.applicationPassword)) }
+            #expect(error?.code == .authFailed)
+        }
+        #expect(third.allSatisfy { $0 == .applicationPassword })
+        test.person = TestKeychain.Person(applicationPassword: "open")
+        #expect(try keychain.load(key(nil)) == "newer")
+    }
+
+    @Test(arguments: ways)
+    func `an item that gets a password asks for a new one`(way: Way) throws {
+        let keychain = keychain(way)
+        try keychain.save("plain", for: key(nil))
+        test.person = TestKeychain.Person(applicationPassword: "open")
+        let first = try asked { try keychain.save("sealed", for: key(.applicationPassword)) }
+        #expect(first == [.newApplicationPassword, .newApplicationPassword])
+        #expect(try keychain.load(key(nil)) == "sealed")
+        try keychain.delete(key(nil))
+        try keychain.save("guarded", for: key(.userPresence))
+        let control = Keychain.AccessControl.userPresence.withApplicationPassword
+        let second = try asked { try keychain.save("both", for: key(control)) }
+        #expect(second == [.passcode, .newApplicationPassword, .newApplicationPassword])
+        #expect(try keychain.load(key(nil)) == "both")
+    }
+
     @Test(arguments: ways)
     func `an access control that needs a passcode can't be kept without one`(way: Way) throws {
         let fresh = TestKeychain()

@@ -32,8 +32,7 @@ package struct AuthenticatingHandler: RequestHandler {
         // A context that is invalid matters once it is needed.
         let known = try? options.context?.authorization(for: handler)
         var run = Run(
-            context: options.context, shown: known ?? Authorization(),
-            asksForNewPassword: purpose != .use, asksForPresence: purpose != .creation)
+            context: options.context, shown: known ?? Authorization(), purpose: purpose)
         var request = request
         for _ in 0..<Self.rounds {
             // One that came with the request is replaced.
@@ -67,8 +66,7 @@ package struct AuthenticatingHandler: RequestHandler {
     private struct Run {
         var context: LAContext?
         var shown: Authorization
-        let asksForNewPassword: Bool
-        let asksForPresence: Bool
+        let purpose: AuthorizationPurpose
         var wrongPasswordCount = 0
 
         /// Gets what a failure asks for.
@@ -88,7 +86,12 @@ package struct AuthenticatingHandler: RequestHandler {
                 isAllowed: options.allowsQuestions)
             do {
                 if let constraints = failure.constraints {
-                    try satisfy(AccessRequirement(constraints), context, asking)
+                    let requirement = AccessRequirement(constraints)
+                    if isToBeSealed(failure.item) {
+                        try context.prepare(requirement, asking)
+                    } else {
+                        try satisfy(requirement, context, asking)
+                    }
                 } else {
                     wrongPasswordCount += 1
                     try context.replaceWrongPassword(afterAttempt: wrongPasswordCount, asking)
@@ -99,11 +102,19 @@ package struct AuthenticatingHandler: RequestHandler {
             }
         }
 
+        /// Whether something is to be sealed, for which a password is all that is asked for, and not
+        /// an item opened, which the failure would name.
+        private func isToBeSealed(_ item: ItemReference?) -> Bool {
+            switch purpose {
+            case .use: false
+            case .creation: true
+            case .both: item == nil
+            }
+        }
+
         private func satisfy(
             _ requirement: AccessRequirement, _ context: LAContext, _ asking: Asking
         ) throws(AuthenticationFailure) {
-            if asksForNewPassword { try context.prepare(requirement, asking) }
-            guard asksForPresence else { return }
             let lacksPassword =
                 requirement.needsApplicationPassword && shown.applicationPassword == nil
             if !lacksPassword, requirement.isSatisfied(by: shown.methods) {

@@ -108,7 +108,7 @@ extension KeychainEngine {
         if let data = item.data {
             let sealed = try seal(
                 data, of: record, reference: reference, protection: item.protection, keys: keys,
-                password: proof(item.authorization).password, item: nil)
+                password: proof(item.authorization).password)
             secret = sealed.bytes
             record.secretTag = sealed.tag
         }

@@ -137,18 +137,17 @@ extension KeychainEngine {
 
     // MARK: Sealing
 
-    /// Seals a secret as the constraints in its record ask for. `item` is nil for one that is
-    /// about to be added. Without a password where one is required, `authenticationNeeded`.
+    /// Seals a secret as the constraints in its record ask for. Without a password where one is
+    /// required, `authenticationNeeded` of no item: what is to be sealed isn't opened.
     func seal(
         _ secret: Data, of record: ItemRecord, reference: ItemReference,
-        protection: ProtectionClass, keys: ClassKeys, password: SecretBytes?, item: ItemReference?
+        protection: ProtectionClass, keys: ClassKeys, password: SecretBytes?
     ) throws(KeychainFailure) -> RowSealing.SealedSecret {
         let content =
             record.isOfSecureEnclave
             ? secret
             : try content(
-                sealing: secret, for: binding(reference, protection, record), password: password,
-                item: item)
+                sealing: secret, for: binding(reference, protection, record), password: password)
         return RowSealing.seal(
             secret: content, reference: reference, protection: protection,
             itemClass: record.itemClass, keychainID: store.keychainID, keys: keys)
@@ -156,11 +155,10 @@ extension KeychainEngine {
 
     /// What is put under the keychain's keys: the secret, under the password where one is required.
     func content(
-        sealing secret: Data, for binding: PasswordSealing.Binding, password: SecretBytes?,
-        item: ItemReference?
+        sealing secret: Data, for binding: PasswordSealing.Binding, password: SecretBytes?
     ) throws(KeychainFailure) -> Data {
         guard binding.constraints.requiresApplicationPassword else { return secret }
-        guard let password else { throw .authenticationNeeded(binding.constraints, item) }
+        guard let password else { throw .authenticationNeeded(binding.constraints, nil) }
         return try PasswordSealing.seal(
             secret, password: password, cost: options.applicationPasswordCost, for: binding)
     }

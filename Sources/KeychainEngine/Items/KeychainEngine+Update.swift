@@ -97,7 +97,7 @@ extension KeychainEngine {
         if let data = try newSecret(changes, opened, record, protection, proof) {
             let sealed = try seal(
                 data, of: record, reference: old.reference, protection: protection, keys: keys,
-                password: proof.password, item: old.reference)
+                password: proof.password)
             secret = sealed.bytes
             record.secretTag = sealed.tag
         }
