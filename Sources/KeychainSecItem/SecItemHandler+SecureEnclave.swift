@@ -2,9 +2,11 @@
 //   (1) The functions give a key itself, not the bytes it is used by. The blob of a key holds the
 //       persistent reference by which it is found again or, before it is stored, a name under which
 //       this handler holds it.
-//   (2) A status leaves as a number, unchanged.
+//   (2) A status leaves as a number, unchanged. An error of another domain becomes the status that the
+//       calls on items have for it.
 
 package import Foundation
+import KeychainAuthentication
 package import KeychainCore
 import Crypto
 import Synchronization
@@ -142,7 +144,7 @@ extension SecItemHandler {
         // SAFETY: the variable outlives the call; an error in it is the caller's.
         if let value = withKeychain({ unsafe function(&slot) }) { return value }
         guard let error = unsafe slot?.takeRetainedValue() else { throw Self.unexpectedResult }
-        throw KeychainFailure(error)
+        throw KeychainFailure(error as (any Error) as NSError)
     }
 
     private func secKey(_ object: CFTypeRef) throws(KeychainFailure) -> SecKey {
@@ -194,15 +196,47 @@ final class SecureEnclaveKeys: Sendable {
 
 extension KeychainFailure {
     /// What a function on keys failed with. On Apple platforms other frameworks' errors come through
-    /// it, such as that a person declined.
-    fileprivate init(_ error: CFError) {
-        let error = error as (any Error) as NSError
-        guard error.domain == NSOSStatusErrorDomain else {
-            self.init(error.code == -2 || error.code == -4 ? .userCanceled : .authFailed, "")
-            return
+    /// it, such as that a person declined: a number says something within its domain only.
+    init(_ error: NSError) {
+        let reason = error.userInfo[NSLocalizedDescriptionKey] as? String ?? ""
+        switch error.domain {
+        case NSOSStatusErrorDomain:
+            self.init(Status(rawValue: Int32(clamping: error.code)), reason)
+        case LAErrorDomain:
+            self.init(Self.status(of: LAError.Code(rawValue: error.code)), reason)
+        case Self.tokenErrorDomain:
+            self.init(Self.statusOfToken(error.code), reason)
+        default:
+            self.init(
+                .internalError,
+                "The function failed with the error \(error.code) of \(error.domain).")
         }
-        self.init(
-            Status(rawValue: Int32(clamping: error.code)),
-            error.userInfo[NSLocalizedDescriptionKey] as? String ?? "")
+    }
+
+    /// As the calls on items answer. `systemCancel`: the question was taken away, and no person
+    /// declined.
+    private static func status(of code: LAError.Code?) -> Status {
+        switch code {
+        case .userCancel: .userCanceled
+        case .notInteractive: .interactionNotAllowed
+        default: .authFailed
+        }
+    }
+
+    /// The domain of CryptoTokenKit, to which the Secure Enclave is a token: `TKErrorDomain`.
+    private static let tokenErrorDomain = "CryptoTokenKit"
+
+    /// `TKError.Code`.
+    private static func statusOfToken(_ code: Int) -> Status {
+        switch code {
+        case -1: .unimplemented
+        case -3: .decode
+        case -4: .userCanceled
+        case -5: .authFailed
+        case -6, -7: .itemNotFound
+        case -8: .param
+        case -9: .interactionNotAllowed
+        default: .internalError
+        }
     }
 }

@@ -1,0 +1,45 @@
+// KeyFailureTests: what the functions on keys fail with, by the domain of the error.
+
+import Foundation
+import KeychainAuthentication
+import KeychainCore
+import Testing
+
+@testable import KeychainSecItem
+
+@Suite struct KeyFailureTests {
+    /// Domain, code, status. The codes are those of Apple's `SecBase.h`, `LAError.h` and `TKError.h`; the
+    /// statuses those of the calls on items for them.
+    static let rows: [(String, Int, Status)] = [
+        (NSOSStatusErrorDomain, -25308, .interactionNotAllowed),
+        (NSOSStatusErrorDomain, -50, .param),
+        // Numbers that mean something else in other domains.
+        (NSOSStatusErrorDomain, -2, Status(rawValue: -2)),
+        (NSOSStatusErrorDomain, -4, .unimplemented),
+        (LAErrorDomain, LAError.Code.userCancel.rawValue, .userCanceled),
+        (LAErrorDomain, LAError.Code.notInteractive.rawValue, .interactionNotAllowed),
+        (LAErrorDomain, LAError.Code.authenticationFailed.rawValue, .authFailed),
+        // The system took the question away: the person didn't decline.
+        (LAErrorDomain, LAError.Code.systemCancel.rawValue, .authFailed),
+        (LAErrorDomain, -9999, .authFailed),
+        ("CryptoTokenKit", -1, .unimplemented), ("CryptoTokenKit", -2, .internalError),
+        ("CryptoTokenKit", -3, .decode), ("CryptoTokenKit", -4, .userCanceled),
+        ("CryptoTokenKit", -5, .authFailed), ("CryptoTokenKit", -6, .itemNotFound),
+        ("CryptoTokenKit", -7, .itemNotFound), ("CryptoTokenKit", -8, .param),
+        ("CryptoTokenKit", -9, .interactionNotAllowed), ("CryptoTokenKit", -9999, .internalError),
+        (NSCocoaErrorDomain, -2, .internalError),
+        (NSPOSIXErrorDomain, -4, .internalError),
+    ]
+
+    @Test(arguments: rows)
+    func `a number is read in the domain of its error`(
+        domain: String, code: Int, status: Status
+    ) {
+        #expect(KeychainFailure(NSError(domain: domain, code: code)).status == status)
+    }
+
+    @Test func `an error of an unknown domain is named`() {
+        let failure = KeychainFailure(NSError(domain: "com.example", code: 7))
+        #expect(failure.reason == "The function failed with the error 7 of com.example.")
+    }
+}
