@@ -78,8 +78,12 @@ final class RawClient {
 
     /// Sends a message that is no request.
     func tell(_ id: UInt64, _ message: ClientMessage) throws -> Reply {
-        try send(Self.bytes(message.frame(id: id)))
+        try send(try bytes(message, id: id))
         return try reply()
+    }
+
+    func bytes(_ message: ClientMessage, id: UInt64) throws -> [UInt8] {
+        try Self.bytes(message.frame(id: id))
     }
 
     func greet() throws {

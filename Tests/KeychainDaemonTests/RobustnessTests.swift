@@ -67,9 +67,6 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
             var bytes = (0..<64).map { _ in UInt8.random(in: 0...255, using: &random) }
             // A size that is allowed, so that something is read as a message.
             bytes.replaceSubrange(0..<4, with: [0, 0, 0, 60])
-            // No hello: one with versions that the service doesn't speak is answered, and the client may
-            // send another.
-            bytes[12] = UInt8.random(in: 1...255, using: &random)
             _ = client.sendWithoutWaiting(bytes)
             #expect(try client.isClosed())
         }
@@ -104,10 +101,24 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try twice.greet()
         #expect(try twice.tell(2, .hello(ClientHello())).id == 0)
         #expect(try twice.isClosed())
-        let other = try RawClient(service.configuration.socket)
-        let reply = try other.tell(1, .hello(ClientHello(versions: 98...99)))
-        try #require(reply.kind == .failure)
-        #expect(try reply.body(KeychainFailure.self).status == .wrongVersion)
+    }
+
+    @Test func `a hello with other versions is answered, and the connection closed`() throws {
+        let service = try TestService()
+        for versions: ClosedRange<UInt32> in [98...99, 0...1] {
+            let client = try RawClient(service.configuration.socket)
+            let reply = try client.tell(1, .hello(ClientHello(versions: versions)))
+            try #require(reply.kind == .failure && reply.id == 1)
+            #expect(try reply.body(KeychainFailure.self).status == .wrongVersion)
+            #expect(try client.isClosed())
+        }
+        // Nor is anything carried out that was sent together with it.
+        let hasty = try RawClient(service.configuration.socket)
+        let hello = try hasty.bytes(.hello(ClientHello(versions: 98...99)), id: 1)
+        try hasty.send(hello + (try hasty.bytes(.hello(ClientHello()), id: 2)))
+        #expect(try hasty.reply().kind == .failure)
+        #expect(try hasty.isClosed())
+        try goesOn(service)
     }
 
     @Test func `the newest version that both ends speak is chosen`() throws {

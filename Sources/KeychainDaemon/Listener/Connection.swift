@@ -130,6 +130,11 @@ final class Connection: ChannelInboundHandler {
     private func send(_ outcome: Outcome, _ context: ChannelHandlerContext) {
         switch outcome {
         case .answer(let frames) where !isClosed:
+            // Nothing is answered before hello but a hello that was refused.
+            if !session.isGreeted {
+                isEnding = true
+                waiting = []
+            }
             let buffer = ByteBuffer(frames, allocator: context.channel.allocator)
             let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
             let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)

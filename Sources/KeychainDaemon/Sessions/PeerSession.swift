@@ -1,6 +1,7 @@
 // PeerSession: what one connection may ask for, and its requests.
 //   (1) What a request claims is narrowed to what the peer is entitled to before anything is done.
-//   (2) The first request is `hello`; before its answer there is no other.
+//   (2) The first request is `hello`; before its answer there is no other, and after one that was
+//       refused none.
 //   (3) Every request ends in one answer and one line of the audit log.
 //   (4) Methods block. They may be called by several threads at once.
 
