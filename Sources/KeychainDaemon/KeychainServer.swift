@@ -8,6 +8,7 @@ import Glibc
 import KeychainCore
 import KeychainCrypto
 package import KeychainEngine
+import KeychainWire
 package import Logging
 import NIOCore
 import NIOPosix
@@ -239,6 +240,8 @@ package struct DaemonConfiguration: Sendable {
         package var subscriptionsPerConnection = 64
         /// The most requests of all connections that are carried out at once.
         package var requests = 16
+        /// The most bytes of an answer that changed nothing: what a client takes.
+        package var answerByteCount = WireLimits.answerByteCount
         /// How long requests may take to end when the service ends.
         package var endTime: Duration = .seconds(10)
         /// After how long without connections a user's keychain is closed, in a service of the

@@ -81,6 +81,9 @@ package enum WireLimits {
     package static let messageByteCount = 64 << 20
     /// The most bytes of an answer in one message. A longer one comes in several.
     package static let partByteCount = 1 << 20
+    /// The most bytes of an answer in all its messages: what a client sets aside for it. A listing of
+    /// all items of a keychain without their secrets is far below, a few hundred bytes for each item.
+    package static let answerByteCount = 1 << 30
     /// The most elements in the lists of one request: items, attributes, access groups.
     package static let elementCount = 50_000
 }

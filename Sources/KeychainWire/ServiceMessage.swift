@@ -2,6 +2,7 @@
 // Documentation/Formats/service-protocol-v2.md.
 //   (1) A long answer comes in several messages, cut anywhere: its bytes are those of all of them,
 //       one after the other.
+//   (2) Both ends hold an answer to one limit, so a service can't fill the memory of a client.
 
 package import KeychainCore
 
@@ -27,13 +28,18 @@ package enum ServiceMessage: UInt8, Sendable {
     ///   - id: Of the request.
     ///   - answer: What the request gave.
     ///   - partByteCount: The most bytes of the answer in one frame.
+    ///   - limit: The most bytes of the answer. That of a change is sent whatever its size: the change
+    ///     was made.
     /// - Returns: One frame and up.
+    /// - Throws: `allocate` where the answer is larger than an answer may be.
     package static func frames<Answer: MessageCodable>(
-        id: UInt64, _ answer: Answer, partByteCount: Int = WireLimits.partByteCount
-    ) -> [FrameBuffer] {
+        id: UInt64, _ answer: Answer, partByteCount: Int = WireLimits.partByteCount,
+        limit: Int = .max
+    ) throws(KeychainFailure) -> [FrameBuffer] {
         var writer = MessageWriter(forMessage: id, kind: answerKind)
         answer.encode(to: &writer)
         let size = writer.byteCount - headByteCount
+        guard size <= limit else { throw .answerTooLarge(limit) }
         if size <= partByteCount {
             writer.replace(UInt32(clamping: writer.byteCount - FrameHeader.byteCount), at: 0)
             return [writer.finished()]
@@ -84,6 +90,16 @@ package enum ServiceMessage: UInt8, Sendable {
             throw .unreadable("a reply of no kind")
         }
         return (id, kind)
+    }
+}
+
+extension KeychainFailure {
+    /// An answer that a client doesn't take.
+    package static func answerTooLarge(_ limit: Int) -> KeychainFailure {
+        KeychainFailure(
+            .allocate,
+            "The answer of the keychain service has more than \(limit) bytes. Ask for fewer items at "
+                + "once, or without their secrets.")
     }
 }
 

@@ -248,6 +248,20 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try RawClient(service.configuration.socket).greet()
     }
 
+    @Test func `an answer that a client doesn't take is a failure, and a change none`() throws {
+        let service = try TestService { $0.limits.answerByteCount = 2000 }
+        let client = service.client()
+        let large = String(repeating: "x", count: 3000)
+        // The answer holds the item; it was added.
+        _ = try client.perform(AddItem(password("large", large)), as: own)
+        #expect(status { _ = try client.load("large", as: own) } == .allocate)
+        let query = FindItems(passwordQuery("large"))
+        #expect(try client.perform(query, as: own).count == 1)
+        try goesOn(service)
+        service.stop()
+        #expect(service.log.all.contains { $0.contains("find") && $0.contains("-108") })
+    }
+
     @Test func `no line of the log holds a value`() throws {
         let service = try TestService(format: .json)
         let client = service.client()

@@ -251,7 +251,9 @@ import Testing
     static let wrongAnswers: [(String, FakeAnswer)] = [
         (
             "another id",
-            FakeAnswer { ServiceMessage.frames(id: $0 + 1, [`The client of the service`.item]) }
+            FakeAnswer { id in
+                FakeAnswer.answer([`The client of the service`.item]).frames(id + 1)
+            }
         ),
         ("another type", .answer(true)),
         ("more than the answer", .answer([Data(), Data()])),
@@ -279,6 +281,47 @@ import Testing
         #expect(failedRead(service, options)?.status == .notAvailable)
         let client = ServiceClient(socketPath: service.path)
         #expect(try client.perform(FindItems(Self.query, Retrieval()), as: Self.caller) == [large])
+    }
+
+    /// The part's size, which may be anything.
+    @Test(arguments: [1, 100, 7000])
+    func `parts of an answer are taken up to the limit, and no more`(partByteCount: Int) throws {
+        var large = Self.item
+        large.data = Data(count: 20_000)
+        let service = try FakeService { [large] peer, _ in
+            peer.serve { _ in .answer([large], partByteCount: partByteCount) }
+        }
+        let size = FakeAnswer.byteCount(of: [large])
+        let enough = ServiceClient(
+            socketPath: service.path, options: ServiceOptions(answerByteCount: size))
+        #expect(try enough.perform(FindItems(Self.query), as: Self.caller) == [large])
+        #expect(enough.idleConnectionCount == 1)
+        let small = ServiceClient(
+            socketPath: service.path, options: ServiceOptions(answerByteCount: size - 1))
+        let read = #expect(throws: KeychainFailure.self) {
+            try small.perform(FindItems(Self.query), as: Self.caller)
+        }
+        #expect(read?.status == .allocate)
+        // What became of a change isn't known.
+        let change = #expect(throws: KeychainFailure.self) {
+            try small.perform(AddItems([Self.newItem]), as: Self.caller)
+        }
+        #expect(change?.cause == .interruption)
+        #expect(small.idleConnectionCount == 0)
+    }
+
+    @Test func `parts without an end don't fill the client`() throws {
+        let ended = Recorded<Bool>()
+        let service = try FakeService { peer, _ in
+            guard peer.greet(), let request = peer.request() else { return }
+            let part = FakeAnswer.part(request.id, byteCount: 1000)
+            while peer.send(part) {}
+            ended.append(true)
+        }
+        let failure = failedRead(service, ServiceOptions(answerByteCount: 1_000_000))
+        #expect(failure?.status == .allocate)
+        // The connection is closed.
+        #expect(ended.waitForNext())
     }
 
     @Test func `a request above the limit is not sent`() throws {

@@ -98,16 +98,19 @@ final class FakePeer: Sendable {
 
     // MARK: Bytes
 
-    func send(_ bytes: [UInt8]) {
+    /// - Returns: Whether all of them were taken.
+    @discardableResult
+    func send(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             // SAFETY: the bytes are valid within the closure.
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            guard count > 0 else { return }
+            guard count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
+        return true
     }
 
     /// So many bytes, or fewer at the end.
@@ -239,7 +242,24 @@ struct FakeAnswer: Sendable {
     static func answer(
         _ answer: some MessageCodable & Sendable, partByteCount: Int = WireLimits.partByteCount
     ) -> FakeAnswer {
-        FakeAnswer { ServiceMessage.frames(id: $0, answer, partByteCount: partByteCount) }
+        FakeAnswer {
+            (try? ServiceMessage.frames(id: $0, answer, partByteCount: partByteCount)) ?? []
+        }
+    }
+
+    /// How many bytes an answer has.
+    static func byteCount(of answer: some MessageCodable) -> Int {
+        var writer = MessageWriter()
+        answer.encode(to: &writer)
+        return writer.byteCount
+    }
+
+    /// The frame of a part with so many bytes, up to 65,000.
+    static func part(_ id: UInt64, byteCount: Int) -> [UInt8] {
+        let message =
+            (0..<8).map { UInt8(truncatingIfNeeded: id >> (56 - 8 * $0)) }
+            + [ServiceMessage.part.rawValue] + [UInt8](repeating: 0, count: byteCount)
+        return [0, 0, UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
     }
 
     static func failure(_ failure: KeychainFailure) -> FakeAnswer {

@@ -10,7 +10,7 @@ import Testing
     @Test func `a frame begins with the size of its message`() throws {
         let lock = try ClientMessage.frame(of: Lock(), id: 7, claim: AccessGroups([]))
         let subscribe = try ClientMessage.subscribe.frame(id: 7)
-        let done = ServiceMessage.frames(id: 7, Done())
+        let done = try ServiceMessage.frames(id: 7, Done())
         for frame in [lock, subscribe, ServiceMessage.frameOfChange(id: 7)] + done {
             let size = try FrameHeader.messageByteCount(of: frame.all)
             #expect(size == frame.count - FrameHeader.byteCount)
@@ -59,7 +59,7 @@ import Testing
     ) throws -> (kinds: [ServiceMessage], byteCounts: [Int], answer: Answer) {
         var kinds: [ServiceMessage] = []
         var parts: [FrameBuffer] = []
-        for frame in ServiceMessage.frames(id: 5, answer, partByteCount: partByteCount) {
+        for frame in try ServiceMessage.frames(id: 5, answer, partByteCount: partByteCount) {
             #expect(try FrameHeader.messageByteCount(of: frame.all) == frame.message.count)
             try FrameBuffer(frame.message).read { reader throws(KeychainFailure) in
                 let head = try ServiceMessage.head(from: &reader)
@@ -87,6 +87,20 @@ import Testing
         #expect(try joined(Done(), 1).kinds == [.answer])
     }
 
+    @Test func `an answer above the limit is not made`() throws {
+        let answer = Data(count: 1000)
+        let size = Messages.bytes(answer).count
+        for partByteCount in [100, 2000] {
+            func frames(limit: Int) throws(KeychainFailure) -> [FrameBuffer] {
+                try ServiceMessage.frames(
+                    id: 5, answer, partByteCount: partByteCount, limit: limit)
+            }
+            #expect(try !frames(limit: size).isEmpty)
+            let failure = #expect(throws: KeychainFailure.self) { try frames(limit: size - 1) }
+            #expect(failure?.status == .allocate)
+        }
+    }
+
     @Test func `nothing of a message is left in memory`() throws {
         let secret = SecretBytes.random(byteCount: 40)
         let needle = Needle(secret)
@@ -103,7 +117,7 @@ import Testing
         frames.append(FrameBuffer(joining: frames))
         frames.append(try frames[0].read { reader throws(KeychainFailure) in reader.rest() })
         #expect(try needle.occurrenceCount() == 4)
-        frames = ServiceMessage.frames(id: 1, secret, partByteCount: 1000)
+        frames = try ServiceMessage.frames(id: 1, secret, partByteCount: 1000)
         #expect(try needle.occurrenceCount() == 2)
         frames = []
         #expect(try needle.occurrenceCount() == 1)

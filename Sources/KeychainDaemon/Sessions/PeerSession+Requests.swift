@@ -136,7 +136,9 @@ extension PeerSession {
         _ request: R, _ claim: AccessGroups, id: UInt64,
         _ body: (KeychainEngine, AccessGroups) throws(KeychainFailure) -> R.Answer
     ) throws(KeychainFailure) -> [FrameBuffer] {
-        try logged(id, R.code.name, request.shape) { () throws(KeychainFailure) in
+        let limit = R.code.isRead ? answerByteCount : .max
+        return try logged(id, R.code.name, request.shape, limit: limit) {
+            () throws(KeychainFailure) in
             if R.code.isAdministration { try checkAdministration() }
             let answer = try body(try keychain.engine(), try caller(claim))
             if request.usedUnlockedKeys(answer) { keychain.noteUse() }

@@ -30,6 +30,7 @@ final class PeerSession: Sendable {
     let keychain: ServedKeychain
     let kind: DaemonConfiguration.Kind
     let subscriptionLimit: Int
+    let answerByteCount: Int
     let party: UInt64
     private let entitlements: Result<Entitlements, KeychainFailure>
     private let log: AuditLog
@@ -55,6 +56,7 @@ final class PeerSession: Sendable {
         self.kind = configuration.kind
         party = peer.party(configuration.kind)
         self.subscriptionLimit = configuration.limits.subscriptionsPerConnection
+        answerByteCount = configuration.limits.answerByteCount
         self.log = log
         self.onEvent = onEvent
     }
@@ -81,15 +83,16 @@ final class PeerSession: Sendable {
     ///   - id: Of the client's message.
     ///   - operation: Its name, for logs.
     ///   - shape: What it is about, for logs.
+    ///   - limit: The most bytes of the answer.
     ///   - body: What it is.
     /// - Returns: The frames of the answer, or of the failure.
     /// - Throws: `param` for one that comes before `hello` was answered.
     func logged<Answer: MessageCodable>(
-        _ id: UInt64, _ operation: String, _ shape: String? = nil,
+        _ id: UInt64, _ operation: String, _ shape: String? = nil, limit: Int = .max,
         _ body: () throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> [FrameBuffer] {
         guard isGreeted else { throw .param("A request before hello was answered.") }
-        return answered(id, operation, shape, body)
+        return answered(id, operation, shape, limit: limit, body)
     }
 
     /// A message that can't be carried out.
@@ -100,14 +103,14 @@ final class PeerSession: Sendable {
     }
 
     private func answered<Answer: MessageCodable>(
-        _ id: UInt64, _ operation: String, _ shape: String?,
+        _ id: UInt64, _ operation: String, _ shape: String?, limit: Int = .max,
         _ body: () throws(KeychainFailure) -> Answer
     ) -> [FrameBuffer] {
         let start = ContinuousClock.now
         let frames: [FrameBuffer]
         var status = Status(rawValue: 0)
         do throws(KeychainFailure) {
-            frames = ServiceMessage.frames(id: id, try body())
+            frames = try ServiceMessage.frames(id: id, try body(), limit: limit)
         } catch {
             status = error.status
             frames = [ServiceMessage.frame(id: id, error)]

@@ -95,7 +95,7 @@ final class ChangeListener: Sendable {
         switch connection.exchange(frame, id: id, time: options.requestTime, for: Done.self) {
         case .answered: return connection
         case .failed(let failure): throw failure
-        case .unreadable, .givenUp: throw .serviceUnreadable(path)
+        case .unreadable, .tooLarge, .givenUp: throw .serviceUnreadable(path)
         case .notSent, .broken: throw .serviceRefuses(path)
         case .timedOut: throw .serviceSilent(path)
         }

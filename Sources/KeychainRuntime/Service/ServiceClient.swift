@@ -104,7 +104,10 @@ extension ServiceClient: RequestHandler {
             case .timedOut:
                 pool.discardAll()
                 throw .unanswered(R.code, timedOut: true)
-            case .broken, .unreadable:
+            case .tooLarge where R.code.isRead:
+                pool.discardAll()
+                throw .answerTooLarge(options.answerByteCount)
+            case .broken, .unreadable, .tooLarge:
                 pool.discardAll()
                 throw .unanswered(R.code, timedOut: false)
             }
@@ -187,6 +190,8 @@ package struct ServiceOptions: Sendable {
     package var surveyTime: Duration
     /// The most bytes of a message.
     package var messageByteCount: Int
+    /// The most bytes of an answer that comes in several messages.
+    package var answerByteCount: Int
     /// The most connections that are kept while no thread uses them.
     package var idleConnectionCount: Int
     /// Whether a user may run the service. Secrets go to no other user's service.
@@ -195,7 +200,8 @@ package struct ServiceOptions: Sendable {
     package init(
         connectionTime: Duration = .seconds(10), requestTime: Duration = .seconds(60),
         derivationTime: Duration = .seconds(180), surveyTime: Duration = .seconds(600),
-        messageByteCount: Int = WireLimits.messageByteCount, idleConnectionCount: Int = 8,
+        messageByteCount: Int = WireLimits.messageByteCount,
+        answerByteCount: Int = WireLimits.answerByteCount, idleConnectionCount: Int = 8,
         trusts: @escaping @Sendable (_ userID: UInt32) -> Bool = { $0 == 0 || $0 == geteuid() }
     ) {
         self.connectionTime = connectionTime
@@ -203,6 +209,7 @@ package struct ServiceOptions: Sendable {
         self.derivationTime = derivationTime
         self.surveyTime = surveyTime
         self.messageByteCount = messageByteCount
+        self.answerByteCount = answerByteCount
         self.idleConnectionCount = idleConnectionCount
         self.trusts = trusts
     }

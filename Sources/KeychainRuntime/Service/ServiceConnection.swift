@@ -14,6 +14,7 @@ final class ServiceConnection: @unchecked Sendable {
     let socket: UnixSocket
     private let buffer: MessageBuffer
     private let path: String
+    private let answerByteCount: Int
     /// What the service said in its greeting.
     let welcome: Welcome
 
@@ -29,6 +30,8 @@ final class ServiceConnection: @unchecked Sendable {
         case broken
         case timedOut
         case unreadable
+        /// The answer has more bytes than one may have.
+        case tooLarge
         /// The caller doesn't want it any more.
         case givenUp
     }
@@ -43,6 +46,7 @@ final class ServiceConnection: @unchecked Sendable {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path
         self.buffer = buffer
+        answerByteCount = options.answerByteCount
         do throws(KeychainFailure) {
             // Until the greeting the service looks at what this process runs.
             (socket, welcome) = try ProcessProtection.whileIdentifiable {
@@ -140,7 +144,7 @@ final class ServiceConnection: @unchecked Sendable {
     ) -> Outcome<Answer> {
         var deadline = Deadline(time)
         if let end: Outcome<Answer> = send(frame, until: deadline) { return end }
-        var parts = PartialAnswer()
+        var parts = PartialAnswer(limit: answerByteCount)
         while true {
             let received = buffer.message(from: socket, until: deadline) {
                 reader throws(KeychainFailure) in
@@ -154,6 +158,7 @@ final class ServiceConnection: @unchecked Sendable {
             case .message(.progress(let made)):
                 guard progress(made) else { return .givenUp }
                 deadline = Deadline(time)
+            case .message(.tooLarge): return .tooLarge
             case .message(.other): return .unreadable
             case .closed, .failed: return .broken
             case .timedOut: return .timedOut
@@ -207,6 +212,7 @@ private enum Notice<Answer: MessageCodable> {
     /// The failure of the connection as a whole, which has no request's id.
     case endOfConnection
     case part
+    case tooLarge
     case progress(RequestProgress)
     case other
 
@@ -218,10 +224,9 @@ private enum Notice<Answer: MessageCodable> {
         case .failure where head.id == 0: self = .endOfConnection
         case .failure where head.id == id: self = .failure(try reader.whole())
         case .answer where head.id == id:
-            self = .answer(try parts.completed(from: &reader))
+            self = try parts.completed(from: &reader).map { .answer($0) } ?? .tooLarge
         case .part where head.id == id:
-            parts.append(from: &reader)
-            self = .part
+            self = parts.append(from: &reader) ? .part : .tooLarge
         case .progress where head.id == id:
             self = .progress(try reader.whole())
         case .answer, .part, .failure, .progress, .changed: self = .other
@@ -231,21 +236,34 @@ private enum Notice<Answer: MessageCodable> {
 
 /// An answer that comes in several messages.
 private struct PartialAnswer {
+    private let limit: Int
     private var parts: [FrameBuffer] = []
+    private var byteCount = 0
 
-    init() {}
+    init(limit: Int) { self.limit = limit }
 
-    mutating func append(from reader: inout MessageReader) {
+    /// - Returns: False where the answer is larger than the limit.
+    mutating func append(from reader: inout MessageReader) -> Bool {
+        byteCount += reader.remainingCount
+        guard byteCount <= limit else { return false }
         parts.append(reader.rest())
+        // Small ones are joined, so that many of them take no more memory than a few.
+        while let last = parts.last, let other = parts.dropLast().last,
+            other.count <= min(last.count, WireLimits.partByteCount / 2)
+        {
+            parts.removeLast(2)
+            parts.append(FrameBuffer(joining: [other, last]))
+        }
+        return true
     }
 
-    /// The answer, whose last part the reader has.
+    /// The answer, whose last part the reader has. nil: it is larger than the limit.
     mutating func completed<Answer: MessageCodable>(
         from reader: inout MessageReader
-    ) throws(KeychainFailure) -> Answer {
-        guard !parts.isEmpty else { return try reader.whole() }
-        append(from: &reader)
-        return try FrameBuffer(joining: parts).read { reader throws(KeychainFailure) in
+    ) throws(KeychainFailure) -> Answer? {
+        guard !parts.isEmpty else { return try reader.whole() as Answer }
+        guard append(from: &reader) else { return nil }
+        return try FrameBuffer(joining: parts).read { reader throws(KeychainFailure) -> Answer in
             try reader.whole()
         }
     }
