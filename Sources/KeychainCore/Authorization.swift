@@ -9,7 +9,7 @@ package import FoundationEssentials
 /// The keychain's word that a person proved to be present. It is the answer to
 /// ``Authenticate`` and good until the keychain is locked.
 package struct AuthenticationGrant: Hashable, Sendable {
-    package let token: Bytes16
+    @Hidden package private(set) var token: Bytes16
 
     package init(token: Bytes16) {
         self.token = token
@@ -23,7 +23,7 @@ package struct Authorization: Hashable, Sendable {
     /// gives it: it is between a keychain and the hardware beside it.
     package var recognition: AuthenticationGrant?
     /// The password that takes part in the encryption of an item, 0 bytes and up.
-    package var applicationPassword: Data?
+    @Hidden package var applicationPassword: Data?
     /// What identifies the set of fingers or faces that is enrolled now, 1 to 64 bytes. nil: none
     /// is, or there is no hardware. It is no proof: an item that is made for one enrollment keeps
     /// it, and opens for a recognition under the same.

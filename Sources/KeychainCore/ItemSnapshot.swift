@@ -23,7 +23,7 @@ package struct ItemSnapshot: Hashable, Sendable {
     /// Whether the item has a secret, opened or not.
     package var hasData: Bool
     /// The secret, where it was asked for and is there.
-    package var data: Data?
+    @Hidden package var data: Data?
 
     package init(
         itemClass: ItemClass, reference: ItemReference, attributes: Attributes,

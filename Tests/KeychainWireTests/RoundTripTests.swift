@@ -99,7 +99,9 @@ import Testing
             let isOurs = String(reflecting: type(of: value)).hasPrefix("Keychain")
             for child in Mirror(reflecting: value).children {
                 let field = "\(type(of: value)).\(child.label ?? "?")"
-                if isOurs { seen[field, default: []].insert("\(child.value)") }
+                // What is hidden has no text of its own.
+                let text = (child.value as? any Hashable).map { "\(AnyHashable($0).hashValue)" }
+                if isOurs { seen[field, default: []].insert(text ?? "\(child.value)") }
                 note(child.value)
             }
         }

@@ -204,7 +204,7 @@ package struct NewItem: Hashable, Sendable {
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// The secret. nil: an item without one.
-    package var data: Data?
+    @Hidden package var data: Data?
     /// Holds the password to encrypt with, where the constraints ask for one.
     package var authorization: Authorization
     /// Whether an item that has its primary key already is taken for it, where items are added
@@ -297,7 +297,7 @@ package struct ItemChanges: Hashable, Sendable {
     package var constraints: AccessConstraints?
     package var isSynchronizable: Bool?
     package var isTombstone: Bool?
-    package var data: Data?
+    @Hidden package var data: Data?
 
     package init(
         attributes: Attributes = [:], accessGroup: String? = nil,

@@ -1,0 +1,73 @@
+// HiddenSecretTests: what a debugger's and a log's functions show of requests and answers.
+
+import Foundation
+import KeychainCore
+import Testing
+
+@Suite struct `Secrets in values` {
+    private static let secret = Data([211, 212, 213, 214, 215, 216, 217, 218])
+    private static let grant = AuthenticationGrant(
+        token: Bytes16(high: 0xD3D4_D5D6_D7D8_D9DA, low: 0xE3E4_E5E6_E7E8_E9EA))
+
+    private static let authorization = Authorization(
+        grant: grant, recognition: grant, applicationPassword: secret)
+
+    /// One request of each kind that holds a secret.
+    private static let requests: [any Request] = {
+        let passcode = SecretBytes(copying: Array(secret))
+        let item = NewItem(
+            itemClass: .genericPassword, attributes: [.account: .string("a")], data: secret,
+            authorization: authorization)
+        let query = ItemQuery(itemClass: .genericPassword, authorization: authorization)
+        let pair = IdentityQuery(certificate: query, key: query)
+        let changes = ItemChanges(data: secret)
+        let key = Data([1])
+        return [
+            AddItem(item), AddItems([item, item]), FindItems(query), UpdateItems(query, changes),
+            PutItem(item, orChange: query, changes), DeleteItems(query, tombstones: .never),
+            FindIdentities(pair),
+            UpdateIdentities(pair, IdentityChanges(certificate: changes, key: changes)),
+            DeleteIdentities(pair, tombstones: .never), Authenticate(passcode: passcode),
+            MakeSecureEnclaveKey(NewSecureEnclaveKey(authorization: authorization)),
+            SignDigest(key, with: key, authorization: authorization),
+            DeriveSharedSecret(of: key, with: key, authorization: authorization),
+            Unlock(passcode: passcode), SetPasscode(passcode),
+            ChangePasscode(from: passcode, to: passcode), RemovePasscode(passcode),
+        ]
+    }()
+
+    private static let answers: [any Sendable] = {
+        let item = ItemSnapshot(
+            itemClass: .key, reference: ItemReference(Bytes16(high: 1, low: 2)), attributes: [:],
+            accessGroup: "g", protection: .always, isSynchronizable: false, isTombstone: false,
+            hasData: true, data: secret)
+        return [[item], Identity(certificate: item, key: item), grant]
+    }()
+
+    /// Everything that the standard library's functions say of a value.
+    private func texts(_ value: Any) -> String {
+        var dumped = ""
+        dump(value, to: &dumped)
+        return "\(dumped)\n\(value)\n\(String(reflecting: value))"
+    }
+
+    /// Whether a byte of a secret, or a half of a token, is in a text.
+    private func shows(_ text: String) -> Bool {
+        let token = Self.grant.token
+        let numbers = Self.secret.map { "\($0)" } + ["\(token.high)", "\(token.low)"]
+        return (numbers + ["d3d4", "e3e4"]).contains { text.lowercased().contains($0) }
+    }
+
+    @Test func `no function shows what is secret in a request or an answer`() {
+        // What finds nothing must be able to find something.
+        #expect(shows(texts([Self.secret])) && shows(texts(Self.grant.token)))
+        for value in Self.requests as [Any] + Self.answers {
+            #expect(!shows(texts(value)), "\(type(of: value))")
+        }
+        let without: Set<RequestCode> = [
+            .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .check,
+        ]
+        #expect(without.union(Self.requests.map(\.code)) == Set(RequestCode.allCases))
+        #expect(without.isDisjoint(with: Self.requests.map(\.code)))
+    }
+}
