@@ -2,6 +2,7 @@
 // certificates and containers with it and have it read what is made here.
 
 import Foundation
+import Synchronization
 
 /// A folder for the files of one test, and OpenSSL at work in it. The folder goes with the value.
 final class OpenSSL: Sendable {
@@ -43,6 +44,26 @@ final class OpenSSL: Sendable {
                 description: "openssl \(arguments.joined(separator: " ")): \(complaint)")
         }
         return output
+    }
+
+    private static let madeKeys = Mutex<[[String]: Data]>([:])
+
+    /// Makes a private key, PKCS #8 in PEM. An RSA key takes a second, and is the same one for the
+    /// same arguments and file name in all tests.
+    ///
+    /// - Parameters:
+    ///   - arguments: What follows `openssl genpkey`.
+    ///   - name: The key's file.
+    /// - Throws: ``Failure`` with what OpenSSL complains about.
+    func makeKey(_ arguments: [String], to name: String) throws {
+        let isSlow = arguments.contains("RSA")
+        if isSlow, let made = Self.madeKeys.withLock({ $0[arguments + [name]] }) {
+            return try write(made, to: name)
+        }
+        try run(["genpkey"] + arguments + ["-out", name])
+        guard isSlow else { return }
+        let made = try contents(of: name)
+        Self.madeKeys.withLock { $0[arguments + [name]] = made }
     }
 
     /// Runs OpenSSL where its refusal is the point.

@@ -2,6 +2,8 @@
 
 import Foundation
 import Glibc
+import KeychainCore
+import KeychainEngine
 import Testing
 
 @Suite struct `At a terminal` {
@@ -10,9 +12,12 @@ import Testing
         try #require(outcome.ending == .exit(0), "\(outcome.errors)")
     }
 
+    /// At a cost that is for tests.
     private func setPasscode(_ home: TestHome, _ passcode: String) throws {
-        let outcome = try home.run("printf \(passcode) | keychainctl passcode set --fd 0")
-        try #require(outcome.ending == .exit(0), "\(outcome.errors)")
+        let engine = try KeychainEngine.open(
+            directory: home.path + "/.local/share/keychain", options: .testing)
+        defer { engine.close() }
+        try engine.setPasscode(SecretBytes(copying: Array(passcode.utf8)))
     }
 
     @Test func `a secret is asked for twice and never shown`() throws {

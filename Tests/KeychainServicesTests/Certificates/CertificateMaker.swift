@@ -63,7 +63,7 @@ struct CertificateMaker {
         key: KeyKind = .curve("P-256"), days: Int = 30, printable: Bool = false,
         arguments: [String] = []
     ) throws -> SecCertificate {
-        try openSSL.run(["genpkey"] + key.arguments + ["-out", "\(name).key"])
+        try openSSL.makeKey(key.arguments, to: "\(name).key")
         return try certify(
             name, subject: subject, issuer: issuer, extensions: extensions, days: days,
             printable: printable, arguments: arguments)

@@ -48,7 +48,7 @@ enum ExternalKeyKind: String, CaseIterable, CustomTestStringConvertible {
 extension OpenSSL {
     /// Makes a private key, PKCS #8 in PEM, in the file NAME.key.
     func makeKey(_ kind: ExternalKeyKind, _ name: String = "own") throws {
-        try run(["genpkey"] + kind.arguments + ["-out", name + ".key"])
+        try makeKey(kind.arguments, to: name + ".key")
     }
 
     /// Makes a certificate of the key of that name, in the file NAME.pem, signed by another or

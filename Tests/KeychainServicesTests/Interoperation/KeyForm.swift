@@ -122,7 +122,7 @@ struct OpenSSLPair {
         self.openSSL = openSSL
         self.form = form
         self.name = name
-        try openSSL.run(["genpkey"] + form.generation + ["-out", privateFile])
+        try openSSL.makeKey(form.generation, to: privateFile)
         try openSSL.run(["pkey", "-in", privateFile, "-pubout", "-out", publicFile])
     }
 
