@@ -14,12 +14,17 @@ import Testing
         return try #require(line.flatMap { Int($0.dropFirst("wchar: ".count)) })
     }
 
-    /// Does everything that could make a keychain write: values larger than any buffer, a
-    /// transaction that is rolled back, other passcodes, a search that sorts.
-    private static func work(_ keychain: Keychain, in database: KeychainDatabase) throws {
+    /// Saves values that are larger than any buffer.
+    private static func saveLargeValues(in keychain: Keychain) throws {
         for number in 0..<20 {
             try keychain.save(Data(count: 1 << 20), for: KeychainKey("\(number)"))
         }
+    }
+
+    /// Does everything that could make a keychain write: large values, a transaction that is rolled
+    /// back, other passcodes, a search that sorts.
+    private static func work(_ keychain: Keychain, in database: KeychainDatabase) throws {
+        try saveLargeValues(in: keychain)
         #expect(throws: KeychainError.self) { try keychain.add("x", for: KeychainKey<String>("1")) }
         try database.setPasscode("1234")
         try database.lock()
@@ -51,13 +56,13 @@ import Testing
     }
 
     /// The count would show what is written.
-    @Test func `the same work on a folder writes all of it`() throws {
+    @Test func `large values in a folder are written, all of them`() throws {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "keychain-testing-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let before = try Self.writtenByteCount()
         let database = KeychainDatabase(directory: folder, accessGroups: ["default"])
-        try Self.work(Keychain(service: "com.example.app", in: database), in: database)
+        try Self.saveLargeValues(in: Keychain(service: "com.example.app", in: database))
         #expect(try Self.writtenByteCount() - before > 20 << 20)
     }
 }
