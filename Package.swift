@@ -269,6 +269,7 @@ let package = Package(
                 "FormatVectors", "TestPrograms", "KeychainCore", "KeychainCrypto",
                 "KeychainSQLite", "CKeychainSQLite",
             ],
+            exclude: ["Fixtures"],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainEngineTests",

@@ -28,5 +28,5 @@ package struct CheckReport: Hashable, Sendable {
 
     package init() {}
 
-    package var isSound: Bool { damagedItems.isEmpty && problems.isEmpty }
+    package var isSound: Bool { damagedItems.isEmpty && problems.isEmpty && damagedPages.isEmpty }
 }

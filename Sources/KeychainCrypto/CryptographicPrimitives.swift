@@ -1,5 +1,6 @@
 // CryptographicPrimitives: the operations of the crypto library that the keychain is built on.
-//   (1) `AuthenticatedEncryption` is the one place where something is sealed or opened.
+//   (1) `AuthenticatedEncryption` is the one place where something is sealed or opened; `PageKey`
+//       authenticates pages, which are not secret.
 //       AES-256-GCM, random 96-bit nonce, 128-bit tag: nonce ‖ ciphertext ‖ tag.
 //   (2) Keys come from keys by HKDF-SHA-256, and from passcodes and passwords by scrypt.
 //   (3) A `Fingerprint` identifies and does not protect.
@@ -85,9 +86,10 @@ package enum KeyDerivation {
         case passcodeWrapping = "swift-keychain 1 device+passcode"
         case slotWrapping = "swift-keychain 1 slot"
         case keybagAuthentication = "swift-keychain 1 keybag"
+        case pages = "swift-keychain 2 pages"
     }
 
-    /// HKDF-SHA-256 with the keychain's identifier as salt.
+    /// HKDF-SHA-256 with the keychain's identifier as salt; for pages with that of the file.
     /// - Returns: 32 bytes.
     package static func derive(
         _ purpose: Purpose, from key: SecretBytes, salt: [UInt8]

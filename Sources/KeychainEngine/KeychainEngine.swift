@@ -58,7 +58,8 @@ package final class KeychainEngine: RequestHandler {
     ) throws(KeychainFailure) -> KeychainEngine {
         let folder = StoreFolder(path: directory)
         try folder.prepare()
-        let lease = try folder.lease(exclusive: false)
+        try Conversion.runIfNeeded(folder, options)
+        let lease = try Conversion.leaseAfterConversions(of: folder)
         do {
             return try open(folder, options, lease)
         } catch {
@@ -79,7 +80,8 @@ package final class KeychainEngine: RequestHandler {
             }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
-        return try open(try StoreFile.open(folder), deviceKey, options, lease)
+        return try open(
+            try StoreFile.open(folder, deviceKey: deviceKey), deviceKey, options, lease)
     }
 
     /// Opens a keychain in memory as after a start of the device: unlocked where it has no

@@ -199,7 +199,7 @@ package struct FlipSweep {
         }
         // A byte lies in one item at the most, and in none on the pages of indexes.
         let bearing = flips.filter { flip in
-            !(RootPage.indexes + [.schema, .header, .keybag]).contains {
+            !(RootPage.indexes + [.schema, .header, .keybag, .versions, .outbox, .state]).contains {
                 flip.file == "keychain.db" && $0.bytes.contains(flip.offset)
             }
         }

@@ -27,6 +27,12 @@ package struct FolderImage: Sendable {
         }
     }
 
+    /// The bytes of a file; nil where there is none.
+    package func content(of path: String) -> Data? {
+        guard case .file(let content) = entries[path] else { return nil }
+        return content
+    }
+
     /// Makes a folder with these files, which only the owner may use. What was there goes.
     package func layOut(at folder: String) throws {
         let files = FileManager.default

@@ -16,7 +16,7 @@ package struct Observation: CustomStringConvertible {
         case foreign
         case failed(KeychainFailure)
 
-        var isDamage: Bool {
+        package var isDamage: Bool {
             guard case .failed(let failure) = self else { return false }
             return failure.cause == .damage || failure.status == .decode
         }

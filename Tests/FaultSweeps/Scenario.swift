@@ -60,6 +60,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
         Scenario(
             "save beside a log that a killed process left", [.put(0, 9), .delete(3)],
             after: filled, leaving: [.put(1, 8), .delete(2)]),
+        Scenario("convert", [.reopen, .put(4, 9)], of: .plain),
+        Scenario("convert with a passcode", [.unlock(1), .reopen, .put(1, 8)], of: .passcode),
     ]
 
     /// Many things one after the other.
@@ -100,6 +102,14 @@ package struct Scenario: Sendable, CustomStringConvertible {
         }
     }
 
+    /// A keychain that a program of an earlier version left.
+    private init(_ name: String, _ steps: [Step], of keychain: OldKeychain) {
+        self.name = name
+        self.steps = steps
+        before = keychain.state
+        prepare = { directory in try keychain.image.layOut(at: directory) }
+    }
+
     private static func carryOut(_ steps: [Step], in directory: String) throws {
         if let failure = StepRunner.run(steps, in: directory) { throw failure }
     }
@@ -113,7 +123,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
             let search = RowSearch(
                 Contents.query(account), visibleTo: Contents.caller, index: store.index)
             var rows: [SealedRow] = []
-            try store.visit(search, includesSecret: true, limit: 1) { found in
+            _ = try store.visit(search, includesSecret: true, limit: 1) { found in
                 if case .row(let row) = found { rows.append(row) }
                 return true
             }

@@ -155,7 +155,7 @@ import Testing
     @Test func `a newer format is refused and left alone`() throws {
         let folder = try keychain()
         // user_version stands big-endian at offset 60.
-        try PageSeal.change(folder.path + "/keychain.db") { $0[63] = 2 }
+        try PageSeal.change(folder.path + "/keychain.db") { $0[63] = 3 }
         let before = try folder.contents()
         let refusal = try #require(failure { try open(folder).close() })
         #expect(refusal.status == .wrongVersion)

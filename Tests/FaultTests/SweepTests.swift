@@ -48,6 +48,18 @@ private func onThread(
         #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
     }
 
+    @Test func `a power failure during a conversion loses nothing`() async throws {
+        let report = try await onThread { scratch in
+            var random = SeededGenerator(seed: 1)
+            var sweep = try PowerCutSweep(scratch: scratch, samples: 1)
+            let converting = try #require(Scenario.single.first { $0.name == "convert" })
+            try sweep.sweep(converting, count: 15, &random)
+            return sweep.report
+        }
+        #expect(report["cuts"] > 15)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
+    }
+
     @Test func `an fsync that failed is not taken for one that succeeded`() async throws {
         let report = try await onThread { scratch in
             var random = SeededGenerator(seed: 1)

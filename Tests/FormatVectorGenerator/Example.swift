@@ -46,8 +46,8 @@ struct Example {
 
 enum PageExample {
     static var lines: [String] {
-        let zeros = [UInt8](repeating: 0, count: PageFormat.checksummedByteCount)
-        let counting = Example.counting(from: 0, count: PageFormat.checksummedByteCount)
+        let zeros = [UInt8](repeating: 0, count: PageChecksum.coveredByteCount)
+        let counting = Example.counting(from: 0, count: PageChecksum.coveredByteCount)
         return [
             "", "the last 8 bytes of a page",
             "  page 1, otherwise zeros:                " + checksum(zeros, number: 1),
@@ -58,13 +58,13 @@ enum PageExample {
 
     /// The bytes at the end of the page, in hexadecimal digits.
     private static func checksum(_ content: [UInt8], number: UInt32) -> String {
-        var page = content + [UInt8](repeating: 0, count: PageFormat.reservedByteCount)
+        var page = content + [UInt8](repeating: 0, count: PageChecksum.byteCount)
         // SAFETY: `page` has the size of a page, and the call keeps no pointer.
         unsafe page.withUnsafeMutableBytes { bytes in
             if let base = bytes.baseAddress {
                 unsafe PageChecksum.stamp(pageAt: base, number: number)
             }
         }
-        return Hex(page.suffix(PageFormat.reservedByteCount)).digits
+        return Hex(page.suffix(PageChecksum.byteCount)).digits
     }
 }

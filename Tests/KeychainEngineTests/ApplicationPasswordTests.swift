@@ -55,7 +55,7 @@ import Testing
         let search = RowSearch(
             query(), visibleTo: keychain.caller, index: keychain.engine.store.index)
         var found: SealedRow?
-        try keychain.engine.store.visit(search, includesSecret: true, limit: 1) { candidate in
+        _ = try keychain.engine.store.visit(search, includesSecret: true, limit: 1) { candidate in
             if case .row(let row) = candidate { found = row }
             return false
         }

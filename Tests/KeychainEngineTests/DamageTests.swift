@@ -136,7 +136,10 @@ import Testing
         // Behind the columns stands the number of the row.
         try #require(bytes[found.upperBound] == 2)
         bytes[found.upperBound] = 3
-        if damage == .forged { bytes = Data(PageSeal.sealed([UInt8](bytes))) }
+        if damage == .forged {
+            let deviceKey = try PageSeal.deviceKey(besideDatabaseAt: keychain.path(.database))
+            bytes = Data(PageSeal.sealed([UInt8](bytes), deviceKey: deviceKey))
+        }
         try bytes.write(to: file)
     }
 

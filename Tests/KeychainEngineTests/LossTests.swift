@@ -103,7 +103,7 @@ import Testing
         #expect(try recover(keychain).hasUnknownLoss)
         #expect(find(genericPassword("e"), in: keychain) == .decode)
         let rows = try keychain.engine.setAsideRows()
-        #expect(rows.count { $0.reason == SetAsideReason.lostByRecovery.rawValue } == 1)
+        #expect(rows.count { $0.reason == .lostByRecovery } == 1)
 
         #expect(status { try keychain.engine.dismissSetAside([.random()]) } == .itemNotFound)
         #expect(find(genericPassword("e"), in: keychain) == .decode)
@@ -193,7 +193,7 @@ import Testing
         let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
         _ = try keychain.engine.perform(AddItem(item(account)), as: keychain.caller)
         #expect(
-            try keychain.engine.setAsideRows().map(\.reason) == [SetAsideReason.replaced.rawValue])
+            try keychain.engine.setAsideRows().map(\.reason) == [.replaced])
         try keychain.engine.perform(DeleteItems(query, tombstones: .never), as: keychain.caller)
         #expect(find(genericPassword(account), in: keychain) == .itemNotFound)
         #expect(find([.label: .string("label " + account)], in: keychain) == .itemNotFound)
@@ -202,7 +202,7 @@ import Testing
         try other.reopen()
         try other.engine.perform(DeleteItems(query, tombstones: .never), as: other.caller)
         #expect(
-            try other.engine.setAsideRows().map(\.reason) == [SetAsideReason.deleted.rawValue])
+            try other.engine.setAsideRows().map(\.reason) == [.deleted])
         #expect(find(genericPassword(account), in: other) == .itemNotFound)
     }
 

@@ -47,7 +47,7 @@ import Testing
     private func rows(of keychain: TemporaryKeychain) throws -> [SealedRow] {
         var found: [SealedRow] = []
         let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
-        try keychain.engine.store.visit(
+        _ = try keychain.engine.store.visit(
             RowSearch(query, visibleTo: keychain.caller, index: keychain.engine.store.index),
             includesSecret: true, limit: nil
         ) { candidate in

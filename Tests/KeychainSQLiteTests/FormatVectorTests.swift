@@ -37,6 +37,55 @@ import Testing
         #expect(count > 1_000)
     }
 
+    // MARK: Pages
+
+    @Test func `pages, frames and logs`() throws {
+        let file = try VectorFile<PageVector>.read("pages-v2")
+        for test in file.tests {
+            let key = test.deviceKey.secret
+            #expect(
+                KeyDerivation.derive(.pages, from: key, salt: test.salt.bytes)
+                    .isEqual(to: test.pageKey.secret))
+            let isValid =
+                if let log = test.log {
+                    try isSoundLog(log.bytes, test)
+                } else {
+                    isSound(try #require(test.page).bytes, test)
+                }
+            #expect(isValid == (test.result == .valid), "test \(test.tcId): \(test.comment)")
+        }
+        #expect(file.tests.count == 56)
+    }
+
+    private func isSound(_ page: [UInt8], _ test: PageVector) -> Bool {
+        let authenticator = PageAuthenticator(
+            deviceKey: test.deviceKey.secret, salt: test.salt.bytes)
+        let number = test.number ?? 0
+        // SAFETY: the array has as many bytes as a page.
+        return unsafe page.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            guard let place = test.place else {
+                return unsafe authenticator.verifies(pageAt: base, number: number)
+            }
+            return unsafe authenticator.verifies(pageAt: base, in: place)
+        }
+    }
+
+    /// Checks a log beside a database that has nothing but a header.
+    private func isSoundLog(_ log: [UInt8], _ test: PageVector) throws -> Bool {
+        let database = try PageDatabase(deviceKey: test.deviceKey.secret)
+        var header = Array("SQLite format 3\0".utf8) + [UInt8](repeating: 0, count: 84)
+        header[16] = 0x10
+        header[20] = 32
+        header.replaceSubrange(72..<88, with: test.salt.bytes)
+        try Data(header).write(to: URL(filePath: database.path))
+        try Data(log).write(to: URL(filePath: database.path + "-wal"))
+        let check = try LogFileCheck(besideDatabaseAt: database.path)
+        guard check?.tellsOfLostTransactions != true else { return false }
+        #expect(check?.committedFrameCount ?? 0 == test.committedFrames, "test \(test.tcId)")
+        return true
+    }
+
     // MARK: Rows
 
     @Test func `rows`() throws {
@@ -252,5 +301,31 @@ import Testing
         #expect(content.enrollment.map { Hex(Array($0)) } == test.enrollment, "test \(test.tcId)")
         #expect(Hex(Array(value)) == test.authorization, "test \(test.tcId)")
         return nil
+    }
+}
+
+/// A test of pages-v2.json: a page of the database, a page of the log, or a whole log.
+private struct PageVector: FormatVector {
+    var tcId: Int
+    let comment: String
+    let flags: [String]
+    let result: VectorResult
+    let deviceKey: Hex
+    let salt: Hex
+    let pageKey: Hex
+    let page: Hex?
+    let number: UInt32?
+    let commitSize: UInt32?
+    let frame: UInt32?
+    let salts: Hex?
+    let log: Hex?
+    let committedFrames: Int?
+
+    var place: LogFramePlace? {
+        guard let number, let commitSize, let frame, let salts = salts?.bytes else { return nil }
+        func word(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+        return LogFramePlace(
+            page: number, databasePageCount: commitSize, frame: frame, salt1: word(salts[..<4]),
+            salt2: word(salts[4...]))
     }
 }

@@ -1,27 +1,44 @@
 // DatabasePages: pages of a keychain's database that a test changes: where its tables and indexes
-// begin, and checksums that fit after the change, as if the bytes were wrong before they were
-// written, or an attacker had forged them.
+// begin, and tags or checksums that fit after the change, as if the bytes were wrong before they were
+// written, or an attacker with the device key had forged them.
 
 import Foundation
+package import KeychainCore
+import KeychainCrypto
 import KeychainSQLite
 
 package enum PageSeal {
-    /// A database with the checksum at the end of each page.
-    package static func sealed(_ database: [UInt8]) -> [UInt8] {
+    /// A database with the tag of version 2 at the end of each page, or, without a device key, with the
+    /// checksum of version 1.
+    package static func sealed(_ database: [UInt8], deviceKey: SecretBytes? = nil) -> [UInt8] {
         var database = database
         let size = PageFormat.pageByteCount
+        let authenticator = deviceKey.map {
+            PageAuthenticator(deviceKey: $0, salt: Array(database[PageFormat.saltRange]))
+        }
         // SAFETY: each page lies within the buffer.
         unsafe database.withUnsafeMutableBytes { bytes in
             guard let base = bytes.baseAddress else { return }
             for number in 0..<bytes.count / size {
-                unsafe PageChecksum.stamp(
-                    pageAt: base + number * size, number: UInt32(number + 1))
+                let page = unsafe base + number * size
+                if let authenticator {
+                    unsafe authenticator.stamp(pageAt: page, number: UInt32(number + 1))
+                } else {
+                    unsafe PageChecksum.stamp(pageAt: page, number: UInt32(number + 1))
+                }
             }
         }
         return database
     }
 
-    /// Changes a database file in its place, so that its rights stay, and seals it.
+    /// The device key beside a database, which no hardware has sealed.
+    package static func deviceKey(besideDatabaseAt path: String) throws -> SecretBytes {
+        let folder = StoreFolder(path: (path as NSString).deletingLastPathComponent)
+        guard let file = try folder.read(.deviceKey) else { throw CocoaError(.fileReadNoSuchFile) }
+        return try DeviceKeyFile.decode(file).key
+    }
+
+    /// Changes a database file of version 2 in its place, so that its rights stay, and seals it.
     package static func change(
         _ path: String, _ change: (inout [UInt8]) throws -> Void = { _ in }
     ) throws {
@@ -29,7 +46,8 @@ package enum PageSeal {
         var bytes = [UInt8](try Data(contentsOf: file))
         try change(&bytes)
         let handle = try FileHandle(forWritingTo: file)
-        try handle.write(contentsOf: Data(sealed(bytes)))
+        let deviceKey = try deviceKey(besideDatabaseAt: path)
+        try handle.write(contentsOf: Data(sealed(bytes, deviceKey: deviceKey)))
         try handle.close()
     }
 }
@@ -47,6 +65,9 @@ package enum RootPage: Int, Sendable {
     case itemsGroup
     case terms
     case setAside
+    case versions
+    case outbox
+    case state
 
     package static let indexes: [RootPage] = [.itemsUUID, .itemsKey, .itemsK2, .itemsGroup, .terms]
 

@@ -65,9 +65,13 @@ extension KeychainDatabase {
         public let damagedItems: [DamagedItem]
         /// What is wrong with the structure, in words.
         public let problems: [String]
+        /// How many pages of the file are not as they were written.
+        public let damagedPageCount: Int
 
         /// Whether nothing is wrong.
-        public var isSound: Bool { damagedItems.isEmpty && problems.isEmpty }
+        public var isSound: Bool {
+            damagedItems.isEmpty && problems.isEmpty && damagedPageCount == 0
+        }
     }
 
     /// The state of the database.
@@ -108,7 +112,7 @@ extension KeychainDatabase {
             damagedItems: report.damagedItems.map {
                 .init(reference: $0.reference.map { Data($0.bytes) }, reason: $0.what)
             },
-            problems: report.problems)
+            problems: report.problems, damagedPageCount: report.damagedPages.count)
     }
 
     /// The state of the database, without blocking the caller.

@@ -54,7 +54,7 @@ extension KeychainEngine {
         var damaged = DamagedRows()
         var refused = RefusedRows(skips: retrieval.skipsConstrained)
         let limit = retrieval.limit ?? .max
-        try store.visit(
+        let isDoubtful = try store.visit(
             search, includesSecret: retrieval.includesData, limit: retrieval.limit
         ) { candidate throws(KeychainFailure) in
             guard let opened = try open(candidate, for: search, noting: &damaged),
@@ -75,7 +75,11 @@ extension KeychainEngine {
             return found.count + refused.count < limit
         }
         if let failure = refused.first { throw failure }
-        if found.count < limit { try store.requireSound() }
+        if found.count < limit {
+            try store.requireSound()
+        } else if isDoubtful {
+            try store.requireSoundRows()
+        }
         if !damaged.isEmpty {
             log.error(
                 "damaged items were passed over",

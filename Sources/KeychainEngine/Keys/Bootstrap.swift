@@ -30,7 +30,9 @@ enum Bootstrap {
         let hierarchy = KeyHierarchy.create(deviceKey: deviceKey)
         let authenticator = StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey)
         try lock.createDatabase { folder throws(KeychainFailure) in
-            try StoreFile.create(folder, hierarchy: hierarchy, authenticator: authenticator).close()
+            try StoreFile.create(
+                folder, hierarchy: hierarchy, authenticator: authenticator, deviceKey: deviceKey
+            ).close()
         }
         Anchor(folder: folder, authenticator: authenticator).note(generation: 1)
         try lock.write(SecretBytes(copying: hierarchy.encoded), to: .keybag)
@@ -63,14 +65,16 @@ enum Bootstrap {
         _ folder: StoreFolder, _ hardware: (any KeyHardware)?
     ) throws(KeychainFailure) -> SecretBytes {
         let place = DeviceKeyPlace(folder: folder, hardware: hardware)
-        guard let key = try place.read() else {
-            throw KeychainFailure(
-                .invalidKeychain,
-                "device.key is missing from \(folder.path). Without it no item can be read: "
-                    + "restore it from a backup.")
-        }
+        guard let key = try place.read() else { throw missingDeviceKey(in: folder) }
         place.mend()
         return key
+    }
+
+    static func missingDeviceKey(in folder: StoreFolder) -> KeychainFailure {
+        KeychainFailure(
+            .invalidKeychain,
+            "device.key is missing from \(folder.path). Without it no item can be read: "
+                + "restore it from a backup.")
     }
 
     /// The keybag of the database, or its copy where that one is damaged.

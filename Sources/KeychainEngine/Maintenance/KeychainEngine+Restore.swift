@@ -1,7 +1,8 @@
 // KeychainEngine+Restore: puts rows that were set aside back among the items, or gives them up.
 //   (1) A row goes back only when the tags of both its halves verify, so never with other content
 //       than was written.
-//   (2) The row leaves the place where it was set aside in the commit that makes it an item.
+//   (2) One whose tag of having been set aside is missing or doesn't fit goes back only if it is named.
+//   (3) The row leaves the place where it was set aside in the commit that makes it an item.
 
 import KeychainCrypto
 package import KeychainCore
@@ -18,6 +19,8 @@ package struct Restoration: Hashable, Sendable {
         case keyTaken
         /// Its protection class is locked.
         case locked
+        /// Nothing vouches for why it was set aside, so it has to be named.
+        case altered
     }
 
     package let reference: ItemReference
@@ -40,13 +43,15 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> [Restoration] {
         try reloadKeybag()
         let rows = try setAsideRows(references) {
-            SetAsideReason(rawValue: $0.reason)?.isOfItem == true
+            $0.reason?.isOfItem == true
         }
         var restorations: [Restoration] = []
         for (index, row) in rows.enumerated() {
             progress(index, rows.count)
             restorations.append(
-                Restoration(reference: row.row.reference, outcome: try restore(row)))
+                Restoration(
+                    reference: row.row.reference,
+                    outcome: references == nil && !row.isAuthentic ? .altered : try restore(row)))
         }
         return restorations
     }

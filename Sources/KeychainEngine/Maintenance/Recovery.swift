@@ -11,6 +11,7 @@
 //   (5) Where items may be lost whose labels are not known, every miss is answered with damage,
 //       until the loss is dismissed.
 //   (6) The new database goes on above every generation that was seen.
+//   (7) It is of version 2, whichever version the damaged one is of.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -94,7 +95,13 @@ extension KeychainEngine {
         _ report: inout RecoveryReport
     ) throws(KeychainFailure) {
         PageDamage.registry(forPath: folder.path(of: .database)).reset()
-        let file = try StoreFile.open(folder)
+        if folder.holdsVersion1 {
+            // An earlier version of this program began the recovery.
+            try folder.withLock { lock throws(KeychainFailure) in
+                try Conversion.convert(lock, deviceKey: deviceKey)
+            }
+        }
+        let file = try StoreFile.open(folder, deviceKey: deviceKey)
         defer { file.close() }
         let hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
         let store = try Store(
@@ -106,7 +113,7 @@ extension KeychainEngine {
         Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
         let aside = try store.setAsideRows()
         func references(_ reason: SetAsideReason) -> [ItemReference] {
-            aside.filter { $0.reason == reason.rawValue }.map(\.row.reference)
+            aside.filter { $0.reason == reason }.map(\.row.reference)
         }
         report.hasUnknownLoss = !references(.lostByRecovery).isEmpty
         guard report.isContinued else { return }

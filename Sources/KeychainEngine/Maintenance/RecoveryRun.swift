@@ -4,6 +4,8 @@
 //       of rows is all of them.
 //   (2) One set is tried, or two: what cells lead to, without the damaged rows and with them, and
 //       as many of the other rows, in the order in which they were found, as the count still lacks.
+//   (3) A whole row on a damaged page is an item where the digest says so. Otherwise it may be one of
+//       an earlier commit that somebody put there, and goes back by name only.
 
 import FoundationEssentials
 import KeychainCore
@@ -31,7 +33,7 @@ struct Recovery {
         guard folder.exists(.database) || folder.exists(.writeAheadLog) else {
             throw folder.failureForMissingDatabase
         }
-        let salvage = try openFiles()
+        let salvage = try openFiles(deviceKey)
         let hierarchy = try findKeybag(salvage, deviceKey: deviceKey)
         let deviceKeys = try hierarchy.openDeviceKeys()
         var ring = KeyRing(hierarchy, deviceKeys: deviceKeys)
@@ -50,7 +52,8 @@ struct Recovery {
 
         try rebuilt.prepare()
         let file = try StoreFile.create(
-            rebuilt, hierarchy: hierarchy, authenticator: authenticator, generation: newest + 1)
+            rebuilt, hierarchy: hierarchy, authenticator: authenticator, deviceKey: deviceKey,
+            generation: newest + 1)
         defer { file.close() }
         let store = try Store(
             file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
@@ -63,13 +66,14 @@ struct Recovery {
         store.close()
     }
 
-    private func openFiles() throws(KeychainFailure) -> RowSalvage {
+    private func openFiles(_ deviceKey: SecretBytes) throws(KeychainFailure) -> RowSalvage {
         func path(_ file: StoreFolder.File) -> String? {
             folder.exists(file) ? folder.path(of: file) : nil
         }
         do {
             return try RowSalvage(
-                databasePath: path(.database), logPath: path(.writeAheadLog))
+                databasePath: path(.database), logPath: path(.writeAheadLog),
+                deviceKey: deviceKey)
         } catch {
             throw StoreFolder.failure("read the damaged database", code: error.code)
         }
@@ -103,6 +107,8 @@ struct Recovery {
         /// The rows that were copied, and what they add to the digest.
         var copied: Set<ItemReference> = []
         var digest = StoreDigest.zero
+        /// Whole rows of cells on damaged pages.
+        var unconfirmed: [SealedRow] = []
         /// Whole rows that no cell leads to: each is an item, or the remains of a deleted one.
         var stray: [SealedRow] = []
         /// Rows whose tags don't verify, the first of each reference.
@@ -138,6 +144,8 @@ struct Recovery {
             }
             guard !findings.copied.contains(row.reference) else { return }
             switch condition(of: row, store, ring) {
+            case .whole where candidate.isInCell && !candidate.isOnSoundPage:
+                findings.unconfirmed.append(row)
             case .whole where candidate.isInCell:
                 findings.copied.insert(row.reference)
                 findings.digest = findings.digest + row.contribution(store.authenticator)
@@ -164,6 +172,7 @@ struct Recovery {
         try Self.insert(batch, in: store, ring.keybagGeneration)
         progress(findings.copied.count)
         var known = findings.copied
+        findings.unconfirmed = findings.unconfirmed.filter { known.insert($0.reference).inserted }
         findings.stray = findings.stray.filter { known.insert($0.reference).inserted }
         findings.damaged = findings.damaged.filter { !known.contains($0.key) }
         return findings
@@ -198,10 +207,13 @@ struct Recovery {
         let inCells = findings.damaged.values.filter(\.isInCell)
         let settlement = Settlement(
             header, copied: (findings.copied.count, findings.digest),
+            unconfirmed: findings.unconfirmed.map { $0.contribution(store.authenticator) },
             stray: findings.stray.map { $0.contribution(store.authenticator) },
             damaged: inCells.map { $0.row.contribution(store.authenticator) })
         try Self.insert(
-            Array(findings.stray.prefix(settlement.strayCount)), in: store, keybagGeneration)
+            (settlement.isVerified ? findings.unconfirmed : [])
+                + findings.stray.prefix(settlement.strayCount),
+            in: store, keybagGeneration)
         report.isVerified = settlement.isVerified
         report.expectedCount = header.map { Int(clamping: $0.itemCount) }
 
@@ -212,7 +224,8 @@ struct Recovery {
             !settlement.areDamagedItems
             ? [] : settlement.isVerified ? inCells : Array(findings.damaged.values)
         let doubtful =
-            settlement.isVerified ? [] : sorted(findings.stray.dropFirst(settlement.strayCount))
+            settlement.isVerified
+            ? [] : sorted(findings.unconfirmed + findings.stray.dropFirst(settlement.strayCount))
         report.damagedItems = sorted(damaged.map(\.row)).map(\.reference)
         report.doubtfulItems = doubtful.map(\.reference)
 
@@ -221,25 +234,35 @@ struct Recovery {
         var earlier = findings.setAside
         earlier += findings.straySetAside.prefix(max(0, expected - earlier.count))
         let moment = options.now()
-        var aside = earlier.map { ($0.row, $0.aside.reason, $0.aside.moment) }
-        aside += sorted(damaged.map(\.row)).map {
-            ($0, SetAsideReason.foundByRecovery.rawValue, moment)
+        var aside = earlier.map { row, aside in
+            (row, aside.reason, aside.moment, aside.isAuthentic(row, store.authenticator))
         }
-        aside += doubtful.map { ($0, SetAsideReason.doubtfulInRecovery.rawValue, moment) }
+        aside += sorted(damaged.map(\.row)).map {
+            ($0, SetAsideReason.foundByRecovery.rawValue, moment, true)
+        }
+        aside += doubtful.map { ($0, SetAsideReason.doubtfulInRecovery.rawValue, moment, true) }
         let isAllKnown =
             settlement.isVerified && damaged.allSatisfy(\.areLabelsKnown)
             && earlier.count == expected
         let lost = SetAsideReason.lostByRecovery.rawValue
         if !isAllKnown, !aside.contains(where: { $0.1 == lost }) {
-            aside.append((.ofLoss(), lost, moment))
+            aside.append((.ofLoss(), lost, moment, true))
         }
         guard !aside.isEmpty else { return }
         _ = try store.write(keybagGeneration: keybagGeneration) {
             transaction throws(KeychainFailure) in
-            for (row, reason, moment) in aside {
-                try transaction.addSetAside(row, reason: reason, at: moment)
+            for (row, reason, moment, isVouchedFor) in aside {
+                try transaction.addSetAside(
+                    row, reason: reason, at: moment, isVouchedFor: isVouchedFor)
             }
         }
+    }
+}
+
+extension SalvagedRow.Aside {
+    /// Whether a keychain set the row aside: otherwise anyone may have put it there.
+    fileprivate func isAuthentic(_ row: SealedRow, _ authenticator: StoreAuthenticator) -> Bool {
+        tag == row.asideTag(reason: reason, at: moment, authenticator)
     }
 }
 
@@ -256,18 +279,20 @@ struct Settlement {
     /// - Parameters:
     ///   - header: The one of the last commit; nil where none is found, or only an older one.
     ///   - copied: How many whole rows cells lead to, and the sum of their contributions.
+    ///   - unconfirmed: The contributions of whole rows that cells on damaged pages lead to.
     ///   - stray: The contributions of whole rows that no cell leads to.
     ///   - damaged: The contributions of damaged rows that cells lead to, as far as their bytes
     ///     still tell.
     init(
-        _ header: StoreHeader?, copied: (count: Int, digest: StoreDigest), stray: [StoreDigest],
-        damaged: [StoreDigest]
+        _ header: StoreHeader?, copied: (count: Int, digest: StoreDigest),
+        unconfirmed: [StoreDigest] = [], stray: [StoreDigest], damaged: [StoreDigest]
     ) {
         for lost in damaged.isEmpty ? [[]] : [[], damaged] {
             guard let header else { break }
-            let missing = Int(clamping: header.itemCount) - copied.count - lost.count
+            let certain = unconfirmed + lost
+            let missing = Int(clamping: header.itemCount) - copied.count - certain.count
             guard stray.indices.contains(missing) || missing == stray.count else { continue }
-            guard (stray.prefix(missing) + lost).reduce(copied.digest, +) == header.digest else {
+            guard (stray.prefix(missing) + certain).reduce(copied.digest, +) == header.digest else {
                 continue
             }
             (isVerified, strayCount, areDamagedItems) = (true, missing, !lost.isEmpty)

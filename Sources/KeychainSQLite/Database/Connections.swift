@@ -156,23 +156,27 @@ final class Connections: Sendable {
         let database = try DatabaseConnection(
             PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? ""),
             isReadOnly: moment != nil)
-        if moment == nil { try database.reserveChecksumBytes() }
+        if moment == nil { try database.reservePageEnds() }
         // Before anything else: the first of the settings would change a foreign database.
-        try Self.checkOwner(of: database)
+        let isNew = try Self.isNew(database)
         if moment == nil {
+            // A new database is made a database with a log by a transaction that has none yet, and no
+            // rollback journal is ever opened.
+            if isNew { try database.execute("PRAGMA journal_mode = MEMORY;") }
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         }
         try database.execute(Self.settings)
         return database
     }
 
-    /// Only a file of ours, or one that holds nothing yet, is opened any further.
-    private static func checkOwner(of database: DatabaseConnection) throws(KeychainFailure) {
+    /// Whether a file holds nothing yet. Only that, or one of ours, is opened any further.
+    private static func isNew(_ database: DatabaseConnection) throws(KeychainFailure) -> Bool {
         let application = try database.integer("PRAGMA application_id")
-        guard application != StoreSchema.applicationID else { return }
+        guard application != StoreSchema.applicationID else { return false }
         guard try database.integer("PRAGMA page_count") == 0 else {
             throw .damagedStore("keychain.db is a database of another program")
         }
+        return true
     }
 
     /// What files and memory have in common.

@@ -68,14 +68,70 @@ extension Store {
 
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
         try connections.run { database throws(KeychainFailure) in
+            try Self.setAsideRows(in: database, authenticator)
+        }
+    }
+
+    static func setAsideRows(
+        in database: DatabaseConnection, _ authenticator: StoreAuthenticator
+    ) throws(KeychainFailure) -> [SetAsideRow] {
+        let cursor = try database.rows(
+            "SELECT id, \(StoreSchema.rowColumns), secret, at, reason, tag FROM set_aside "
+                + "ORDER BY id")
+        var rows: [SetAsideRow] = []
+        while try cursor.next() {
+            if let row = SetAsideRow(cursor, authenticator) { rows.append(row) }
+        }
+        return rows
+    }
+}
+
+// MARK: - Version 1
+
+/// A row that stands aside in a database of version 1.
+package struct SetAsideRowOfVersion1: Sendable {
+    package let row: SealedRow
+    package let moment: Double
+    /// What its text has become.
+    package let reason: Int64
+}
+
+extension Store {
+    /// The rows that stand aside in a database of version 1. nil: one can't be read.
+    package func setAsideRowsOfVersion1() throws(KeychainFailure) -> [SetAsideRowOfVersion1]? {
+        try connections.run { database throws(KeychainFailure) in
             let cursor = try database.rows(
                 "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
                     + "ORDER BY id")
-            var rows: [SetAsideRow] = []
+            var rows: [SetAsideRowOfVersion1] = []
             while try cursor.next() {
-                if let row = SetAsideRow(cursor) { rows.append(row) }
+                guard let row = try? SealedRow(cursor, includesSecret: true),
+                    let moment = cursor.real(10), let reason = cursor.text(11)
+                else { return nil }
+                rows.append(
+                    SetAsideRowOfVersion1(
+                        row: row, moment: moment,
+                        reason: SetAsideReason.number(ofVersion1: reason)))
             }
             return rows
+        }
+    }
+
+    /// Visits all rows of a database with their secrets, in the order of addition.
+    package func forEachRow(
+        _ visit: (SealedRow) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        try connections.run(.reading) { database throws(KeychainFailure) in
+            try Self.visit(
+                database, "SELECT id, \(StoreSchema.rowColumns), secret FROM items ORDER BY id",
+                [], includesSecret: true
+            ) { found throws(KeychainFailure) in
+                guard case .row(let row) = found else {
+                    throw .damagedStore("a row has columns of the wrong kind")
+                }
+                try visit(row)
+                return true
+            }
         }
     }
 }
@@ -91,6 +147,11 @@ package enum StructureCheck {
                 // SQLite's answers name tables, indexes and pages only.
                 return ["its tables and indexes disagree (\(answer ?? "no answer"))"]
             }
+            if store.file.version == StoreSchema.version,
+                let difference = try StoreSchema.difference(from: database)
+            {
+                return [difference]
+            }
             guard let bytes = try StoreFile.body("header", in: database),
                 let header = StoreHeader(bytes, authenticator: store.authenticator)
             else { return ["the header was altered or is missing"] }
@@ -102,7 +163,35 @@ package enum StructureCheck {
             guard aside >= 0, UInt64(aside) == header.setAsideCount else {
                 return ["\(aside) rows are set aside and should be \(header.setAsideCount)"]
             }
+            if store.file.version == StoreSchema.version,
+                try Store.setAsideRows(in: database, store.authenticator)
+                    .contains(where: { $0.hasTag && !$0.isAuthentic })
+            {
+                return ["a row that is set aside is not as it was written"]
+            }
             return try termProblems(database)
+        }
+    }
+
+    /// Whether rows are other ones than those that the header vouches for, where pages have been seen
+    /// whose tags don't fit: who wrote them may have left the structure whole.
+    static func rowProblems(of store: Store) throws(KeychainFailure) -> [String] {
+        try store.connections.run(.reading) { database throws(KeychainFailure) in
+            guard let bytes = try StoreFile.body("header", in: database),
+                let header = StoreHeader(bytes, authenticator: store.authenticator)
+            else { return ["the header was altered or is missing"] }
+            var digest = StoreDigest.zero
+            try Store.visit(
+                database, RowSearch.select(includesSecret: false, index: nil), [],
+                includesSecret: false
+            ) { found in
+                if case .row(let row) = found {
+                    digest = digest + row.contribution(store.authenticator)
+                }
+                return true
+            }
+            return digest == header.digest
+                ? [] : ["its rows are not those that its header vouches for"]
         }
     }
 

@@ -2,8 +2,11 @@
 //   (1) Every commit raises the header's generation and is noted in the anchor afterwards.
 //   (2) A header, and so a commit, that is behind the anchor is refused.
 //   (3) Subscribers are told of a commit once it is noted.
-//   (4) A miss is trusted, and a write begun, only while no damaged page was seen, or after the
-//       structure was found whole in spite of it; and never while the log is damaged.
+//   (4) A miss is trusted, and a write begun, only while no damaged page was seen, or after structure
+//       and rows were found to be what the header vouches for in spite of it; and never while the log is
+//       damaged.
+//   (5) What stands on a damaged page is given only after all rows were found to be what the header
+//       vouches for: an earlier row of the same item proves itself as well.
 
 import FoundationEssentials
 package import KeychainCrypto
@@ -22,8 +25,9 @@ package final class Store: Sendable {
     let queue = CommitQueue()
     /// How long a call waits for other processes, its time in this process's queue included.
     @TaskLocal package static var longestWait: Duration = .seconds(30)
-    /// The registry's count at which the structure was last found whole.
+    /// The registry's counts at which the structure, and the rows, were last found whole.
     private let examined = Mutex<UInt64>(0)
+    private let confirmed = Mutex<UInt64>(0)
 
     package var folder: StoreFolder? { file.folder }
     var connections: Connections { file.connections }
@@ -90,15 +94,22 @@ package final class Store: Sendable {
 
     /// Visits the rows that labels select. With a limit above one in the order of addition.
     /// `visit` gives false to stop.
+    ///
+    /// - Returns: Whether a page was read that isn't as it was written. What was found there may be what
+    ///   an earlier commit left.
     package func visit(
         _ search: RowSearch, includesSecret: Bool, limit: Int?,
         _ visit: (Found) throws(KeychainFailure) -> Bool
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> Bool {
+        // A page that a connection keeps would not be read again.
+        if !damage.isEmpty { connections.close() }
+        let encounterCount = damage.encounterCount
         let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: limit)
         try connections.run { database throws(KeychainFailure) in
             try Self.visit(
                 database, sql, arguments, includesSecret: includesSecret, visit)
         }
+        return damage.encounterCount != encounterCount
     }
 
     static func visit(
@@ -133,7 +144,7 @@ package final class Store: Sendable {
                 "SELECT id, \(StoreSchema.rowColumns), reason FROM set_aside ORDER BY id")
             var isUnknown = false
             while try cursor.next() {
-                guard let reason = cursor.text(9), SetAsideReason.meansLoss(reason) else {
+                guard let reason = cursor.integer(9), SetAsideReason.meansLoss(reason) else {
                     continue
                 }
                 if reason == SetAsideReason.lostByRecovery.rawValue { isUnknown = true }
@@ -159,13 +170,31 @@ package final class Store: Sendable {
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
         if damage.hasDamagedLog { throw Self.damagedLog }
+        try examine(since: examined) { () throws(KeychainFailure) in
+            try StructureCheck.problems(of: self)
+        }
+        try requireSoundRows()
+    }
+
+    /// Makes sure that what was found on a damaged page is what the last commit left there.
+    package func requireSoundRows() throws(KeychainFailure) {
+        if damage.isEmpty { return }
+        try examine(since: confirmed) { () throws(KeychainFailure) in
+            try StructureCheck.rowProblems(of: self)
+        }
+    }
+
+    /// Looks for problems, once for each newly seen page.
+    private func examine(
+        since last: borrowing Mutex<UInt64>,
+        _ problems: () throws(KeychainFailure) -> [String]
+    ) throws(KeychainFailure) {
         let seen = damage.recordingCount
-        if examined.withLock({ $0 == seen }) { return }
-        let problems = try StructureCheck.problems(of: self)
-        if let problem = problems.first { throw .damagedStore(problem) }
+        if last.withLock({ $0 == seen }) { return }
+        if let problem = try problems().first { throw .damagedStore(problem) }
         // The examination itself may have met further pages; all of them are covered by it.
         let now = damage.recordingCount
-        examined.withLock { $0 = now }
+        last.withLock { $0 = now }
     }
 
     package func close() {

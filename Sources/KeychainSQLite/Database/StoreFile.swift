@@ -2,8 +2,9 @@
 // tables and indexes, and what tells this database from others.
 //   (1) Opening never makes a database; `create` alone does, and only where there is none.
 //   (2) A file that is no database of ours, or of a newer format, is refused and left as it is.
-//   (3) The schema is that of Documentation/Formats/database-v1.md. A change of it is a new format
-//       version.
+//   (3) The device key is known to SQLite's file layer as long as the file is open, so that every page
+//       is authenticated.
+//   (4) A database of version 1 is opened to be converted only.
 
 import FoundationEssentials
 package import KeychainCore
@@ -13,17 +14,52 @@ package struct StoreFile: Sendable {
     /// nil: the database is in memory, and with it all there is of the keychain.
     package let folder: StoreFolder?
     let connections: Connections
+    /// That of the format: 1 for a database that is opened to be converted.
+    let version: Int64
     private let use: PageDamage.Use?
+    private let keyUse: PageKeys.Use?
 
-    private init(folder: StoreFolder?, connections: Connections) {
+    private init(
+        folder: StoreFolder?, connections: Connections, deviceKey: SecretBytes?,
+        version: Int64 = StoreSchema.version, isNew: Bool = false
+    ) {
         self.folder = folder
         self.connections = connections
+        self.version = version
         use = folder.map { PageDamage.registry(forPath: $0.path(of: .database)).use() }
+        keyUse = deviceKey.flatMap { deviceKey in
+            folder.map {
+                PageKeys.use(deviceKey, forPath: $0.path(of: .database), isNew: isNew)
+            }
+        }
     }
 
     /// Opens the database of a folder.
     /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file.
-    package static func open(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFile {
+    package static func open(
+        _ folder: StoreFolder, deviceKey: SecretBytes
+    ) throws(KeychainFailure) -> StoreFile {
+        let store = try open(folder, deviceKey, version: StoreSchema.version)
+        do throws(KeychainFailure) {
+            let problem = try store.connections.run { database throws(KeychainFailure) in
+                try StoreSchema.difference(from: database)
+            }
+            if let problem { throw KeychainFailure.damagedStore(problem) }
+        } catch {
+            store.close()
+            throw error
+        }
+        return store
+    }
+
+    /// Opens a database of version 1, to convert it.
+    package static func openVersion1(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFile {
+        try open(folder, nil, version: 1)
+    }
+
+    private static func open(
+        _ folder: StoreFolder, _ deviceKey: SecretBytes?, version: Int64
+    ) throws(KeychainFailure) -> StoreFile {
         for file in [StoreFolder.File.database, .writeAheadLog, .sharedMemory] {
             try folder.check(file)
         }
@@ -34,19 +70,32 @@ package struct StoreFile: Sendable {
         guard folder.byteCount(of: .database) > 0 else {
             throw .damagedStore("keychain.db is empty")
         }
-        let store = StoreFile(folder: folder, connections: Connections(folder))
-        try store.checkIdentity(in: folder)
+        let store = StoreFile(
+            folder: folder, connections: Connections(folder), deviceKey: deviceKey,
+            version: version)
+        do throws(KeychainFailure) {
+            try store.checkIdentity(in: folder, wanted: version)
+        } catch {
+            store.close()
+            throw error
+        }
         return store
     }
 
-    private func checkIdentity(in folder: StoreFolder) throws(KeychainFailure) {
+    private func checkIdentity(
+        in folder: StoreFolder, wanted: Int64
+    ) throws(KeychainFailure) {
         let version = try connections.run { database throws(KeychainFailure) in
             try database.integer("PRAGMA user_version") ?? 0
         }
-        // A page whose checksum is wrong may hold any version.
+        // A page whose tag is wrong may hold any version.
         guard PageDamage.registry(forPath: folder.path(of: .database)).isEmpty else {
-            guard version == StoreSchema.version else {
-                throw .damagedStore("its first page is damaged")
+            guard version == wanted else {
+                throw .damagedStore(
+                    version <= StoreSchema.version
+                        ? "its first page is damaged"
+                        : "its first page is damaged, or of format version \(version), which a "
+                            + "later swift-keychain made. In that case update")
             }
             return
         }
@@ -56,7 +105,7 @@ package struct StoreFile: Sendable {
                 "The keychain has format version \(version); this version reads up to "
                     + "\(StoreSchema.version). Update swift-keychain. Nothing was changed.")
         }
-        guard version == StoreSchema.version else {
+        guard version == wanted else {
             throw .damagedStore("keychain.db names format version \(version)")
         }
     }
@@ -65,12 +114,14 @@ package struct StoreFile: Sendable {
     /// `generation` is that of its first commit.
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, authenticator: StoreAuthenticator,
-        generation: UInt64 = 1
+        deviceKey: SecretBytes, generation: UInt64 = 1
     ) throws(KeychainFailure) -> StoreFile {
         // SQLite would make the file with the process's mask; log and shared memory take their
         // permissions from it.
         try folder.createEmpty(.database)
-        let store = StoreFile(folder: folder, connections: Connections(folder))
+        let store = StoreFile(
+            folder: folder, connections: Connections(folder), deviceKey: deviceKey,
+            isNew: true)
         try store.fill(hierarchy, authenticator, generation: generation)
         try store.connections.emptyLog()
         return store
@@ -81,7 +132,7 @@ package struct StoreFile: Sendable {
     package static func createInMemory(
         _ hierarchy: KeyHierarchy, authenticator: StoreAuthenticator
     ) throws(KeychainFailure) -> StoreFile {
-        let store = StoreFile(folder: nil, connections: try Connections())
+        let store = StoreFile(folder: nil, connections: try Connections(), deviceKey: nil)
         try store.fill(hierarchy, authenticator)
         return store
     }
@@ -127,60 +178,6 @@ package struct StoreFile: Sendable {
     package func close() {
         connections.close()
         use?.end()
+        keyUse?.end()
     }
-}
-
-// MARK: - Schema
-
-enum StoreSchema {
-    /// `PRAGMA application_id`: "KChn".
-    static let applicationID: Int64 = 0x4B43_686E
-    /// `PRAGMA user_version`.
-    static let version: Int64 = 1
-
-    /// The columns of a row, without id and secret, as they stand in `items` and `set_aside`.
-    static let rowColumns = "uuid, protection, grp, k1, k2, k3, meta, terms"
-    /// The columns of a row of `items` with its id, in statements over more than one table.
-    static let itemColumns =
-        "items.id, "
-        + rowColumns.split(separator: ", ").map { "items." + $0 }.joined(separator: ", ")
-
-    static let statements = """
-        CREATE TABLE header(id INTEGER PRIMARY KEY CHECK (id = 1), body BLOB NOT NULL);
-        CREATE TABLE keybag(id INTEGER PRIMARY KEY CHECK (id = 1), body BLOB NOT NULL);
-        CREATE TABLE items(
-            id INTEGER PRIMARY KEY,
-            uuid BLOB NOT NULL,
-            protection INTEGER NOT NULL,
-            grp BLOB NOT NULL,
-            k1 BLOB NOT NULL,
-            k2 BLOB NOT NULL,
-            k3 BLOB NOT NULL,
-            meta BLOB NOT NULL,
-            terms BLOB NOT NULL,
-            secret BLOB);
-        CREATE UNIQUE INDEX items_uuid ON items(uuid);
-        CREATE UNIQUE INDEX items_key ON items(k1, k2, k3);
-        CREATE INDEX items_k2 ON items(k2);
-        CREATE INDEX items_grp ON items(grp);
-        CREATE TABLE terms(
-            term BLOB NOT NULL,
-            item INTEGER NOT NULL,
-            PRIMARY KEY (term, item)) WITHOUT ROWID;
-        CREATE TABLE set_aside(
-            id INTEGER PRIMARY KEY,
-            at REAL NOT NULL,
-            reason TEXT NOT NULL,
-            uuid BLOB NOT NULL,
-            protection INTEGER NOT NULL,
-            grp BLOB NOT NULL,
-            k1 BLOB NOT NULL,
-            k2 BLOB NOT NULL,
-            k3 BLOB NOT NULL,
-            meta BLOB NOT NULL,
-            terms BLOB NOT NULL,
-            secret BLOB);
-        PRAGMA application_id = \(applicationID);
-        PRAGMA user_version = \(version);
-        """
 }

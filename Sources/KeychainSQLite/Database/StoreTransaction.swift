@@ -152,28 +152,40 @@ package struct StoreTransaction {
     package mutating func setAside(
         _ row: SealedRow, reason: SetAsideReason, at moment: Double
     ) throws(KeychainFailure) {
-        try execute(
-            "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
-                + "SELECT ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
-            [.real(moment), .text(reason.rawValue), .integer(row.id)])
+        try addSetAside(try withSecret(row), reason: reason.rawValue, at: moment)
         try delete(row)
         // What the row itself says of its terms may be what is damaged. An entry that stayed would
         // lead to nothing, or to the next row with the id. Every entry is looked at, once a damage.
         try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
-        header.setAsideCount += 1
         // What the row contributed can't be told from its damaged bytes.
         try recomputeDigest()
     }
 
+    /// The row as it stands in the database, with its secret.
+    private func withSecret(_ row: SealedRow) throws(KeychainFailure) -> SealedRow {
+        var whole: SealedRow?
+        try Store.visit(
+            database,
+            RowSearch.select(includesSecret: true, index: nil) + " WHERE items.id = \(row.id)", [],
+            includesSecret: true
+        ) { found in
+            if case .row(let row) = found { whole = row }
+            return false
+        }
+        guard let whole else { throw .misleadingIndex }
+        return whole
+    }
+
     /// Keeps a row that was found elsewhere among those that are set aside, with the reason and the
-    /// moment that stood there.
+    /// moment that stood there; without a tag where nothing vouches for them.
     package mutating func addSetAside(
-        _ row: SealedRow, reason: String, at moment: Double
+        _ row: SealedRow, reason: Int64, at moment: Double, isVouchedFor: Bool = true
     ) throws(KeychainFailure) {
+        let tag = isVouchedFor ? row.asideTag(reason: reason, at: moment, authenticator) : []
         try execute(
-            "INSERT INTO set_aside(at, reason, \(StoreSchema.rowColumns), secret) "
-                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [.real(moment), .text(reason)] + row.columnValues)
+            "INSERT INTO set_aside(at, reason, tag, \(StoreSchema.rowColumns), secret) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [.real(moment), .integer(reason), .blob(Data(tag))] + row.columnValues)
         header.setAsideCount += 1
         isChanged = true
     }
@@ -195,6 +207,9 @@ package struct StoreTransaction {
         header.keybagGeneration = generation
         isChanged = true
     }
+
+    /// Makes a commit of the transaction, also where no row has changed.
+    package mutating func noteChange() { isChanged = true }
 
     // MARK: Set-aside rows
 
@@ -279,15 +294,25 @@ package struct SetAsideRow: Sendable {
     package let row: SealedRow
     /// Seconds since 2001-01-01.
     package let moment: Double
-    package let reason: String
+    /// nil: one that this version doesn't know.
+    package var reason: SetAsideReason? { SetAsideReason(rawValue: number) }
+    package var reasonText: String { reason?.text ?? "reason \(number), of a later version" }
+    private let number: Int64
+    /// Whether its tag fits: it was set aside by a keychain, at this moment and for this reason.
+    package let isAuthentic: Bool
+    /// Whether it has a tag. Without one nothing vouches for it, and that is no damage.
+    let hasTag: Bool
 
-    /// Reads the columns of a row with its secret, then at and reason.
-    init?(_ cursor: borrowing RowCursor) {
+    /// Reads the columns of a row with its secret, then at, reason and tag.
+    init?(_ cursor: borrowing RowCursor, _ authenticator: StoreAuthenticator) {
         guard let sealed = try? SealedRow(cursor, includesSecret: true),
-            let moment = cursor.real(10), let reason = cursor.text(11)
+            let moment = cursor.real(10), let reason = cursor.integer(11)
         else { return nil }
         row = sealed
         self.moment = moment
-        self.reason = reason
+        number = reason
+        let found = cursor.data(12).map { Array($0) }
+        hasTag = found != []
+        isAuthentic = found == sealed.asideTag(reason: reason, at: moment, authenticator)
     }
 }

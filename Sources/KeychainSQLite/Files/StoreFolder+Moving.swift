@@ -113,12 +113,29 @@ extension StoreFolder {
         SystemCalls.removeDirectory(path)
     }
 
+    // MARK: Versions
+
+    /// Whether the database is one of version 1, which is converted before it is used.
+    package var holdsVersion1: Bool {
+        guard exists(.database), !exists(.recoveredDatabase), (try? check(.database)) != nil,
+            let header = try? DatabaseFileHeader(ofFileAt: path(of: .database))
+        else { return false }
+        return header.reservedByteCount == PageChecksum.byteCount
+    }
+
     // MARK: Who may
 
     /// Says that this process uses the keychain, or, exclusively, that no other may.
     ///
+    /// - Parameters:
+    ///   - exclusive: Whether no other may.
+    ///   - refusal: What is said to one that wants it for itself while others use it.
+    /// - Returns: What lasts until it is ended.
     /// - Throws: `notAvailable` at once where the two contradict each other.
-    package func lease(exclusive: Bool) throws(KeychainFailure) -> Lease {
+    package func lease(
+        exclusive: Bool,
+        refusal: String = "Other processes use this keychain. End them and try again."
+    ) throws(KeychainFailure) -> Lease {
         let path = path(of: .lease)
         let descriptor = SystemCalls.open(
             path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
@@ -131,7 +148,7 @@ extension StoreFolder {
             close(descriptor)
             throw .busy(
                 exclusive
-                    ? "Other processes use this keychain. End them and try again."
+                    ? refusal
                     : "This keychain is being recovered. Try again when that has ended.")
         }
         return Lease(descriptor: descriptor)

@@ -1,5 +1,5 @@
 // CheckedDatabaseFile: a database file whose pages are stamped as written and verified as read.
-//   (1) SQLite's buffers are never changed: a page is stamped in a copy.
+//   (1) SQLite's buffers are never changed as they are written: a page is stamped in a copy.
 //   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read.
 //       A read that failed would hide the items on the page's sound half from a hit.
 //   (3) A whole page that the file is too short for is damage as well: SQLite fills it with zeros
@@ -7,15 +7,27 @@
 //   (4) A file whose header declares another page size or other reserved bytes is a foreign
 //       database or has a damaged header. Its bytes pass through untouched in both directions, and
 //       page 1 is recorded as damaged, so that it isn't trusted.
+//   (5) In a checkpoint a page is written only where the frame that was read last is this page's: which
+//       page that is, SQLite takes from memory that other processes share.
+//   (6) SQLite is shown zeros for what it didn't write: the ends of pages, and the salt of the file.
 
 import CKeychainSQLite
 
 @safe final class CheckedDatabaseFile: CheckedFile {
-    /// Whether the pages carry checksums, see (4).
-    private(set) var isChecksummed = true
+    private enum State {
+        case foreign
+        /// The file is empty; it gets a salt with its first page.
+        case new(PageKeys.Source)
+        case known(PageProtection)
+    }
+
+    private var state = State.foreign
 
     /// Whether SQLite is copying pages from the log to this file, for this connection.
     private(set) var isInCheckpoint = false
+
+    /// The page of the frame that was read from the log last, until it is written here.
+    var pageInCheckpoint: UInt32?
 
     /// The log that this connection has open.
     weak var log: CheckedLogFile?
@@ -37,77 +49,136 @@ import CKeychainSQLite
         unsafe scratch.deallocate()
     }
 
-    /// Decides by the header whether the pages carry checksums. Called once, after opening.
-    ///
-    /// A file without a header is new, or its page 1 fails its checksum: checksummed either way.
+    // MARK: What protects the pages
+
+    /// Decides by the header what protects the pages. Called once, after opening.
     func classify() -> Int32 {
-        // SAFETY: `scratch` holds a page, which is more than the header; the offsets are in it.
+        let keys = PageKeys.source(forCanonicalPath: damage.path)
+        // SAFETY: `scratch` holds a page, which is more than the header; the salt is in it.
         let status = unsafe readReal(into: scratch, count: PageFormat.headerByteCount, at: 0)
-        guard status != ResultCode.shortRead else { return SQLITE_OK }
-        guard status == SQLITE_OK else { return status }
-        let header = unsafe UnsafeRawPointer(scratch)
-        let magic = unsafe UnsafeRawBufferPointer(start: header, count: 16)
-        guard unsafe magic.elementsEqual("SQLite format 3\0".utf8) else { return SQLITE_OK }
-        isChecksummed = unsafe Self.declaresChecksums(page1: header)
-        if !isChecksummed { damage.record(page: 1, checksum: nil) }
+        guard status == SQLITE_OK else {
+            guard status == ResultCode.shortRead else { return status }
+            guard let keys else {
+                state = .known(.checksum)
+                return SQLITE_OK
+            }
+            // A file that was emptied is damaged, and not a place for a new keychain.
+            if keys.isForNewFile {
+                state = .new(keys)
+            } else {
+                damage.record(page: 1, checksum: nil)
+            }
+            return SQLITE_OK
+        }
+        guard let header = unsafe DatabaseFileHeader(at: UnsafeRawPointer(scratch)) else {
+            // Page 1 fails, whatever protects it.
+            let salt = unsafe Array(
+                UnsafeRawBufferPointer(start: scratch, count: PageFormat.headerByteCount)[
+                    PageFormat.saltRange])
+            let authenticator = keys?.authenticator(salt: salt)
+            state = .known(authenticator.map { PageProtection.authentication($0) } ?? .checksum)
+            return SQLITE_OK
+        }
+        if let protection = PageProtection(header, keys) {
+            state = .known(protection)
+        } else {
+            state = .foreign
+            damage.record(page: 1, checksum: nil)
+        }
         return SQLITE_OK
     }
 
-    /// Whether a header says what `PageFormat` says.
-    private static func declaresChecksums(page1: UnsafeRawPointer) -> Bool {
-        // SAFETY: the caller vouches for the 100 bytes of a header. Offset 16 is the page size in
-        // two bytes, big-endian; offset 20 is the number of reserved bytes.
-        let pageByteCount = unsafe UInt16(
-            bigEndian: page1.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
-        let reserved = unsafe page1.load(fromByteOffset: 20, as: UInt8.self)
-        return Int(pageByteCount) == PageFormat.pageByteCount
-            && Int(reserved) == PageFormat.reservedByteCount
+    /// nil: the pages are another program's, or there are none yet.
+    var protection: PageProtection? {
+        switch state {
+        case .foreign: return nil
+        case .known(let protection): return protection
+        case .new:
+            // Another connection may have made the file since.
+            _ = classify()
+            if case .known(let protection) = state { return protection }
+            return nil
+        }
     }
+
+    /// Whether the pages are verified, or will be once there are any.
+    var isProtected: Bool {
+        if case .foreign = state { false } else { true }
+    }
+
+    /// The protection of a page that is about to be written: a new file gets its salt.
+    private var protectionForWriting: PageProtection? {
+        if let protection { return protection }
+        guard case .new(let keys) = state else { return nil }
+        let protection = PageProtection.authentication(keys.newAuthenticator())
+        state = .known(protection)
+        return protection
+    }
+
+    // MARK: Reading and writing
 
     override func read(
         into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64
     ) -> Int32 {
         // SAFETY: `count` bytes at `buffer` are SQLite's to fill; `scratch` holds a page.
-        guard isChecksummed, let place = place(of: offset) else {
+        guard let protection, let place = place(of: offset) else {
             return unsafe readReal(into: buffer, count: count, at: offset)
         }
         if place.inPage == 0 && count == PageFormat.pageByteCount {
             let status = unsafe readReal(into: buffer, count: count, at: offset)
-            unsafe check(UnsafeRawPointer(buffer), number: place.page, status: status)
+            unsafe check(UnsafeRawPointer(buffer), place.page, protection, status: status)
+            unsafe protection.hide(buffer, 0..<count, number: place.page)
             return status
         }
         let end = place.inPage + count
         let isHeader = place.page == 1 && end <= PageFormat.headerByteCount
         guard !isHeader, end <= PageFormat.pageByteCount else {
-            return unsafe readReal(into: buffer, count: count, at: offset)
+            let status = unsafe readReal(into: buffer, count: count, at: offset)
+            if isHeader { unsafe protection.hide(buffer, place.inPage..<end, number: place.page) }
+            return status
         }
-        // Part of a page, past SQLite's page cache: what covers it is the checksum of the whole.
+        // Part of a page, past SQLite's page cache: what covers it is the tag of the whole.
         let status = unsafe readReal(
             into: scratch, count: PageFormat.pageByteCount, at: offset - Int64(place.inPage))
-        unsafe check(UnsafeRawPointer(scratch), number: place.page, status: status)
+        unsafe check(UnsafeRawPointer(scratch), place.page, protection, status: status)
         guard status == SQLITE_OK else {
             return unsafe readReal(into: buffer, count: count, at: offset)
         }
+        unsafe protection.hide(scratch, 0..<PageFormat.pageByteCount, number: place.page)
         unsafe buffer.copyMemory(from: scratch + place.inPage, byteCount: count)
         return SQLITE_OK
     }
 
-    /// Writes a page with its checksum.
+    /// Writes a page with its tag.
     ///
-    /// A write of anything else than one page, or of a page 1 that leaves no room for checksums,
+    /// A write of anything else than one page, or of a page 1 that leaves no room for tags,
     /// fails: it would make a file that can't be told from a damaged one.
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         // SAFETY: `count` bytes at `bytes` are readable; `scratch` holds a page.
-        guard isChecksummed else {
+        guard let protection = protectionForWriting else {
             return unsafe writeReal(bytes, count: count, at: offset)
         }
-        guard let place = place(of: offset), place.inPage == 0,
-            count == PageFormat.pageByteCount,
-            unsafe place.page != 1 || Self.declaresChecksums(page1: bytes)
+        let place = place(of: offset)
+        if isInCheckpoint {
+            guard let page = pageInCheckpoint.take(), page == place?.page else {
+                damage.recordLostCommits()
+                return ResultCode.writeError
+            }
+        }
+        guard let place, place.inPage == 0, count == PageFormat.pageByteCount,
+            unsafe place.page != 1 || Self.declares(protection, page1: bytes)
         else { return ResultCode.writeError }
-        unsafe scratch.copyMemory(from: bytes, byteCount: PageFormat.checksummedByteCount)
-        unsafe PageChecksum.stamp(pageAt: scratch, number: place.page)
+        unsafe scratch.copyMemory(from: bytes, byteCount: PageFormat.pageByteCount)
+        unsafe protection.stamp(pageAt: scratch, number: place.page)
         return unsafe writeReal(UnsafeRawPointer(scratch), count: count, at: offset)
+    }
+
+    /// Whether the header of a page 1 has the pages and the reserved bytes of a protection.
+    private static func declares(_ protection: PageProtection, page1: UnsafeRawPointer) -> Bool {
+        // SAFETY: the caller vouches for a page.
+        guard let header = unsafe DatabaseFileHeader(at: page1) else { return false }
+        return header.pageByteCount == PageFormat.pageByteCount
+            && header.reservedByteCount == protection.reservedByteCount
     }
 
     override func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
@@ -141,11 +212,13 @@ import CKeychainSQLite
         return super.lockSharedMemory(first: first, count: count, flags: flags)
     }
 
-    private func check(_ page: UnsafeRawPointer, number: UInt32, status: Int32) {
+    private func check(
+        _ page: UnsafeRawPointer, _ number: UInt32, _ protection: PageProtection, status: Int32
+    ) {
         // SAFETY: a read that succeeded filled the page.
         switch status {
         case SQLITE_OK:
-            if unsafe !PageChecksum.verifies(pageAt: page, number: number) {
+            if unsafe !protection.verifies(pageAt: page, number: number) {
                 let checksum = unsafe PageChecksum.ofPage(at: page, number: number)
                 damage.record(page: number, checksum: checksum)
             }

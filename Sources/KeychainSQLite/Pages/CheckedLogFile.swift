@@ -2,66 +2,89 @@
 //   (1) A page is verified with the frame's header, the checksum before it and the log's header.
 //       They can't change under a reader: its read mark keeps the log from being restarted, and
 //       frames that are committed are not written again.
-//   (2) Reads of headers, and of frames together with their headers, are SQLite's own recovery and
-//       re-summing: it verifies what it reads.
+//   (2) The header of a frame is kept until its page comes, and both are written in one call, the page
+//       with its tag. What is written over a frame that this transaction has written before is
+//       written as it comes: a header changes checksums only, which the tag doesn't cover.
 //   (3) A frame is unsealed while its checksum is out of date on purpose. A transaction that
 //       outgrows the page cache writes frames before it commits. If it changes such a page again,
 //       SQLite writes the page into the same frame, and from there on writes blank headers; before
 //       the commit it computes all of them anew. Only the writer itself can read unsealed frames,
-//       and none outlives its transaction.
+//       and none outlives its transaction. Their tags fit all the time.
 //   (4) A damaged frame is recorded; in a checkpoint, the read fails as well.
-//   (5) Recovery drops a damaged frame and all that follow, without a word. When it ends, the log
+//   (5) In SQLite's recovery a frame whose tag doesn't fit is shown with a header of zeros, so that
+//       SQLite ends there as it does at its own checksum.
+//   (6) Recovery drops a damaged frame and all that follow, without a word. When it ends, the log
 //       is read once more, and a loss is recorded, and noted in the folder before any other
 //       connection gets to write: the next write would go over what recovery dropped.
-//   (6) While damage is recorded, the log is neither cut off nor deleted: what recovery dropped
+//   (7) While damage is recorded, the log is neither cut off nor deleted: what recovery dropped
 //       can still be salvaged from it.
-//   (7) A page that was read with a wrong checksum is never written: it would get a good one.
-//   (8) Before the log is synchronized for the first time, its name is made durable. SQLite would do
+//   (8) A page that was read with a wrong tag is never written: it would get a good one.
+//   (9) Before the log is synchronized for the first time, its name is made durable. SQLite would do
 //       that too, and pass over a failure.
 
 import CKeychainSQLite
 
 @safe final class CheckedLogFile: CheckedFile {
     private let database: CheckedDatabaseFile
+    private let protection: PageProtection
 
     /// Frames of this connection's open transaction that no checksum fits yet, see (3).
     private var unsealedFrames: Set<UInt32> = []
 
-    /// The frame whose header was written last, until its page is written.
+    /// The last frame that this connection's open transaction has written. 0: none.
+    private var lastWrittenFrame: UInt32 = 0
+
+    /// The frame whose header came last, until its page has come. See (2).
     private var frameAwaitingPage: UInt32?
+
+    /// What is kept of a frame until it is complete.
+    private var kept: KeptFrame?
+
+    private struct KeptFrame {
+        let number: UInt32
+        /// Which bytes of the frame are in `keptBytes`.
+        var range: Range<Int>
+    }
 
     private var nameIsDurable = false
 
     /// Room for a frame, then for the log's header.
     private let scratch: UnsafeMutableRawPointer
     private static let headerOffset = (LogFormat.frameByteCount + 15) / 16 * 16
+    /// Room for a frame.
+    private let keptBytes: UnsafeMutableRawPointer
 
     init(
-        real: UnsafeMutablePointer<sqlite3_file>, damage: PageDamage,
-        of database: CheckedDatabaseFile
+        real: UnsafeMutablePointer<sqlite3_file>, of database: CheckedDatabaseFile,
+        _ protection: PageProtection
     ) {
         self.database = database
-        // SAFETY: freed in `deinit`, and used by this object's methods only.
+        self.protection = protection
+        // SAFETY: both are freed in `deinit`, and used by this object's methods only.
         unsafe scratch = .allocate(
             byteCount: Self.headerOffset + LogHeader.byteCount, alignment: 16)
-        unsafe super.init(real: real, damage: damage)
+        unsafe keptBytes = .allocate(byteCount: LogFormat.frameByteCount, alignment: 16)
+        unsafe super.init(real: real, damage: database.damage)
         database.log = self
     }
 
     deinit {
-        // SAFETY: allocated in `init`; nothing uses it from here on.
+        // SAFETY: allocated in `init`; nothing uses them from here on.
         unsafe scratch.deallocate()
+        unsafe keptBytes.deallocate()
     }
 
     /// The transaction of this connection was committed or rolled back.
     func noteTransactionEnded() {
         unsealedFrames.removeAll()
+        lastWrittenFrame = 0
         frameAwaitingPage = nil
+        kept = nil
     }
 
     /// This connection rebuilt the log's index, and no other connection can write yet.
     func noteRecoveryEnded() {
-        guard let check = try? LogFileCheck(besideDatabaseAt: damage.path),
+        guard let check = try? LogFileCheck(besideDatabaseAt: damage.path, protection),
             check.tellsOfLostTransactions,
             let frame = UInt32(exactly: check.soundFrameCount + 1)
         else { return }
@@ -85,71 +108,178 @@ import CKeychainSQLite
         damage.isEmpty ? super.truncate(to: byteCount) : ResultCode.truncateError
     }
 
+    // MARK: Reading
+
     override func read(
         into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64
     ) -> Int32 {
         // SAFETY: `count` bytes at `buffer` are SQLite's to fill; `scratch` holds a frame.
         guard let place = LogFormat.position(ofOffset: offset),
-            place.inFrame >= LogFrameHeader.byteCount,
-            place.inFrame + count <= LogFormat.frameByteCount,
-            database.isInCheckpoint || !unsealedFrames.contains(place.frame)
+            place.inFrame + count > LogFrameHeader.byteCount
         else {
             return unsafe readReal(into: buffer, count: count, at: offset)
         }
+        if place.inFrame == 0 && count == LogFormat.frameByteCount {
+            return unsafe readWhole(place.frame, into: buffer, at: offset)
+        }
+        guard place.inFrame >= LogFrameHeader.byteCount,
+            place.inFrame + count <= LogFormat.frameByteCount
+        else { return ResultCode.readError }
         let status = unsafe readReal(
             into: scratch, count: LogFormat.frameByteCount, at: offset - Int64(place.inFrame))
         guard status == SQLITE_OK else {
             if status == ResultCode.shortRead { damage.record(frame: place.frame) }
             return status
         }
-        if !verifiesScratch(asFrame: place.frame) {
+        let isSealed = database.isInCheckpoint || !unsealedFrames.contains(place.frame)
+        if !verifiesScratch(asFrame: place.frame, withChecksum: isSealed) {
             damage.record(frame: place.frame)
             if database.isInCheckpoint { return ResultCode.readError }
         }
+        database.pageInCheckpoint = unsafe LogFrameHeader(at: UnsafeRawPointer(scratch)).page
         unsafe buffer.copyMemory(from: scratch + place.inFrame, byteCount: count)
         return SQLITE_OK
     }
 
-    /// Whether the frame in `scratch` goes on from what stands before it in the log.
-    private func verifiesScratch(asFrame frame: UInt32) -> Bool {
-        // SAFETY: `scratch` has room for a log header at that offset, and for the 8 bytes of a
-        // checksum in the same place once the header is read.
-        let headerBytes = unsafe scratch + Self.headerOffset
-        guard
-            unsafe readReal(into: headerBytes, count: LogHeader.byteCount, at: 0) == SQLITE_OK,
-            let header = unsafe LogHeader(at: UnsafeRawPointer(headerBytes))
-        else { return false }
+    /// Reads a frame with its header, as SQLite does in its recovery, and when it computes the checksums
+    /// of its own transaction anew. It verifies the checksum itself, or is about to replace it.
+    private func readWhole(
+        _ frame: UInt32, into buffer: UnsafeMutableRawPointer, at offset: Int64
+    ) -> Int32 {
+        // SAFETY: the caller vouches for a frame's bytes, which the salts of its header lie in.
+        let status = unsafe readReal(into: buffer, count: LogFormat.frameByteCount, at: offset)
+        guard status == SQLITE_OK, case .authentication = protection else { return status }
+        let verifies =
+            logHeader().map { log in
+                unsafe protection.verifies(
+                    frameAt: UnsafeRawPointer(buffer), number: frame, in: log)
+            } ?? false
+        unsafe protection.hide(frameAt: buffer)
+        if verifies { return SQLITE_OK }
+        if lastWrittenFrame > 0 {
+            damage.record(frame: frame)
+            return ResultCode.readError
+        }
+        // All of its header: salts of zero may be the log's own, page number zero is never valid.
+        unsafe buffer.initializeMemory(
+            as: UInt8.self, repeating: 0, count: LogFrameHeader.byteCount)
+        return SQLITE_OK
+    }
+
+    /// Whether the frame in `scratch` is as it was written and goes on from what stands before it in the
+    /// log. Afterwards the frame is as SQLite is shown it.
+    private func verifiesScratch(asFrame frame: UInt32, withChecksum isSealed: Bool) -> Bool {
+        // SAFETY: `scratch` holds a frame, and has room for the 8 bytes of a checksum behind it.
+        guard let header = logHeader() else {
+            unsafe protection.hide(frameAt: scratch)
+            return false
+        }
+        let isAuthentic = unsafe protection.verifies(
+            frameAt: UnsafeRawPointer(scratch), number: frame, in: header)
+        unsafe protection.hide(frameAt: scratch)
+        guard isAuthentic, isSealed else { return isAuthentic }
         var previous = header.checksum
         if frame > 1 {
+            let bytes = unsafe scratch + Self.headerOffset
             let offset = LogFormat.offset(ofFrame: frame - 1) + 16
-            guard unsafe readReal(into: headerBytes, count: 8, at: offset) == SQLITE_OK
+            guard unsafe readReal(into: bytes, count: 8, at: offset) == SQLITE_OK
             else { return false }
             previous = unsafe LogChecksum(
-                first: LogFormat.word(UnsafeRawPointer(headerBytes), 0),
-                second: LogFormat.word(UnsafeRawPointer(headerBytes), 4))
+                first: LogFormat.word(UnsafeRawPointer(bytes), 0),
+                second: LogFormat.word(UnsafeRawPointer(bytes), 4))
         }
         return unsafe LogFormat.verifies(
             frameAt: UnsafeRawPointer(scratch), after: previous, in: header)
     }
 
+    /// The log's header as it stands in the file, if it is sound.
+    private func logHeader() -> LogHeader? {
+        // SAFETY: `scratch` has room for a log header at that offset.
+        let bytes = unsafe scratch + Self.headerOffset
+        guard unsafe readReal(into: bytes, count: LogHeader.byteCount, at: 0) == SQLITE_OK else {
+            return nil
+        }
+        return unsafe LogHeader(at: UnsafeRawPointer(bytes))
+    }
+
+    // MARK: Writing
+
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         // SAFETY: `count` bytes at `bytes` are SQLite's, and readable.
-        if let place = LogFormat.position(ofOffset: offset), place.inFrame == 0,
-            count >= LogFrameHeader.byteCount,
+        guard let place = LogFormat.position(ofOffset: offset) else {
+            // A new header starts a new log.
+            noteTransactionEnded()
+            return unsafe super.write(bytes, count: count, at: offset)
+        }
+        if place.inFrame == 0, count >= LogFrameHeader.byteCount,
             unsafe !damage.mayWrite(page: LogFrameHeader(at: bytes).page)
         {
             return ResultCode.writeError
         }
-        unsafe noteWrite(of: bytes, count: count, at: offset)
-        return unsafe super.write(bytes, count: count, at: offset)
+        unsafe noteWrite(of: bytes, count: count, at: place)
+        guard case .authentication(let authenticator) = protection else {
+            return unsafe super.write(bytes, count: count, at: offset)
+        }
+        let end = place.inFrame + count
+        guard end <= LogFormat.frameByteCount else { return ResultCode.writeError }
+        if end <= LogFrameHeader.byteCount, place.frame <= lastWrittenFrame {
+            return unsafe super.write(bytes, count: count, at: offset)
+        }
+        guard unsafe keep(bytes, count: count, at: place) else { return ResultCode.writeError }
+        guard end == LogFormat.frameByteCount, let kept else { return SQLITE_OK }
+        self.kept = nil
+        return writeKept(kept, authenticator)
     }
 
-    private func noteWrite(of bytes: UnsafeRawPointer, count: Int, at offset: Int64) {
-        guard let place = LogFormat.position(ofOffset: offset) else {
-            // A new header starts a new log.
-            noteTransactionEnded()
-            return
+    /// Keeps a part of a frame, which begins it, begins its page, or goes on with what is kept.
+    private func keep(
+        _ bytes: UnsafeRawPointer, count: Int, at place: (frame: UInt32, inFrame: Int)
+    ) -> Bool {
+        // SAFETY: the caller vouches for `count` bytes that end within the frame, and there is room for
+        // a whole one.
+        if place.inFrame == 0 {
+            kept = KeptFrame(number: place.frame, range: 0..<count)
+        } else if let kept, kept.number == place.frame, kept.range.upperBound == place.inFrame {
+            self.kept?.range = kept.range.lowerBound..<place.inFrame + count
+        } else if place.inFrame == LogFrameHeader.byteCount {
+            // The page alone: its header stands in the file.
+            guard
+                unsafe readReal(
+                    into: keptBytes, count: LogFrameHeader.byteCount,
+                    at: LogFormat.offset(ofFrame: place.frame)) == SQLITE_OK,
+                unsafe damage.mayWrite(page: LogFrameHeader(at: UnsafeRawPointer(keptBytes)).page)
+            else { return false }
+            kept = KeptFrame(number: place.frame, range: place.inFrame..<place.inFrame + count)
+        } else {
+            return false
         }
+        unsafe (keptBytes + place.inFrame).copyMemory(from: bytes, byteCount: count)
+        return true
+    }
+
+    /// Writes a frame that is complete, with the tag of its page.
+    private func writeKept(_ frame: KeptFrame, _ authenticator: PageAuthenticator) -> Int32 {
+        // SAFETY: a whole frame is in `keptBytes`: its page was kept, and its header was kept or read.
+        let page = unsafe keptBytes + LogFrameHeader.byteCount
+        let end = unsafe UnsafeRawBufferPointer(
+            start: page + PageFormat.contentByteCount, count: PageFormat.reservedByteCount)
+        // SQLite's checksum is over these bytes, and it will be shown zeros.
+        guard unsafe end.allSatisfy({ $0 == 0 }), let log = logHeader() else {
+            return ResultCode.writeError
+        }
+        let header = unsafe LogFrameHeader(at: UnsafeRawPointer(keptBytes))
+        let place = header.place(frame.number, salt1: log.salt1, salt2: log.salt2)
+        unsafe authenticator.stamp(pageAt: page, in: place)
+        let status = unsafe writeReal(
+            UnsafeRawPointer(keptBytes + frame.range.lowerBound), count: frame.range.count,
+            at: LogFormat.offset(ofFrame: frame.number) + Int64(frame.range.lowerBound))
+        if status == SQLITE_OK { lastWrittenFrame = max(lastWrittenFrame, frame.number) }
+        return status
+    }
+
+    private func noteWrite(
+        of bytes: UnsafeRawPointer, count: Int, at place: (frame: UInt32, inFrame: Int)
+    ) {
         if place.inFrame == 0 && count == LogFrameHeader.byteCount {
             // SAFETY: `count` bytes are readable, which is a frame's header.
             let header = unsafe LogFrameHeader(at: bytes)

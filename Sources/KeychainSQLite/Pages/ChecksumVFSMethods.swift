@@ -2,6 +2,8 @@
 //   (1) The VFS object is allocated once and never freed; `pAppData` is the VFS underneath.
 //   (2) The VFS underneath is called with itself as first argument: its functions look
 //       into their own object.
+//   (3) There is no rollback journal: SQLite would write the pages of one that it finds beside a
+//       database, whoever put it there, and they would get good tags.
 
 import CKeychainSQLite
 
@@ -41,6 +43,10 @@ enum ChecksumVFSMethods {
             guard let base = unsafe ChecksumVFSMethods.underneath(vfs),
                 let call = unsafe base.pointee.xAccess
             else { return SQLITE_IOERR }
+            if unsafe ChecksumVFSMethods.isJournal(name) {
+                unsafe result?.pointee = 0
+                return SQLITE_OK
+            }
             return unsafe call(base, name, flags, result)
         }
         unsafe vfs.xFullPathname = { vfs, name, byteCount, result in
@@ -127,6 +133,11 @@ enum ChecksumVFSMethods {
         return !(PageDamage.known(forCanonicalPath: String(path.dropLast(4)))?.isEmpty ?? true)
     }
 
+    private static func isJournal(_ name: UnsafePointer<CChar>?) -> Bool {
+        // SAFETY: as above.
+        unsafe name.map { unsafe String(cString: $0).hasSuffix("-journal") } ?? false
+    }
+
     private static func underneath(_ vfs: VFS?) -> VFS? {
         // SAFETY: `pAppData` of this VFS is the VFS underneath, which is never freed.
         unsafe vfs?.pointee.pAppData?.assumingMemoryBound(to: sqlite3_vfs.self)
@@ -143,6 +154,10 @@ enum ChecksumVFSMethods {
         guard let file = unsafe file, let base = unsafe underneath(vfs),
             let baseOpen = unsafe base.pointee.xOpen
         else { return SQLITE_CANTOPEN }
+        if flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0 {
+            unsafe file.pointee.pMethods = nil
+            return SQLITE_CANTOPEN
+        }
         if flags & SQLITE_OPEN_MAIN_DB != 0, let name = unsafe name {
             let real = unsafe CheckedFile.realFile(in: file)
             let status = unsafe opened(
@@ -162,13 +177,13 @@ enum ChecksumVFSMethods {
         if flags & SQLITE_OPEN_WAL != 0, let name = unsafe name,
             let databaseFile = unsafe sqlite3_database_file_object(name),
             let database = unsafe CheckedFile.ifOurs(databaseFile) as? CheckedDatabaseFile,
-            database.isChecksummed
+            let protection = database.protection
         {
             let real = unsafe CheckedFile.realFile(in: file)
             let status = unsafe opened(
                 baseOpen(base, name, real, flags, outFlags), real: real, in: file)
             guard status == SQLITE_OK else { return status }
-            let log = unsafe CheckedLogFile(real: real, damage: database.damage, of: database)
+            let log = unsafe CheckedLogFile(real: real, of: database, protection)
             unsafe CheckedFile.install(log, in: file)
             return SQLITE_OK
         }

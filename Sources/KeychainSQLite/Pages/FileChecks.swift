@@ -7,7 +7,8 @@
 //       power failure during a checkpoint leaves torn pages, and the log replaces them.
 //   (4) Nothing keeps the log from being restarted or added to: the caller holds the writer's lock
 //       or keeps other processes out.
-//   (5) Sound frames are those of SQLite's recovery: an unbroken run from the log's start.
+//   (5) Sound frames are those of SQLite's recovery: an unbroken run from the log's start, of frames
+//       whose checksum and tag fit.
 //   (6) A log whose header is not sound has no sound frames. Its frames are counted as dropped by
 //       the salts of the first one.
 
@@ -20,7 +21,7 @@ package struct DatabaseFileCheck: Hashable, Sendable {
     /// Whole pages of the database file.
     package let pageCount: Int
 
-    /// Pages that do not fit their checksum and that the log does not replace; ascending, the
+    /// Pages that are not as they were written and that the log does not replace; ascending, the
     /// first page is 1. A page that is cut off at the end of the file is one of them.
     package let damagedPages: [UInt32]
 
@@ -32,23 +33,25 @@ package struct DatabaseFileCheck: Hashable, Sendable {
     /// Pages that a process changes meanwhile are read again, but nothing keeps the log from being
     /// restarted: hold a read transaction, or the lock that keeps other processes out.
     ///
-    /// - Parameter path: The database file. Its log is at the same path with `-wal` added.
+    /// - Parameter path: The database file. Its log is at the same path with `-wal` added. Tags are
+    ///   verified with the key that is in use for this path.
     /// - Throws: ``SQLiteFailure`` if a file can't be read.
     package init(ofFileAt path: String) throws(SQLiteFailure) {
+        let protection = try PageProtection.ofDatabase(at: path)
         let file = try PlainFile(path: path, flags: SQLITE_OPEN_MAIN_DB)
         let byteCount = try file.byteCount()
         let pageBytes = Int64(PageFormat.pageByteCount)
         pageCount = Int(byteCount / pageBytes)
-        var damaged = try Self.damagedPages(of: file, pageCount: pageCount)
+        var damaged = try Self.damagedPages(of: file, pageCount: pageCount, protection)
         if byteCount % pageBytes != 0, let cutOff = UInt32(exactly: pageCount + 1) {
             damaged.insert(cutOff)
         }
-        log = try LogFileCheck(besideDatabaseAt: path, replacing: &damaged)
+        log = try LogFileCheck(besideDatabaseAt: path, protection, replacing: &damaged)
         damagedPages = damaged.sorted()
     }
 
     private static func damagedPages(
-        of file: borrowing PlainFile, pageCount: Int
+        of file: borrowing PlainFile, pageCount: Int, _ protection: PageProtection
     ) throws(SQLiteFailure) -> Set<UInt32> {
         var damaged: Set<UInt32> = []
         let page = FileBuffer(byteCount: PageFormat.pageByteCount)
@@ -63,7 +66,7 @@ package struct DatabaseFileCheck: Hashable, Sendable {
                     break
                 }
                 // SAFETY: the buffer holds a page.
-                verifies = unsafe PageChecksum.verifies(
+                verifies = unsafe protection.verifies(
                     pageAt: UnsafeRawPointer(page.bytes), number: number)
             }
             if !verifies { damaged.insert(number) }
@@ -93,7 +96,8 @@ package struct LogFileCheck: Hashable, Sendable {
     /// so does one that is being written or was rolled back.
     package private(set) var droppedFrameCount = 0
 
-    /// How many of the dropped frames end a transaction.
+    /// How many of the dropped frames end a transaction that a keychain wrote: frames that anyone put
+    /// behind the log don't count.
     package private(set) var droppedCommitCount = 0
 
     /// Whether recovery drops transactions that were complete and on the medium.
@@ -108,16 +112,24 @@ package struct LogFileCheck: Hashable, Sendable {
 
     /// Verifies the log of a database; `nil` if there is none or it is empty.
     ///
-    /// - Parameter path: The database file. Its log is at the same path with `-wal` added.
+    /// - Parameter path: The database file. Its log is at the same path with `-wal` added. Tags are
+    ///   verified with the key that is in use for this path.
     /// - Throws: ``SQLiteFailure`` if the log can't be read.
     package init?(besideDatabaseAt path: String) throws(SQLiteFailure) {
+        try self.init(besideDatabaseAt: path, try PageProtection.ofDatabase(at: path))
+    }
+
+    init?(
+        besideDatabaseAt path: String, _ protection: PageProtection
+    ) throws(SQLiteFailure) {
         var damaged: Set<UInt32> = []
-        try self.init(besideDatabaseAt: path, replacing: &damaged)
+        try self.init(besideDatabaseAt: path, protection, replacing: &damaged)
     }
 
     /// The same, and takes the pages out of `damaged` that the log replaces or cuts off.
     init?(
-        besideDatabaseAt path: String, replacing damaged: inout Set<UInt32>
+        besideDatabaseAt path: String, _ protection: PageProtection,
+        replacing damaged: inout Set<UInt32>
     ) throws(SQLiteFailure) {
         let path = path + "-wal"
         guard try PlainFile.exists(path: path) else { return nil }
@@ -129,7 +141,7 @@ package struct LogFileCheck: Hashable, Sendable {
             try file.fill(buffer, count: LogHeader.byteCount, from: 0)
             ? (unsafe LogHeader(at: UnsafeRawPointer(buffer.bytes))) : nil
         headerIsSound = header != nil
-        var run = header.map { SoundRun(log: $0) }
+        var run = header.map { SoundRun(log: $0, protection) }
         var salts = header.map { [$0.salt1, $0.salt2] }
         var number: UInt32 = 1
         while number < .max,
@@ -138,7 +150,7 @@ package struct LogFileCheck: Hashable, Sendable {
         {
             // SAFETY: the buffer holds a frame, and was filled.
             let frame = unsafe LogFrameHeader(at: UnsafeRawPointer(buffer.bytes))
-            if unsafe run?.accepts(UnsafeRawPointer(buffer.bytes)) ?? false {
+            if unsafe run?.accepts(buffer.bytes, number: number) ?? false {
                 soundFrameCount += 1
                 run?.note(frame, replacing: &damaged)
                 if frame.databasePageCount > 0 { committedFrameCount = soundFrameCount }
@@ -146,9 +158,14 @@ package struct LogFileCheck: Hashable, Sendable {
                 run = nil
                 let frameSalts = [frame.salt1, frame.salt2]
                 if salts == nil { salts = frameSalts }
+                // A tag covers no other frame, so it tells by itself whether a keychain wrote this one.
                 if salts == frameSalts {
                     droppedFrameCount += 1
-                    if frame.databasePageCount > 0 { droppedCommitCount += 1 }
+                    let isCommit =
+                        unsafe frame.databasePageCount > 0
+                        && protection.verifies(
+                            frameAt: UnsafeRawPointer(buffer.bytes), number: number)
+                    if isCommit { droppedCommitCount += 1 }
                 }
             }
             number += 1
@@ -159,22 +176,30 @@ package struct LogFileCheck: Hashable, Sendable {
 /// The unbroken run of frames at a log's start.
 private struct SoundRun {
     private let log: LogHeader
+    private let protection: PageProtection
     private var previous: LogChecksum
     /// Damaged pages that the transaction in progress replaces if it commits.
     private var replacedPages: Set<UInt32> = []
 
-    init(log: LogHeader) {
+    init(log: LogHeader, _ protection: PageProtection) {
         self.log = log
+        self.protection = protection
         previous = log.checksum
     }
 
-    /// Whether a frame goes on with the run.
+    /// Whether a frame goes on with the run. Afterwards it is as SQLite is shown it.
     ///
-    /// - Parameter frame: The first of `LogFormat.frameByteCount` readable bytes.
+    /// - Parameters:
+    ///   - frame: The first of `LogFormat.frameByteCount` writable bytes.
+    ///   - number: Its number, from 1.
     /// - Returns: Whether it does.
-    func accepts(_ frame: UnsafeRawPointer) -> Bool {
+    func accepts(_ frame: UnsafeMutableRawPointer, number: UInt32) -> Bool {
         // SAFETY: the caller vouches for a whole frame.
-        unsafe LogFormat.verifies(frameAt: frame, after: previous, in: log)
+        let isAuthentic = unsafe protection.verifies(
+            frameAt: UnsafeRawPointer(frame), number: number, in: log)
+        unsafe protection.hide(frameAt: frame)
+        return unsafe isAuthentic
+            && LogFormat.verifies(frameAt: UnsafeRawPointer(frame), after: previous, in: log)
     }
 
     mutating func note(_ frame: LogFrameHeader, replacing damaged: inout Set<UInt32>) {

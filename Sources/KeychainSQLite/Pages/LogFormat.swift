@@ -251,13 +251,24 @@ extension LogChecksum {
     }
 }
 
-extension PageChecksum {
-    /// Whether a page of the database ends in the checksum of its content and number.
-    static func verifies(_ page: [UInt8], number: UInt32) -> Bool {
+extension PageProtection {
+    /// Whether a page of the database is as it was written.
+    func verifies(_ page: [UInt8], number: UInt32) -> Bool {
         guard page.count >= PageFormat.pageByteCount else { return false }
         // SAFETY: the array has as many bytes as a page and lives for the call.
         return unsafe page.withUnsafeBytes { page in
             unsafe page.baseAddress.map { unsafe verifies(pageAt: $0, number: number) } ?? false
+        }
+    }
+
+    /// Whether the tag of a frame fits.
+    func verifies(_ frame: [UInt8], frame number: UInt32, in log: LogHeader) -> Bool {
+        guard frame.count >= LogFormat.frameByteCount else { return false }
+        // SAFETY: the array has as many bytes as a frame and lives for the call.
+        return unsafe frame.withUnsafeBytes { frame in
+            unsafe frame.baseAddress.map {
+                unsafe verifies(frameAt: $0, number: number, in: log)
+            } ?? false
         }
     }
 }

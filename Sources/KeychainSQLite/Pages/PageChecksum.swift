@@ -1,4 +1,5 @@
-// PageChecksum: the shape of a checksummed page and the checksum at its end.
+// PageChecksum: the checksum at the end of a page of a database of version 1, which is only read, to
+// be converted or recovered. Documentation/Formats/database-v1.md.
 //   (1) A page is 4096 bytes. SQLite leaves the last 8 alone, because the database was created
 //       with 8 reserved bytes a page (byte 20 of the database header is 8).
 //   (2) OFFSET 0     SIZE 4088  what SQLite wrote
@@ -9,26 +10,14 @@
 //   (4) The checksum finds accidents, not attackers: it has no key. An attacker who can write the
 //       file can write a checksum that fits.
 
-/// The sizes and offsets of a checksummed page.
-package enum PageFormat {
-    /// Bytes of a page, checksum included.
-    package static let pageByteCount = 4096
-
-    /// Bytes at the end of a page that SQLite does not use.
-    package static let reservedByteCount = 8
-
-    /// Bytes of a page that its checksum covers.
-    package static let checksummedByteCount = pageByteCount - reservedByteCount
-
-    /// The page of byte 2^30, where SQLite places its file locks and never writes.
-    package static let lockBytePage = UInt32(0x4000_0000 / pageByteCount + 1)
-
-    /// Bytes of the header that page 1 begins with.
-    static let headerByteCount = 100
-}
-
 /// Computing and comparing the checksums of pages.
 package enum PageChecksum {
+    /// Bytes at the end of a page that SQLite does not use.
+    package static let byteCount = 8
+
+    /// Bytes of a page that its checksum covers.
+    package static let coveredByteCount = PageFormat.pageByteCount - byteCount
+
     private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
     private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
     private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
@@ -37,13 +26,13 @@ package enum PageChecksum {
     /// The checksum that belongs at the end of a page.
     ///
     /// - Parameters:
-    ///   - page: The first of at least `PageFormat.checksummedByteCount` readable bytes.
+    ///   - page: The first of at least ``coveredByteCount`` readable bytes.
     ///   - number: The page's number; the first page of a file is 1.
     /// - Returns: The checksum, as a number.
     package static func ofPage(at page: UnsafeRawPointer, number: UInt32) -> UInt64 {
         // SAFETY: the caller vouches for that many readable bytes.
         unsafe xxh64(
-            UnsafeRawBufferPointer(start: page, count: PageFormat.checksummedByteCount),
+            UnsafeRawBufferPointer(start: page, count: coveredByteCount),
             seed: UInt64(number))
     }
 
@@ -57,7 +46,7 @@ package enum PageChecksum {
         // SAFETY: the caller vouches for a whole page, which holds 8 bytes at that offset.
         let stored = unsafe UInt64(
             littleEndian: page.loadUnaligned(
-                fromByteOffset: PageFormat.checksummedByteCount, as: UInt64.self))
+                fromByteOffset: coveredByteCount, as: UInt64.self))
         return unsafe stored == ofPage(at: page, number: number)
     }
 
@@ -70,7 +59,7 @@ package enum PageChecksum {
         // SAFETY: the caller vouches for a whole page, which holds 8 bytes at that offset.
         unsafe page.storeBytes(
             of: ofPage(at: UnsafeRawPointer(page), number: number).littleEndian,
-            toByteOffset: PageFormat.checksummedByteCount, as: UInt64.self)
+            toByteOffset: coveredByteCount, as: UInt64.self)
     }
 
     /// XXH64, for inputs of 32 bytes and up whose size is a multiple of 8: a page needs no more.

@@ -1,12 +1,13 @@
-// PageChecksumVFS: SQLite's file layer with a checksum at the end of every page.
+// PageChecksumVFS: SQLite's file layer with a tag at the end of every page, a checksum in version 1.
 //   (1) It wraps the default VFS, is registered once per process, and is never the default:
 //       only databases that are opened by `uri(forPath:)` pass through it.
-//   (2) A page of the database file gets its checksum as it is written and is verified as it is
-//       read; a frame of the write-ahead log is verified against SQLite's own checksum as it is
-//       read. A mismatch is recorded in `PageDamage`, and the bytes are returned as they are.
+//   (2) A page gets its tag as it is written, to the database file or to the write-ahead log, and is
+//       verified as it is read, in the log with SQLite's own checksum. A mismatch is recorded in
+//       `PageDamage`, and the bytes are returned as they are.
 //   (3) A checkpoint that meets a damaged frame fails with SQLITE_IOERR: it would give the
-//       damaged bytes a page checksum that fits.
-//   (4) Files of other kinds (journals, temporary files) are the default VFS's own.
+//       damaged bytes a tag that fits.
+//   (4) There are no rollback journals: one beside a database is neither seen nor made.
+//   (5) Files of other kinds (temporary files) are the default VFS's own.
 
 import CKeychainSQLite
 package import KeychainCore
@@ -63,14 +64,14 @@ package enum PageChecksumVFS {
         return uri + "?vfs=" + name
     }
 
-    /// Asks SQLite to leave room for the checksum at the end of each page of the main database.
+    /// Asks SQLite to leave room for the tag at the end of each page of the main database.
     ///
     /// Call it on a new connection, before the first statement. It shapes a database that does not
     /// exist yet; one that exists keeps its own value, see ``reservedByteCount(of:)``.
     ///
     /// - Parameter connection: An open `sqlite3 *`; `nil` is refused.
     /// - Throws: ``SQLiteFailure`` if SQLite refuses.
-    package static func reserveChecksumBytes(
+    package static func reservePageEnds(
         of connection: OpaquePointer?
     ) throws(SQLiteFailure) {
         // SAFETY: the caller vouches for an open connection.
@@ -93,7 +94,7 @@ package enum PageChecksumVFS {
     /// Whether the pages of a connection's main database are verified.
     ///
     /// It is false for a connection that was opened without ``uri(forPath:)``, and for a file
-    /// whose header declares another page size or no room for checksums.
+    /// whose header declares another page size or no room for tags.
     package static func verifiesPages(of connection: OpaquePointer?) -> Bool {
         guard let connection = unsafe connection else { return false }
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -104,7 +105,7 @@ package enum PageChecksumVFS {
         }
         guard status == SQLITE_OK, let file = unsafe file else { return false }
         let database = unsafe CheckedFile.ifOurs(file) as? CheckedDatabaseFile
-        return database?.isChecksummed ?? false
+        return database?.isProtected ?? false
     }
 
     private static func exchangeReservedByteCount(

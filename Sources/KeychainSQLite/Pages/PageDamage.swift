@@ -34,6 +34,7 @@ package final class PageDamage: Sendable {
     private let useCount = Mutex(0)
     private let hasFound = Atomic(false)
     private let recordings = Atomic<UInt64>(0)
+    private let encounters = Atomic<UInt64>(0)
 
     private static let registries = Mutex<[String: PageDamage]>([:])
 
@@ -77,6 +78,9 @@ package final class PageDamage: Sendable {
     package var recordingCount: UInt64 {
         recordings.load(ordering: .acquiring)
     }
+
+    /// How often a page or frame was read that is not as it was written, the same ones again included.
+    var encounterCount: UInt64 { encounters.load(ordering: .acquiring) }
 
     /// The numbers of the pages of the database file that do not fit their checksum, or that the
     /// file is too short for; ascending, the first page of a file is 1.
@@ -128,6 +132,7 @@ package final class PageDamage: Sendable {
 
     /// Records a page. `checksum` is that of the bytes that were read, to tell them from others.
     func record(page: UInt32, checksum: UInt64?) {
+        encounters.wrappingAdd(1, ordering: .releasing)
         found.withLock { found in
             guard found.pages.updateValue(checksum, forKey: page) != .some(checksum) else { return }
             noteRecordingAssumingLocked()
@@ -160,6 +165,7 @@ package final class PageDamage: Sendable {
     }
 
     func record(frame: UInt32) {
+        encounters.wrappingAdd(1, ordering: .releasing)
         found.withLock { found in
             if found.frames.insert(frame).inserted { noteRecordingAssumingLocked() }
         }

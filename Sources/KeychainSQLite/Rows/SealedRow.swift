@@ -120,15 +120,33 @@ extension SealedRow {
 
 // MARK: - Rows that are set aside
 
-/// Why a row was set aside. The raw value stands in the database, for people to read.
-package enum SetAsideReason: String, CaseIterable, Sendable {
-    case foundByCheck = "found damaged by a check"
-    case foundByRecovery = "found damaged by a recovery"
-    case doubtfulInRecovery = "found whole by a recovery; it may have been deleted"
+/// Why a row was set aside. The raw value stands in the database.
+package enum SetAsideReason: Int64, CaseIterable, Sendable {
+    case foundByCheck = 1
+    case foundByRecovery = 2
+    case doubtfulInRecovery = 3
     /// No row of an item: it stands for all that a recovery didn't find and can't name.
-    case lostByRecovery = "lost by a recovery"
-    case replaced = "replaced by a new item with the same key"
-    case deleted = "damaged when it was deleted"
+    case lostByRecovery = 4
+    case replaced = 5
+    case deleted = 6
+
+    /// For people to read. In version 1 of the database it stood there.
+    package var text: String {
+        switch self {
+        case .foundByCheck: "found damaged by a check"
+        case .foundByRecovery: "found damaged by a recovery"
+        case .doubtfulInRecovery: "found whole by a recovery; it may have been deleted"
+        case .lostByRecovery: "lost by a recovery"
+        case .replaced: "replaced by a new item with the same key"
+        case .deleted: "damaged when it was deleted"
+        }
+    }
+
+    /// What a text of version 1 has become. Of one that isn't known, nothing is known: the row goes back
+    /// by name only, and a miss of its labels is damage.
+    static func number(ofVersion1 text: String) -> Int64 {
+        (allCases.first { $0.text == text } ?? .doubtfulInRecovery).rawValue
+    }
 
     /// Whether the row was an item when it was set aside. Any other may be one that the user wanted
     /// gone.
@@ -136,7 +154,7 @@ package enum SetAsideReason: String, CaseIterable, Sendable {
 
     /// Whether a look-up of the row's labels may miss an item because of it. What was deleted or
     /// replaced is not missed; of a reason that this version doesn't know, nothing is known.
-    static func meansLoss(_ reason: String) -> Bool {
+    static func meansLoss(_ reason: Int64) -> Bool {
         switch SetAsideReason(rawValue: reason) {
         case .replaced, .deleted: false
         case .foundByCheck, .foundByRecovery, .doubtfulInRecovery, .lostByRecovery, nil: true
@@ -152,5 +170,31 @@ extension SealedRow {
             id: 0, reference: .random(), protection: 0,
             labels: RowLabels(group: none, first: none, second: none, rest: none, terms: []),
             metadata: Data(), secret: nil)
+    }
+}
+
+// MARK: - The tag of a row that is set aside
+
+extension SealedRow {
+    /// Authenticates a row of `set_aside`, which counts for no digest: HMAC(integrity key, "aside" ‖ at ‖
+    /// reason ‖ the row's columns, each behind its length). A length of 2^64 - 1 stands for NULL.
+    package func asideTag(
+        reason: Int64, at moment: Double, _ authenticator: StoreAuthenticator
+    ) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.bytes(Array("aside".utf8))
+        writer.number(moment.bitPattern)
+        writer.number(UInt64(bitPattern: reason))
+        func add(_ column: some Collection<UInt8>) {
+            writer.number(UInt64(column.count))
+            writer.bytes(Array(column))
+        }
+        add(reference.bytes)
+        add([protection])
+        for label in [labels.group, labels.first, labels.second, labels.rest] { add(label.bytes) }
+        add(metadata)
+        add(labels.terms.flatMap(\.bytes))
+        if let secret { add(secret) } else { writer.number(UInt64.max) }
+        return authenticator.tag(of: writer.result)
     }
 }

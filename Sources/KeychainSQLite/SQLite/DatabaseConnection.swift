@@ -150,11 +150,11 @@ import KeychainCore
         unsafe sqlite3_get_autocommit(handle) == 0
     }
 
-    /// See ``PageChecksumVFS/reserveChecksumBytes(of:)``.
-    func reserveChecksumBytes() throws(KeychainFailure) {
+    /// See ``PageChecksumVFS/reservePageEnds(of:)``.
+    func reservePageEnds() throws(KeychainFailure) {
         do {
             // SAFETY: as above.
-            try unsafe PageChecksumVFS.reserveChecksumBytes(of: handle)
+            try unsafe PageChecksumVFS.reservePageEnds(of: handle)
         } catch {
             throw StoreFailure.failure(of: error)
         }

@@ -2,8 +2,8 @@
 //   (1) A page's current image is its last committed frame, else its page in the database file.
 //   (2) Images are read when asked for. Frames are kept as numbers only, so memory grows with their
 //       number only.
-//   (3) A frame whose checksum doesn't hold counts all the same: SQLite gives up all frames behind
-//       a flipped byte, yet their pages are whole.
+//   (3) A frame whose checksum or tag doesn't hold counts all the same: SQLite gives up all frames
+//       behind a flipped byte, yet their pages are whole.
 //   (4) Frames behind the last commit are of a transaction that never ended, or of an older
 //       generation. No page is looked up among them.
 
@@ -27,15 +27,18 @@ struct PageImages: Sendable {
     private let database: any SalvageSource
     private let log: (any SalvageSource)?
     private let frames: LogFrames
+    /// What the files were written as.
+    let format: SalvageFormat
     /// Pages of the database file, the last one possibly cut off.
     private let pageCount: UInt32
 
-    init(database: any SalvageSource, log: (any SalvageSource)?) {
+    init(database: any SalvageSource, log: (any SalvageSource)?, _ format: SalvageFormat) {
         self.database = database
         self.log = log
+        self.format = format
         let size = UInt64(PageFormat.pageByteCount)
         pageCount = UInt32(clamping: (database.byteCount + size - 1) / size)
-        frames = log.map { LogFrames($0) } ?? LogFrames()
+        frames = log.map { LogFrames($0, format) } ?? LogFrames()
     }
 
     /// How many images there are.
@@ -75,10 +78,10 @@ struct PageImages: Sendable {
         }
     }
 
-    /// Whether a checksum says that an image, which `bytes` are, is as it was written.
+    /// Whether a checksum or a tag says that an image, which `bytes` are, is as it was written.
     func isSound(_ image: PageImage, _ bytes: FormatBytes) -> Bool {
         image.frame.map(frames.isSound)
-            ?? PageChecksum.verifies(bytes.bytes, number: image.page)
+            ?? format.protection?.verifies(bytes.bytes, number: image.page) ?? false
     }
 }
 
@@ -96,7 +99,7 @@ struct LogFrames: Sendable {
     init() {}
 
     /// Reads the log once from end to end.
-    init(_ log: any SalvageSource) {
+    init(_ log: any SalvageSource, _ format: SalvageFormat) {
         var bytes = [UInt8](repeating: 0, count: LogHeader.byteCount)
         log.read(at: 0, into: &bytes, from: 0)
         let header = LogHeader(bytes)
@@ -111,11 +114,17 @@ struct LogFrames: Sendable {
         var following = bytes
         while Self.offset(of: pages.count) + UInt64(LogFormat.frameByteCount) <= log.byteCount {
             log.read(at: Self.offset(of: pages.count), into: &bytes, from: 0)
+            // Without the salt, which the database alone has, the checksum has to do.
+            let number = UInt32(clamping: pages.count + 1)
+            let isAuthentic =
+                header.flatMap { format.protection?.verifies(bytes, frame: number, in: $0) } ?? true
+            format.hide(frame: &bytes)
             guard var frame = LooseFrame(bytes, after: previous, bigEndian: bigEndian) else {
                 break
             }
             if !frame.isSound {
                 log.read(at: Self.offset(of: pages.count + 1), into: &following, from: 0)
+                format.hide(frame: &following)
                 let next = LooseFrame(following, after: frame.checksum, bigEndian: bigEndian)
                 frame.mend(bytes, bigEndian: bigEndian, isFollowed: next?.isSound == true)
             }
@@ -126,7 +135,7 @@ struct LogFrames: Sendable {
             // in front of a frame of this generation belongs to it.
             if frame.salts[0] == own[0] || frame.salts[1] == own[1] { last = pages.count }
             pages.append(frame.page)
-            soundness.append(frame.isSound)
+            soundness.append(frame.isSound && isAuthentic)
             commits.append(frame.databasePageCount != 0)
         }
         lastCommit = commits[..<(last + 1)].lastIndex(of: true) ?? -1
@@ -143,7 +152,7 @@ struct LogFrames: Sendable {
         offset(of: frame) + UInt64(LogFrameHeader.byteCount)
     }
 
-    private static func offset(of frame: Int) -> UInt64 {
+    static func offset(of frame: Int) -> UInt64 {
         UInt64(LogFormat.offset(ofFrame: UInt32(clamping: frame + 1)))
     }
 }

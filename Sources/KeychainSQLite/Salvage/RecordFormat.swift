@@ -17,7 +17,8 @@ import KeychainCrypto
 struct RecordHeader {
     /// Bytes of the header.
     private let byteCount: Int
-    /// The types of the columns in front of uuid: id; in `set_aside` also at and reason.
+    /// The types of the columns in front of uuid: id; in `set_aside` also at, reason and, in version 2,
+    /// tag.
     private let leading: [UInt64]
     private let protection: UInt64
     private let metaByteCount: Int
@@ -31,12 +32,14 @@ struct RecordHeader {
 
     private static let rowColumnCount = 9
     private static let label: UInt64 = 44
+    /// A blob of 32 bytes.
+    private static let tag: UInt64 = 76
     /// The largest column that is believed: above any limit of the store, below any overflow.
     private static let mostColumnByteCount: UInt64 = 1 << 30
 
     /// The header at `start`, nil if there is none of this shape.
-    init?(_ page: FormatBytes, at start: Int) {
-        let limit = BTreeFormat.usableByteCount
+    init?(_ page: FormatBytes, at start: Int, _ format: SalvageFormat) {
+        let limit = format.bTree.usableByteCount
         guard let size = page.varint(at: start, limit: limit),
             size.value >= UInt64(1 + Self.rowColumnCount), size.value <= 64
         else { return nil }
@@ -49,9 +52,9 @@ struct RecordHeader {
             position = type.end
         }
         let count = types.count - Self.rowColumnCount
-        guard count == 1 || count == 3, types[0] == 0, count == 1 || types[2] % 2 == 1 else {
-            return nil
-        }
+        guard count >= 1, types[0] == 0,
+            count == 1 || Self.areOfSetAside(types.prefix(count), format)
+        else { return nil }
         leading = Array(types[..<count])
         let row = Array(types[count...])
         guard row[0] == Self.label, [1, 2, 8, 9].contains(row[1]),
@@ -66,6 +69,18 @@ struct RecordHeader {
         byteCount = end - start
         uuidOffset = byteCount + leading.reduce(0) { $0 + Self.byteCount($1) }
         payloadByteCount = uuidOffset + 5 * 16 + Self.byteCount(protection) + meta + terms + secret
+    }
+
+    /// Whether these are types of id, at, reason and, in version 2, tag. Three columns are those of
+    /// `versions` there, whose rows are no items.
+    private static func areOfSetAside(
+        _ types: ArraySlice<UInt64>, _ format: SalvageFormat
+    ) -> Bool {
+        switch (format.version, types.count) {
+        case (1, 3): types[2] >= 13 && types[2] % 2 == 1
+        case (2, 4): [1, 2, 3, 4, 5, 6, 8, 9].contains(types[2]) && types[3] == tag
+        default: false
+        }
     }
 
     // MARK: Columns
@@ -105,11 +120,21 @@ struct RecordHeader {
     private func aside(_ payload: [UInt8]) -> SalvagedRow.Aside {
         let start = byteCount + Self.byteCount(leading[0])
         let middle = start + Self.byteCount(leading[1])
+        let end = middle + Self.byteCount(leading[2])
         let bits = Self.integer(leading[1], Array(payload[start..<middle]))
+        // SQLite stores a whole number as an integer.
+        let moment =
+            leading[1] == 7 ? Double(bitPattern: UInt64(bitPattern: bits)) : Double(bits)
+        let reason = Array(payload[middle..<end])
+        guard leading.count > 3 else {
+            return SalvagedRow.Aside(
+                moment: moment,
+                reason: SetAsideReason.number(
+                    ofVersion1: String(decoding: reason, as: UTF8.self)), tag: nil)
+        }
         return SalvagedRow.Aside(
-            // SQLite stores a whole number as an integer.
-            moment: leading[1] == 7 ? Double(bitPattern: UInt64(bitPattern: bits)) : Double(bits),
-            reason: String(decoding: payload[middle..<uuidOffset], as: UTF8.self))
+            moment: moment, reason: Self.integer(leading[2], reason),
+            tag: Array(payload[end..<uuidOffset]))
     }
 
     private static func integer(_ type: UInt64, _ bytes: [UInt8]) -> Int64 {
@@ -225,22 +250,27 @@ struct FormatBytes {
 
 // MARK: - Sizes
 
-enum BTreeFormat {
-    /// Bytes of a page that b-tree and overflow content may fill; the checksum follows.
-    static let usableByteCount = PageFormat.checksummedByteCount
+struct BTreeFormat {
+    /// Bytes of a page that b-tree and overflow content may fill; the tag or the checksum follows.
+    let usableByteCount: Int
+
+    init(reservedByteCount: Int) {
+        usableByteCount = PageFormat.pageByteCount - reservedByteCount
+    }
+
     /// Bytes of the database header in front of the b-tree header of page 1.
     static let databaseHeaderByteCount = PageFormat.headerByteCount
     /// The payload of a table-leaf cell up to which no overflow page is used.
-    static let mostLocalByteCount = usableByteCount - 35
+    var mostLocalByteCount: Int { usableByteCount - 35 }
     /// The least payload that stays in the leaf when overflow pages are used.
-    static let leastLocalByteCount = (usableByteCount - 12) * 32 / 255 - 23
+    var leastLocalByteCount: Int { (usableByteCount - 12) * 32 / 255 - 23 }
     /// Content bytes of an overflow page, behind the page number of the next.
-    static let overflowContentByteCount = usableByteCount - 4
+    var overflowContentByteCount: Int { usableByteCount - 4 }
     /// The first byte of a table-leaf page.
     static let tableLeaf = 0x0D
 
     /// How many bytes of a payload stand in the leaf page.
-    static func localByteCount(ofPayload payloadByteCount: Int) -> Int {
+    func localByteCount(ofPayload payloadByteCount: Int) -> Int {
         guard payloadByteCount > mostLocalByteCount else { return payloadByteCount }
         let local =
             leastLocalByteCount

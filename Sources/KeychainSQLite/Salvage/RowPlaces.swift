@@ -1,7 +1,7 @@
 // RowPlaces: where the rows of one page stand.
-//   (1) A page whose checksum holds has the rows of its cells, if it is a table leaf, and no others:
+//   (1) A page whose tag or checksum holds has the rows of its cells, if it is a table leaf, and no others:
 //       what else looks like a row is the remains of one.
-//   (2) A page whose checksum doesn't hold is read as a table leaf whatever it says. Beside its
+//   (2) A page of which neither holds is read as a table leaf whatever it says. Beside its
 //       cells it has the rows that are found by the magic of their metadata, with a record header
 //       in front. What no cell leads to may be the remains of a row.
 //
@@ -15,23 +15,27 @@ struct RowPlace {
     let rowid: Int64?
     /// Whether one of the cells that the page counts leads to it.
     let isInCell: Bool
+    private let bTree: BTreeFormat
 
-    var localByteCount: Int { BTreeFormat.localByteCount(ofPayload: header.payloadByteCount) }
+    var localByteCount: Int { bTree.localByteCount(ofPayload: header.payloadByteCount) }
     var overflowByteCount: Int { header.payloadByteCount - localByteCount }
     /// Where the local part ends and the first overflow page's number follows, if there is one.
     var localEnd: Int { payloadStart + localByteCount }
     fileprivate var uuidPosition: Int { payloadStart + header.uuidOffset }
 
     fileprivate var fitsPage: Bool {
-        localEnd + (overflowByteCount > 0 ? 4 : 0) <= BTreeFormat.usableByteCount
+        localEnd + (overflowByteCount > 0 ? 4 : 0) <= bTree.usableByteCount
     }
 
     /// The row of the cell at an offset, where the cell's length and its record header agree.
-    fileprivate init?(_ page: FormatBytes, cellAt start: Int, isCounted: Bool) {
-        let limit = BTreeFormat.usableByteCount
+    fileprivate init?(
+        _ page: FormatBytes, cellAt start: Int, isCounted: Bool, _ format: SalvageFormat
+    ) {
+        bTree = format.bTree
+        let limit = bTree.usableByteCount
         guard let payload = page.varint(at: start, limit: limit),
             let rowid = page.varint(at: payload.end, limit: limit),
-            let header = RecordHeader(page, at: rowid.end),
+            let header = RecordHeader(page, at: rowid.end, format),
             UInt64(header.payloadByteCount) == payload.value
         else { return nil }
         payloadStart = rowid.end
@@ -41,14 +45,16 @@ struct RowPlace {
         guard fitsPage else { return nil }
     }
 
-    /// How far in front of the uuid a record header is looked for: `set_aside` has a text there.
+    /// How far in front of the uuid a record header is looked for: `set_aside` has a text or a tag there.
     private static let mostHeaderDistance = 160
 
     /// The row whose uuid is at an offset, by the nearest record header in front.
-    fileprivate init?(_ page: FormatBytes, uuidAt uuid: Int) {
+    fileprivate init?(_ page: FormatBytes, uuidAt uuid: Int, _ format: SalvageFormat) {
+        bTree = format.bTree
         let starts = max(0, uuid - Self.mostHeaderDistance)..<max(0, uuid - 9)
         for start in starts.reversed() {
-            guard let header = RecordHeader(page, at: start), start + header.uuidOffset == uuid
+            guard let header = RecordHeader(page, at: start, format),
+                start + header.uuidOffset == uuid
             else { continue }
             payloadStart = start
             self.header = header
@@ -84,9 +90,11 @@ struct RowPlace {
 
     /// The rows of a page: those of its cells, then those that follow in the array of offsets where
     /// the number of cells may be damaged, then those that are found by their magic.
-    static func all(of page: FormatBytes, isFirstPage: Bool, isSound: Bool) -> [RowPlace] {
+    static func all(
+        of page: FormatBytes, isFirstPage: Bool, isSound: Bool, _ format: SalvageFormat
+    ) -> [RowPlace] {
         let header = isFirstPage ? BTreeFormat.databaseHeaderByteCount : 0
-        let limit = BTreeFormat.usableByteCount
+        let limit = format.bTree.usableByteCount
         guard !isSound || page.uint8(at: header) == BTreeFormat.tableLeaf else { return [] }
         let claimed = page.uint16(at: header + 3) ?? 0
         let most = (limit - header - 8) / 2
@@ -94,7 +102,8 @@ struct RowPlace {
         var known: Set<Int> = []
         for number in 0..<(isSound ? min(claimed, most) : most) {
             let start = page.uint16(at: header + 8 + 2 * number) ?? 0
-            guard let place = RowPlace(page, cellAt: start, isCounted: number < claimed) else {
+            guard let place = RowPlace(page, cellAt: start, isCounted: number < claimed, format)
+            else {
                 if number < claimed { continue }
                 break
             }
@@ -104,9 +113,8 @@ struct RowPlace {
         let hits = page.offsets(of: BlobFormat.metaMagic, below: limit, most: mostHits)
         for hit in hits {
             let uuid = hit - BlobFormat.metaOffset
-            guard uuid > 0, !known.contains(uuid), let place = RowPlace(page, uuidAt: uuid) else {
-                continue
-            }
+            guard uuid > 0, !known.contains(uuid), let place = RowPlace(page, uuidAt: uuid, format)
+            else { continue }
             places.append(place)
         }
         return places

@@ -7,14 +7,22 @@
 //   (4) What is handed over, a `SalvagedRow`, is a candidate; the caller's check of the tags picks
 //       out the right ones.
 
+package import KeychainCore
 package import KeychainCrypto
 
 package struct RowSalvage: Sendable {
     private let images: PageImages
+    private var format: SalvageFormat { images.format }
+    private var bTree: BTreeFormat { images.format.bTree }
 
-    /// Reads the log once, to find the page that each of its frames holds.
-    package init(database: any SalvageSource, log: (any SalvageSource)?) {
-        images = PageImages(database: database, log: log)
+    /// Reads the log once, to find the page that each of its frames holds. Pages of version 2 are
+    /// verified with the device key; without it none of them counts as sound.
+    package init(
+        database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes? = nil
+    ) {
+        images = PageImages(
+            database: database, log: log,
+            SalvageFormat(of: database, log: log, deviceKey: deviceKey))
     }
 
     // MARK: Rows
@@ -28,8 +36,9 @@ package struct RowSalvage: Sendable {
         try images.forEach { image, standing in
             guard standing == .current else { return }
             images.read(image, into: &page)
+            let isSound = images.isSound(image, page)
             let places = RowPlace.all(
-                of: page, isFirstPage: image.page == 1, isSound: images.isSound(image, page))
+                of: page, isFirstPage: image.page == 1, isSound: isSound, format)
             for place in places {
                 var payload = Array(page.bytes[place.payloadStart..<place.localEnd])
                 if place.overflowByteCount > 0, let first = page.uint32(at: place.localEnd) {
@@ -37,6 +46,7 @@ package struct RowSalvage: Sendable {
                 }
                 guard var row = place.header.row(in: payload, rowid: place.rowid) else { continue }
                 row.isInCell = place.isInCell
+                row.isOnSoundPage = isSound
                 try visit(row)
             }
         }
@@ -56,7 +66,7 @@ package struct RowSalvage: Sendable {
         {
             reads -= 1
             images.read(image, into: &buffer)
-            let taken = min(missing, BTreeFormat.overflowContentByteCount)
+            let taken = min(missing, bTree.overflowContentByteCount)
             payload.append(contentsOf: buffer.bytes[4..<(4 + taken)])
             missing -= taken
             next = buffer.uint32(at: 0) ?? 0
@@ -78,7 +88,7 @@ package struct RowSalvage: Sendable {
         var headers = Headers()
         forEach(BlobFormat.headerMagic) { page, hit, standing in
             let end = hit + StoreHeader.byteCount
-            guard end <= BTreeFormat.usableByteCount,
+            guard end <= bTree.usableByteCount,
                 let header = StoreHeader(
                     Array(page.bytes[hit..<end]), authenticator: authenticator)
             else { return }
@@ -103,8 +113,8 @@ package struct RowSalvage: Sendable {
             // A record of id and body: the header's own count, NULL, the type of the body.
             let header = 2 + FormatBytes.varintByteCount(UInt64(claimed) * 2 + 12)
             let byteCount = Int(claimed)
-            let local = BTreeFormat.localByteCount(ofPayload: header + byteCount) - header
-            guard hit + local <= BTreeFormat.usableByteCount else { return }
+            let local = bTree.localByteCount(ofPayload: header + byteCount) - header
+            guard hit + local <= bTree.usableByteCount else { return }
             var body = Array(page.bytes[hit..<(hit + local)])
             if local < byteCount, let first = page.uint32(at: hit + local) {
                 var reads = 2
@@ -122,7 +132,7 @@ package struct RowSalvage: Sendable {
         var page = FormatBytes(count: PageFormat.pageByteCount)
         images.forEach { image, standing in
             images.read(image, into: &page)
-            for hit in page.offsets(of: magic, below: BTreeFormat.usableByteCount, most: 64) {
+            for hit in page.offsets(of: magic, below: bTree.usableByteCount, most: 64) {
                 visit(page, hit, standing)
             }
         }
@@ -135,13 +145,16 @@ extension RowSalvage {
     /// - Parameters:
     ///   - databasePath: The database file; nil if there is none.
     ///   - logPath: The log, nil if there is none.
+    ///   - deviceKey: As for sources.
     /// - Throws: ``SalvageFileError`` if a file can't be opened.
-    package init(databasePath: String?, logPath: String?) throws(SalvageFileError) {
+    package init(
+        databasePath: String?, logPath: String?, deviceKey: SecretBytes? = nil
+    ) throws(SalvageFileError) {
         var database: any SalvageSource = MemorySource([])
         if let databasePath { database = try DamagedFile(path: databasePath) }
         var log: DamagedFile?
         if let logPath { log = try DamagedFile(path: logPath) }
-        self.init(database: database, log: log)
+        self.init(database: database, log: log, deviceKey: deviceKey)
     }
 }
 
@@ -155,10 +168,15 @@ package struct SalvagedRow: Hashable, Sendable {
     package var aside: Aside?
     /// Whether a cell of its page leads to it. Otherwise it may be the remains of a row.
     package var isInCell = false
+    /// Whether its page is as it was written. Otherwise the row may be what an earlier commit left.
+    package var isOnSoundPage = false
 
     package struct Aside: Hashable, Sendable {
         package let moment: Double
-        package let reason: String
+        /// A ``SetAsideReason``, or a number that this version doesn't know.
+        package let reason: Int64
+        /// Over the row, moment and reason; nil in version 1.
+        package let tag: [UInt8]?
     }
 
     init(row: SealedRow, aside: Aside?) {

@@ -80,6 +80,12 @@ struct CheckCommand: ParsableCommand {
                 "The keychain is damaged. `keychainctl recover` rebuilds it from every item that "
                     + "is whole and keeps the damaged file.")
         }
+        if report.damagedItems.isEmpty {
+            return ControlFailure(
+                .damaged,
+                "Every item is whole, and \(counted(report.damagedPages.count, "page")) of the file "
+                    + "not as written. `keychainctl recover` writes the keychain anew.")
+        }
         let count = counted(report.damagedItems.count, "damaged item")
         if report.setAsideCount == report.damagedItems.count {
             return ControlFailure(

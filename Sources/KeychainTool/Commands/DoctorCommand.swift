@@ -113,7 +113,7 @@ struct DoctorCommand: ParsableCommand {
         .object([
             ("reference", .string(row.row.reference.description)),
             ("since", .string(timestamp(row.moment))),
-            ("reason", .string(row.reason)),
+            ("reason", .string(row.reasonText)),
             (
                 "accessible",
                 .optional(ProtectionClass(rawValue: row.row.protection)?.commandLineName)
@@ -127,8 +127,8 @@ struct DoctorCommand: ParsableCommand {
 /// How rows that were set aside are shown.
 enum SetAsideText {
     static func text(of rows: [SetAsideRow]) -> String {
-        let losses = rows.filter { $0.reason == SetAsideReason.lostByRecovery.rawValue }
-        let items = rows.filter { $0.reason != SetAsideReason.lostByRecovery.rawValue }
+        let losses = rows.filter { $0.reason == .lostByRecovery }
+        let items = rows.filter { $0.reason != .lostByRecovery }
         var lines: [String] = []
         if !items.isEmpty {
             let heading = ["  REFERENCE", "SINCE", "BYTES", "REASON"]
@@ -145,7 +145,7 @@ enum SetAsideText {
     private static func cells(_ row: SetAsideRow) -> [String] {
         [
             "  " + row.row.reference.description, timestamp(row.moment),
-            "\(row.row.metadata.count) + \(row.row.secret?.count ?? 0)", printable(row.reason),
+            "\(row.row.metadata.count) + \(row.row.secret?.count ?? 0)", printable(row.reasonText),
         ]
     }
 }

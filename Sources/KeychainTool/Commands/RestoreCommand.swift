@@ -54,7 +54,7 @@ struct RestoreCommand: ParsableCommand {
                     : restorations.map(Self.text).joined(separator: "\n"))
         guard restorations.allSatisfy(\.isRestored) else {
             throw ControlFailure(
-                restorations.contains { $0.outcome == .damaged }
+                restorations.contains { [.damaged, .altered].contains($0.outcome) }
                     ? .damaged
                     : restorations.contains { $0.outcome == .locked } ? .locked : .exists,
                 "Not every item could be restored. The others stay set aside.")
@@ -118,6 +118,8 @@ struct RestoreCommand: ParsableCommand {
             case .damaged: "too damaged to be restored"
             case .keyTaken: "not restored: another item has its place; delete that one first"
             case .locked: "not restored: it is locked with the passcode"
+            case .altered:
+                "not restored: nothing vouches for why it was set aside; give its reference to restore it"
             }
         return "\(restoration.reference): \(outcome)"
     }

@@ -27,7 +27,8 @@ struct PageDamageTests {
         let page = try #require(
             Int(try connection.texts("SELECT max(pageno) FROM dbstat WHERE name = 'item'")[0]))
         connection.close()
-        try database.flipByte(at: page * PageFormat.pageByteCount - 9)
+        try database.flipByte(
+            at: (page - 1) * PageFormat.pageByteCount + PageFormat.contentByteCount - 1)
         return page
     }
 

@@ -2,6 +2,8 @@
 
 import CKeychainSQLite
 import Foundation
+import KeychainCore
+import KeychainCrypto
 import KeychainSQLite
 import Testing
 
@@ -9,12 +11,18 @@ import Testing
 final class PageDatabase: Sendable {
     let path: String
     private let folder: String
+    private let use: PageKeys.Use
+    /// All have the same device key, so that a copy of one is as good as it.
+    static let deviceKey = SecretBytes(copying: [UInt8](repeating: 7, count: 32))
 
-    init(named name: String = "keychain.db") throws {
+    init(
+        named name: String = "keychain.db", deviceKey: SecretBytes = PageDatabase.deviceKey
+    ) throws {
         folder = NSTemporaryDirectory() + "keychain-pages-" + UUID().uuidString
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
         path = folder + "/" + name
+        use = PageKeys.use(deviceKey, forPath: path, isNew: true)
     }
 
     deinit {
@@ -27,8 +35,11 @@ final class PageDatabase: Sendable {
     func open() throws -> PageConnection {
         try PageChecksumVFS.register()
         let connection = try PageConnection(PageChecksumVFS.uri(forPath: path))
-        try connection.reserveChecksumBytes()
+        try connection.reservePageEnds()
         try connection.run("PRAGMA busy_timeout = 20000")
+        if try connection.texts("PRAGMA page_count") == ["0"] {
+            try connection.run("PRAGMA journal_mode = MEMORY")
+        }
         try connection.run("PRAGMA journal_mode = WAL")
         return connection
     }
@@ -91,9 +102,9 @@ final class PageDatabase: Sendable {
         try unsafe #require(handle)
     }
 
-    func reserveChecksumBytes() throws {
+    func reservePageEnds() throws {
         // SAFETY: the handle is open.
-        try unsafe PageChecksumVFS.reserveChecksumBytes(of: open())
+        try unsafe PageChecksumVFS.reservePageEnds(of: open())
     }
 
     func reservedByteCount() throws -> Int {

@@ -1,0 +1,119 @@
+// StoreSchema: the tables and indexes of a database, and what tells this database from others.
+//   (1) The schema is that of Documentation/Formats/database-v2.md. A change of it is a new format
+//       version.
+//   (2) A text here is the one that SQLite keeps in `sqlite_schema`, so that both can be compared.
+//   (3) `versions`, `outbox` and `state` are for what is to come: nothing reads or writes them yet.
+
+import KeychainCore
+
+enum StoreSchema {
+    /// `PRAGMA application_id`: "KChn".
+    static let applicationID: Int64 = 0x4B43_686E
+    /// `PRAGMA user_version`.
+    static let version: Int64 = 2
+
+    /// The columns of a row, without id and secret, as they stand in `items` and `set_aside`.
+    static let rowColumns = "uuid, protection, grp, k1, k2, k3, meta, terms"
+    /// The columns of a row of `items` with its id, in statements over more than one table.
+    static let itemColumns =
+        "items.id, "
+        + rowColumns.split(separator: ", ").map { "items." + $0 }.joined(separator: ", ")
+
+    /// A row of `sqlite_schema`.
+    struct Object: Hashable {
+        let type: String
+        let name: String
+        let table: String
+        let sql: String
+    }
+
+    static var statements: String {
+        objects.map { $0.sql + ";\n" }.joined()
+            + "PRAGMA application_id = \(applicationID);\nPRAGMA user_version = \(version);\n"
+    }
+
+    /// In the order in which they are made.
+    static let objects: [Object] = [
+        table("header", singleBody), table("keybag", singleBody),
+        table("items", "(\n    id INTEGER PRIMARY KEY," + columnDefinitions),
+        index("items_uuid", on: "uuid", isUnique: true),
+        index("items_key", on: "k1, k2, k3", isUnique: true),
+        index("items_k2", on: "k2"), index("items_grp", on: "grp"),
+        table(
+            "terms",
+            """
+            (
+                term BLOB NOT NULL,
+                item INTEGER NOT NULL,
+                PRIMARY KEY (term, item)) WITHOUT ROWID
+            """),
+        table(
+            "set_aside",
+            """
+            (
+                id INTEGER PRIMARY KEY,
+                at REAL NOT NULL,
+                reason INTEGER NOT NULL,
+                tag BLOB NOT NULL,
+            """ + columnDefinitions),
+        table(
+            "versions",
+            """
+            (
+                id INTEGER PRIMARY KEY,
+                at REAL NOT NULL,
+                reason INTEGER NOT NULL,
+            """ + columnDefinitions),
+        table("outbox", "(id INTEGER PRIMARY KEY, body BLOB NOT NULL)"),
+        table("state", "(name TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID"),
+    ]
+
+    private static let singleBody =
+        "(id INTEGER PRIMARY KEY CHECK (id = 1), body BLOB NOT NULL)"
+
+    private static let columnDefinitions = """
+
+            uuid BLOB NOT NULL,
+            protection INTEGER NOT NULL,
+            grp BLOB NOT NULL,
+            k1 BLOB NOT NULL,
+            k2 BLOB NOT NULL,
+            k3 BLOB NOT NULL,
+            meta BLOB NOT NULL,
+            terms BLOB NOT NULL,
+            secret BLOB)
+        """
+
+    private static func table(_ name: String, _ definition: String) -> Object {
+        Object(type: "table", name: name, table: name, sql: "CREATE TABLE \(name)\(definition)")
+    }
+
+    private static func index(
+        _ name: String, on columns: String, isUnique: Bool = false
+    ) -> Object {
+        Object(
+            type: "index", name: name, table: "items",
+            sql: "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON items(\(columns))")
+    }
+
+    /// How the schema of a database differs from this one, in words; nil: it doesn't. A trigger, say,
+    /// would change what is written. Names that aren't ours are left out: they may be anything.
+    static func difference(from database: DatabaseConnection) throws(KeychainFailure) -> String? {
+        let cursor = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+        var found: Set<Object> = []
+        while try cursor.next() {
+            found.insert(
+                Object(
+                    type: cursor.text(0) ?? "", name: cursor.text(1) ?? "",
+                    table: cursor.text(2) ?? "", sql: cursor.text(3) ?? ""))
+        }
+        for object in objects where !found.contains(object) {
+            let isThere = found.contains { $0.type == object.type && $0.name == object.name }
+            return "its \(object.type) \(object.name) is "
+                + (isThere ? "not as it was made" : "missing")
+        }
+        guard let other = found.subtracting(objects).first else { return nil }
+        let kinds = ["table": "a table", "index": "an index", "view": "a view"]
+        return "its schema has \(kinds[other.type] ?? "a trigger") that no keychain has"
+    }
+}

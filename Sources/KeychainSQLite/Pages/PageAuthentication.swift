@@ -1,0 +1,179 @@
+// PageAuthentication: the shape of a page and the tag at its end. Documentation/Formats/database-v2.md.
+//   (1) A page is 4096 bytes. SQLite leaves the last 32 alone, because the database was created with
+//       32 reserved bytes a page (byte 20 of the database header is 32).
+//   (2) OFFSET 4064  SIZE 16  tag (AES-256-GMAC)
+//       OFFSET 4080  SIZE 12  nonce, another one with every write of the page
+//       OFFSET 4092  SIZE 4   zeros
+//   (3) The tag of a page of the database covers its number, so that a page in another page's place
+//       fails. The tag of a page in the log covers the place and the header of its frame and the salts of
+//       the log, so that a frame in another frame's place, or of an earlier log, fails.
+//   (4) The key follows from the salt of the file, 16 random bytes at offset 72 of page 1, which SQLite
+//       keeps for its own expansion. They stand in the file only: SQLite is shown zeros, and writes zeros.
+//   (5) SQLite is shown zeros in the last 32 bytes of every page as well. Its checksums of frames are
+//       over these zeros.
+
+package import KeychainCore
+import KeychainCrypto
+
+/// The sizes and offsets of a page.
+package enum PageFormat {
+    /// Bytes of a page, tag included.
+    package static let pageByteCount = 4096
+
+    /// Bytes at the end of a page that SQLite does not use.
+    package static let reservedByteCount = 32
+
+    /// Bytes of a page that SQLite writes, and that the tag covers.
+    package static let contentByteCount = pageByteCount - reservedByteCount
+
+    /// Where the salt of the file stands in page 1.
+    package static let saltRange = 72..<72 + PageKey.saltByteCount
+
+    /// The page of byte 2^30, where SQLite places its file locks and never writes.
+    package static let lockBytePage = UInt32(0x4000_0000 / pageByteCount + 1)
+
+    /// Bytes of the header that page 1 begins with.
+    static let headerByteCount = 100
+}
+
+/// Where a frame of the log stands and what its header says: what its tag covers beside the page.
+package struct LogFramePlace: Hashable {
+    package var page: UInt32
+    /// Pages of the database after the transaction that the frame ends; 0 in all other frames.
+    package var databasePageCount: UInt32
+    /// From 1.
+    package var frame: UInt32
+    /// Of the log's header.
+    package var salt1: UInt32
+    package var salt2: UInt32
+
+    package init(
+        page: UInt32, databasePageCount: UInt32, frame: UInt32, salt1: UInt32, salt2: UInt32
+    ) {
+        self.page = page
+        self.databasePageCount = databasePageCount
+        self.frame = frame
+        self.salt1 = salt1
+        self.salt2 = salt2
+    }
+}
+
+/// Makes and verifies the tags of the pages of one database file.
+package struct PageAuthenticator: Sendable {
+    private let key: PageKey
+    /// Of the file.
+    package let salt: [UInt8]
+
+    private static let tagOffset = PageFormat.contentByteCount
+    private static let nonceOffset = tagOffset + PageKey.tagByteCount
+    private static let zeroOffset = nonceOffset + PageKey.nonceByteCount
+
+    package init(deviceKey: SecretBytes, salt: [UInt8]) {
+        key = PageKey(deviceKey: deviceKey, salt: salt)
+        self.salt = salt
+    }
+
+    // MARK: Pages of the database
+
+    /// Whether a page of the database ends in the tag over its content and its number.
+    ///
+    /// - Parameters:
+    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as they stand in the file.
+    ///   - number: The page's number; the first page of a file is 1.
+    /// - Returns: Whether it does.
+    package func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
+        // SAFETY: the caller vouches for a whole page.
+        unsafe isValid(pageAt: page, Self.prefix("KCPG", number))
+    }
+
+    /// Writes the tag of a page of the database to its end, and in page 1 the salt.
+    ///
+    /// - Parameters:
+    ///   - page: The first of `PageFormat.pageByteCount` writable bytes.
+    ///   - number: The page's number; the first page of a file is 1.
+    package func stamp(pageAt page: UnsafeMutableRawPointer, number: UInt32) {
+        // SAFETY: the caller vouches for a whole page, which the salt's range lies in.
+        if number == 1 {
+            unsafe UnsafeMutableRawBufferPointer(
+                start: page + PageFormat.saltRange.lowerBound, count: PageFormat.saltRange.count
+            ).copyBytes(from: salt)
+        }
+        unsafe stamp(pageAt: page, Self.prefix("KCPG", number))
+    }
+
+    // MARK: Pages of the log
+
+    /// Whether a page in the log ends in the tag over its content and its frame.
+    ///
+    /// - Parameters:
+    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as they stand in the file.
+    ///   - place: Its frame.
+    /// - Returns: Whether it does.
+    package func verifies(pageAt page: UnsafeRawPointer, in place: LogFramePlace) -> Bool {
+        // SAFETY: the caller vouches for a whole page.
+        unsafe isValid(pageAt: page, Self.prefix(place))
+    }
+
+    /// Writes the tag of a page in the log to its end.
+    ///
+    /// - Parameters:
+    ///   - page: The first of `PageFormat.pageByteCount` writable bytes.
+    ///   - place: Its frame.
+    package func stamp(pageAt page: UnsafeMutableRawPointer, in place: LogFramePlace) {
+        // SAFETY: the caller vouches for a whole page.
+        unsafe stamp(pageAt: page, Self.prefix(place))
+    }
+
+    private static func prefix(_ place: LogFramePlace) -> [UInt8] {
+        prefix(
+            "KCLF", place.page, place.databasePageCount, place.frame, place.salt1, place.salt2)
+    }
+
+    // MARK: Tags
+
+    private static func prefix(_ magic: String, _ numbers: UInt32...) -> [UInt8] {
+        numbers.reduce(into: Array(magic.utf8)) { bytes, number in
+            for shift in stride(from: 24, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: number >> UInt32(shift)))
+            }
+        }
+    }
+
+    private func isValid(pageAt page: UnsafeRawPointer, _ prefix: [UInt8]) -> Bool {
+        // SAFETY: tag, nonce and zeros lie in the page that the caller vouches for.
+        guard unsafe page.loadUnaligned(fromByteOffset: Self.zeroOffset, as: UInt32.self) == 0
+        else { return false }
+        return unsafe Self.withData(prefix, page) { data in
+            unsafe key.isValid(
+                UnsafeRawBufferPointer(
+                    start: page + Self.tagOffset, count: PageKey.tagByteCount),
+                for: data,
+                nonce: UnsafeRawBufferPointer(
+                    start: page + Self.nonceOffset, count: PageKey.nonceByteCount))
+        }
+    }
+
+    private func stamp(pageAt page: UnsafeMutableRawPointer, _ prefix: [UInt8]) {
+        // SAFETY: tag, nonce and zeros lie in the page that the caller vouches for.
+        unsafe Self.withData(prefix, UnsafeRawPointer(page)) { data in
+            unsafe key.authenticate(
+                data, tagAt: page + Self.tagOffset, nonceAt: page + Self.nonceOffset)
+        }
+        unsafe page.storeBytes(of: 0, toByteOffset: Self.zeroOffset, as: UInt32.self)
+    }
+
+    /// Calls `body` with the prefix and the content of a page in one piece.
+    private static func withData<Result>(
+        _ prefix: [UInt8], _ page: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        // SAFETY: the buffer has room for both, and is filled before it is read.
+        unsafe withUnsafeTemporaryAllocation(
+            byteCount: prefix.count + PageFormat.contentByteCount, alignment: 16
+        ) { buffer in
+            unsafe buffer.copyBytes(from: prefix)
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[prefix.count...]).copyMemory(
+                from: UnsafeRawBufferPointer(start: page, count: PageFormat.contentByteCount))
+            return unsafe body(UnsafeRawBufferPointer(buffer))
+        }
+    }
+}

@@ -1,0 +1,244 @@
+// PageProtection: what shows that a page is as it was written, in either version of the database.
+//   (1) Byte 20 of a file says which: 32 reserved bytes are those of version 2, 8 of version 1.
+//   (2) A database of version 2 whose device key isn't known can't be verified, and isn't ours to read;
+//       nor is one of version 1 at a path whose key is known: its checksums are anyone's to make.
+
+import CKeychainSQLite
+package import KeychainCore
+import KeychainCrypto
+import Synchronization
+
+package enum PageProtection: Sendable {
+    /// Version 1: a checksum without a key.
+    case checksum
+    /// Version 2: a tag.
+    case authentication(PageAuthenticator)
+
+    /// Bytes at the end of each page that SQLite does not use.
+    var reservedByteCount: Int {
+        switch self {
+        case .checksum: PageChecksum.byteCount
+        case .authentication: PageFormat.reservedByteCount
+        }
+    }
+
+    /// That of a database file with a header; nil for a foreign one.
+    init?(_ header: DatabaseFileHeader, _ keys: PageKeys.Source?) {
+        guard header.pageByteCount == PageFormat.pageByteCount else { return nil }
+        switch (header.reservedByteCount, keys) {
+        case (PageChecksum.byteCount, nil): self = .checksum
+        case (PageFormat.reservedByteCount, .some(let keys)):
+            self = .authentication(keys.authenticator(salt: header.salt))
+        default: return nil
+        }
+    }
+
+    /// That of the database at a path; `checksum` where its header doesn't tell.
+    static func ofDatabase(at path: String) throws(SQLiteFailure) -> PageProtection {
+        guard try PlainFile.exists(path: path), let header = try DatabaseFileHeader(ofFileAt: path)
+        else { return .checksum }
+        let canonicalPath = PageDamage.registry(forPath: path).path
+        return PageProtection(header, PageKeys.source(forCanonicalPath: canonicalPath)) ?? .checksum
+    }
+
+    // MARK: Pages of the database
+
+    /// Whether a page of the database is as it was written.
+    ///
+    /// - Parameters:
+    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as they stand in the file.
+    ///   - number: The page's number; the first page of a file is 1.
+    /// - Returns: Whether it is.
+    func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
+        // SAFETY: the caller vouches for a whole page. So below.
+        switch self {
+        case .checksum: unsafe PageChecksum.verifies(pageAt: page, number: number)
+        case .authentication(let authenticator):
+            unsafe authenticator.verifies(pageAt: page, number: number)
+        }
+    }
+
+    /// Writes the end of a page of the database.
+    func stamp(pageAt page: UnsafeMutableRawPointer, number: UInt32) {
+        // SAFETY: as above, writable.
+        switch self {
+        case .checksum: unsafe PageChecksum.stamp(pageAt: page, number: number)
+        case .authentication(let authenticator):
+            unsafe authenticator.stamp(pageAt: page, number: number)
+        }
+    }
+
+    /// Makes of bytes of a page of the file what SQLite is shown: zeros for what isn't its own.
+    ///
+    /// - Parameters:
+    ///   - bytes: The first of `range.count` writable bytes.
+    ///   - range: Which bytes of the page they are.
+    ///   - number: The page's number in the database; in the log anything but 1.
+    func hide(_ bytes: UnsafeMutableRawPointer, _ range: Range<Int>, number: UInt32) {
+        guard case .authentication = self else { return }
+        func zero(_ part: Range<Int>) {
+            let part = part.clamped(to: range)
+            // SAFETY: the part lies within the range that the caller vouches for.
+            unsafe (bytes + part.lowerBound - range.lowerBound).initializeMemory(
+                as: UInt8.self, repeating: 0, count: part.count)
+        }
+        zero(PageFormat.contentByteCount..<PageFormat.pageByteCount)
+        if number == 1 { zero(PageFormat.saltRange) }
+    }
+
+    // MARK: Pages of the log
+
+    /// Whether the tag of a frame fits; true in version 1, where SQLite's checksum is all there is.
+    ///
+    /// - Parameters:
+    ///   - frame: The first of `LogFormat.frameByteCount` readable bytes, as they stand in the file.
+    ///   - number: The frame's number, from 1.
+    ///   - log: The header of the log. nil: the frame's own salts are taken for the log's.
+    /// - Returns: Whether it does.
+    func verifies(
+        frameAt frame: UnsafeRawPointer, number: UInt32, in log: LogHeader? = nil
+    ) -> Bool {
+        guard case .authentication(let authenticator) = self else { return true }
+        // SAFETY: the caller vouches for a whole frame.
+        let header = unsafe LogFrameHeader(at: frame)
+        let salts = log.map { ($0.salt1, $0.salt2) } ?? (header.salt1, header.salt2)
+        let place = header.place(number, salt1: salts.0, salt2: salts.1)
+        return unsafe authenticator.verifies(pageAt: frame + LogFrameHeader.byteCount, in: place)
+    }
+
+    /// Makes of a frame of the file what SQLite is shown.
+    func hide(frameAt frame: UnsafeMutableRawPointer) {
+        // SAFETY: the caller vouches for a whole frame.
+        unsafe hide(
+            frame + LogFrameHeader.byteCount, 0..<PageFormat.pageByteCount,
+            number: Self.anyPageOfTheLog)
+    }
+
+    /// In the log page 1 has no salt.
+    static let anyPageOfTheLog: UInt32 = 0
+}
+
+extension LogFrameHeader {
+    func place(_ number: UInt32, salt1: UInt32, salt2: UInt32) -> LogFramePlace {
+        LogFramePlace(
+            page: page, databasePageCount: databasePageCount, frame: number, salt1: salt1,
+            salt2: salt2)
+    }
+}
+
+// MARK: - Headers of database files
+
+/// The part of SQLite's header that tells databases of ours from others.
+package struct DatabaseFileHeader: Sendable {
+    let pageByteCount: Int
+    package let reservedByteCount: Int
+    /// The salt of a file of version 2.
+    package let salt: [UInt8]
+
+    /// Nil where the bytes aren't the header of a database.
+    ///
+    /// - Parameter bytes: The first of 100 readable bytes.
+    init?(at bytes: UnsafeRawPointer) {
+        // SAFETY: all offsets are below 100, which the caller vouches for. Offset 16 is the page size
+        // in two bytes, big-endian; offset 20 is the number of reserved bytes.
+        let header = unsafe UnsafeRawBufferPointer(
+            start: bytes, count: PageFormat.headerByteCount)
+        guard unsafe header.starts(with: "SQLite format 3\0".utf8) else { return nil }
+        pageByteCount = unsafe Int(
+            UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt16.self)))
+        reservedByteCount = unsafe Int(header[20])
+        salt = unsafe Array(header[PageFormat.saltRange])
+    }
+
+    /// Reads the header of a file; nil for one that is no database. Locks that connections of this process
+    /// hold on it stay.
+    ///
+    /// - Parameter path: The file, which exists.
+    /// - Throws: ``SQLiteFailure`` if the file can't be read.
+    package init?(ofFileAt path: String) throws(SQLiteFailure) {
+        let file = try PlainFile(path: path, flags: SQLITE_OPEN_MAIN_DB)
+        let buffer = FileBuffer(byteCount: PageFormat.headerByteCount)
+        guard try file.fill(buffer, count: PageFormat.headerByteCount, from: 0) else { return nil }
+        // SAFETY: the buffer holds a header, and was filled.
+        let header = unsafe DatabaseFileHeader(at: UnsafeRawPointer(buffer.bytes))
+        guard let header else { return nil }
+        self = header
+    }
+}
+
+// MARK: - Keys by path
+
+/// The device keys of the databases that this process has open: SQLite's file layer is given a path and
+/// nothing else, and a key has no place in a URI.
+package enum PageKeys {
+    private static let sources = Mutex<[String: [Source]]>([:])
+
+    /// The key of the database at a path, as SQLite's file layer names it. nil: it isn't open.
+    static func source(forCanonicalPath path: String) -> Source? {
+        sources.withLock { $0[path]?.last }
+    }
+
+    /// Makes a key known for as long as what is returned lasts.
+    ///
+    /// - Parameters:
+    ///   - deviceKey: The keychain's.
+    ///   - path: Of the database.
+    ///   - isNew: Whether the database is being made. Otherwise an empty file is damage.
+    /// - Returns: What ends the use when it goes.
+    package static func use(
+        _ deviceKey: SecretBytes, forPath path: String, isNew: Bool = false
+    ) -> Use {
+        let source = Source(deviceKey, isForNewFile: isNew)
+        let path = PageDamage.registry(forPath: path).path
+        sources.withLock { $0[path, default: []].append(source) }
+        return Use(path: path, source: source)
+    }
+
+    /// Makes keys of pages from a device key, each once.
+    final class Source: Sendable {
+        private let deviceKey: SecretBytes
+        let isForNewFile: Bool
+        /// The one that was asked for last: a file has one salt.
+        private let recent = Mutex<PageAuthenticator?>(nil)
+
+        fileprivate init(_ deviceKey: SecretBytes, isForNewFile: Bool) {
+            self.deviceKey = deviceKey
+            self.isForNewFile = isForNewFile
+        }
+
+        func authenticator(salt: [UInt8]) -> PageAuthenticator {
+            recent.withLock { recent in
+                if let recent, recent.salt == salt { return recent }
+                let new = PageAuthenticator(deviceKey: deviceKey, salt: salt)
+                recent = new
+                return new
+            }
+        }
+
+        /// That of a file that is being made.
+        func newAuthenticator() -> PageAuthenticator {
+            authenticator(salt: .random(count: PageKey.saltByteCount))
+        }
+    }
+
+    /// The use of a key by an opened keychain, until it is closed.
+    package final class Use: Sendable {
+        private let path: String
+        private let source: Mutex<Source?>
+
+        fileprivate init(path: String, source: Source) {
+            self.path = path
+            self.source = Mutex(source)
+        }
+
+        deinit { end() }
+
+        package func end() {
+            guard let ended = source.withLock({ $0.take() }) else { return }
+            PageKeys.sources.withLock { sources in
+                sources[path]?.removeAll { $0 === ended }
+                if sources[path]?.isEmpty == true { sources[path] = nil }
+            }
+        }
+    }
+}

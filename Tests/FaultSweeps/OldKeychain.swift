@@ -1,0 +1,32 @@
+// OldKeychain: keychains whose database is of version 1, as a program of that version left them, in
+// Tests/KeychainSQLiteTests/Fixtures.
+
+import Foundation
+
+package enum OldKeychain: String, CaseIterable, Sendable {
+    /// The last commits stand in the log, and an item was set aside since its secret doesn't open.
+    case plain
+    /// With a passcode, and no log.
+    case passcode
+
+    private static let fixtures = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "KeychainSQLiteTests/Fixtures/database-v1")
+
+    package var state: KeychainState {
+        switch self {
+        case .plain:
+            var state = KeychainState(values: [0: 9, 3: 40, 4: 8])
+            state.setAside = [2: 7]
+            return state
+        case .passcode:
+            var state = KeychainState(values: [0: 5, 1: 6, 2: 7, 3: 40, 1000: 9])
+            state.passcode = 1
+            return state
+        }
+    }
+
+    package var image: FolderImage {
+        FolderImage(of: Self.fixtures.appending(path: rawValue).path(percentEncoded: false))
+    }
+}

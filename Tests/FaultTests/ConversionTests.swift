@@ -1,0 +1,183 @@
+// Keychains whose database is of version 1, which are converted when they are opened first.
+
+import FaultSweeps
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSQLite
+import TestPrograms
+import Testing
+
+@Suite struct ConversionTests {
+    /// A keychain of version 1 in a folder of its own.
+    private func folder(_ keychain: OldKeychain) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        try keychain.image.layOut(at: folder.path)
+        return folder
+    }
+
+    /// The generation of a database of version 1, in a copy of its folder.
+    private func generation(of keychain: OldKeychain) throws -> UInt64 {
+        let copy = try folder(keychain)
+        let place = StoreFolder(path: copy.path)
+        let deviceKey = try PageSeal.deviceKey(besideDatabaseAt: place.path(of: .database))
+        let file = try StoreFile.openVersion1(place)
+        defer { file.close() }
+        let hierarchy = try KeyHierarchy(
+            Keybag.parse(try #require(try file.keybagBytes())), deviceKey: deviceKey)
+        let authenticator = StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey)
+        return try #require(try file.header(authenticator)).generation
+    }
+
+    private func passcode(of keychain: OldKeychain) -> SecretBytes? {
+        keychain.state.passcode.map { SecretBytes(copying: Contents.passcode($0)) }
+    }
+
+    @Test(arguments: OldKeychain.allCases)
+    func `an old keychain is converted at its first opening, with everything in it`(
+        keychain: OldKeychain
+    ) throws {
+        let folder = try folder(keychain)
+        let before = try generation(of: keychain)
+        let engine = try KeychainEngine.open(
+            directory: folder.path, options: StepRunner.options)
+        let status = try engine.status()
+        #expect(status.formatVersion == 2)
+        #expect(status.generation == before + 1)
+        let aside = try engine.setAsideRows()
+        #expect(aside.count == keychain.state.setAside.count)
+        #expect(aside.allSatisfy { $0.reason == .foundByCheck })
+        // Version 1 vouches for their number alone.
+        #expect(aside.allSatisfy { !$0.isAuthentic && $0.moment > 0 })
+        engine.close()
+        let contents = try folder.contents()
+        #expect(contents["keychain.db"]?[20] == 32)
+        #expect(contents["keychain.db"]?[63] == 2)
+        #expect(contents.keys.sorted() == ["anchor", "device.key", "keybag", "keychain.db"])
+        #expect(contents["keybag"] == keychain.image.content(of: "keybag"))
+        for _ in 0..<2 {
+            let seen = Observation(of: folder.path, knowing: [keychain.state])
+            #expect(seen.difference(from: keychain.state) == nil)
+        }
+    }
+
+    @Test func `a keychain that an older program has open is left as it is`() throws {
+        let folder = try folder(.plain)
+        let before = try folder.contents()
+        let lease = try StoreFolder(path: folder.path).lease(exclusive: false)
+        let refusal = failure {
+            try KeychainEngine.open(directory: folder.path, options: .testing).close()
+        }
+        #expect(refusal?.reason.contains("a program of an earlier version has it open") == true)
+        #expect(try folder.contents() == before)
+        lease.end()
+        let seen = Observation(of: folder.path, knowing: [OldKeychain.plain.state])
+        #expect(seen.difference(from: OldKeychain.plain.state) == nil)
+    }
+
+    /// What is changed in an old keychain, by the offset of a byte.
+    enum Damage: CaseIterable {
+        case header, item, index, log
+
+        var place: (file: String, offset: Int) {
+            switch self {
+            case .header: ("keychain.db", RootPage.header.bytes.upperBound - 60)
+            case .item: ("keychain.db", RootPage.items.bytes.upperBound - 60)
+            case .index: ("keychain.db", RootPage.itemsKey.bytes.upperBound - 60)
+            case .log: ("keychain.db-wal", 5000)
+            }
+        }
+    }
+
+    @Test(arguments: Damage.allCases)
+    func `a damaged old keychain is left as it is, and a recovery converts it`(
+        damage: Damage
+    ) throws {
+        let keychain: OldKeychain = damage == .log ? .plain : .passcode
+        let folder = try folder(keychain)
+        let place = damage.place
+        var bytes = try #require(try folder.contents()[place.file])
+        bytes[place.offset] ^= 0x5A
+        try folder.put(bytes, place.file)
+        let refusal = failure {
+            try KeychainEngine.open(directory: folder.path, options: .testing).close()
+        }
+        #expect(refusal?.cause == .damage)
+        #expect(refusal?.reason.contains("keychainctl recover") == true)
+        #expect(try folder.contents()["keychain.db"]?[20] == 8)
+        #expect(try folder.contents()[place.file] == bytes)
+
+        let report = try KeychainEngine.recover(
+            directory: folder.path, passcode: passcode(of: keychain), options: StepRunner.options)
+        #expect(try folder.contents()["keychain.db"]?[20] == 32)
+        #expect(report.damagedItems.count <= (damage == .item ? 1 : 0))
+        let seen = Observation(of: folder.path, knowing: [keychain.state])
+        #expect(seen.isSound)
+        #expect(seen.lie(about: [keychain.state]) == nil)
+        if damage == .header || damage == .index {
+            #expect(seen.answers.allSatisfy { !$0.value.isDamage })
+        }
+    }
+
+    @Test func `an old keychain whose rows were exchanged is not converted`() throws {
+        // An attacker without keys gives pages checksums that fit: here, an index is emptied.
+        let folder = try folder(.passcode)
+        let path = folder.path + "/keychain.db"
+        var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+        bytes[RootPage.itemsUUID.bytes.lowerBound + 4] -= 1
+        try folder.put(Data(PageSeal.sealed(bytes)), "keychain.db")
+        let refusal = failure {
+            try KeychainEngine.open(directory: folder.path, options: .testing).close()
+        }
+        #expect(refusal?.cause == .damage)
+        #expect(try folder.contents()["keychain.db"]?[20] == 8)
+    }
+
+    @Test func `an old recovery that was interrupted is finished, and converted`() throws {
+        let keychain = OldKeychain.passcode
+        let folder = try folder(keychain)
+        try FileManager.default.moveItem(
+            atPath: folder.path + "/keychain.db", toPath: folder.path + "/keychain.db.recovered")
+        #expect(
+            failure {
+                try KeychainEngine.open(directory: folder.path, options: .testing).close()
+            }?.cause == .damage)
+        let report = try KeychainEngine.recover(
+            directory: folder.path, passcode: passcode(of: keychain), options: StepRunner.options)
+        #expect(report.isContinued && report.isComplete)
+        #expect(try folder.contents()["keychain.db"]?[20] == 32)
+        let seen = Observation(of: folder.path, knowing: [keychain.state])
+        #expect(seen.difference(from: keychain.state) == nil)
+    }
+
+    @Test func `on a read-only file system an old keychain stays, and the error says what to do`()
+        throws
+    {
+        let folder = try folder(.plain)
+        let child = try mountingScript(
+            """
+            mount --bind "$place" "$place"
+            mount -o remount,bind,ro "$place"
+            "$writer" count "$place"
+            """, ["place": folder.path])
+        let lines = child.lines()
+        try #require(child.endedWell && lines.count == 1, "\(lines)")
+        #expect(lines[0].contains("earlier version") && lines[0].contains("can be written"))
+        #expect(
+            try folder.contents()["keychain.db"]
+                == OldKeychain.plain.image.content(of: "keychain.db"))
+    }
+
+    @Test func `many processes at once convert it once`() throws {
+        let folder = try folder(.plain)
+        let before = try generation(of: .plain)
+        let children = try (0..<6).map { _ in
+            try faultWriter("carry-out", folder.path, "1", "reopen")
+        }
+        for child in children { #expect(child.lines() == ["done 0"]) }
+        let seen = Observation(of: folder.path, knowing: [OldKeychain.plain.state])
+        #expect(seen.difference(from: OldKeychain.plain.state) == nil)
+        #expect(seen.generation == before + 1)
+    }
+}

@@ -1,0 +1,27 @@
+// RollbackJournal: a journal that SQLite plays back when it opens the database beside it
+// (https://www.sqlite.org/fileformat2.html, section 3).
+
+package enum RollbackJournal {
+    /// A journal that puts one page back.
+    ///
+    /// - Parameters:
+    ///   - number: The page's number.
+    ///   - content: What it gets.
+    ///   - database: The file, for its size.
+    /// - Returns: The bytes of the journal.
+    package static func ofPage(_ number: UInt32, content: [UInt8], _ database: [UInt8]) -> [UInt8] {
+        let nonce: UInt32 = 1
+        // The checksum is over every 200th byte, from the end on.
+        let sum = stride(from: content.count - 200, to: 0, by: -200).reduce(nonce) {
+            $0 &+ UInt32(content[$1])
+        }
+        var header: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+        for word in [1, nonce, UInt32(database.count / 4096), 512, 4096] { header += bytes(word) }
+        header += [UInt8](repeating: 0, count: 512 - header.count)
+        return header + bytes(number) + content + bytes(sum)
+    }
+
+    private static func bytes(_ word: UInt32) -> [UInt8] {
+        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+    }
+}
