@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from keychain_reader import page_tags
 from keychain_reader.anchor import read_anchor
 from keychain_reader.attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value
+from keychain_reader.authenticated import committed_frames
 from keychain_reader.device_key import read_device_key, read_sealed_device_key
 from keychain_reader.enclave import open_authorization, parse_blob
 from keychain_reader.errors import FormatError
@@ -25,6 +27,7 @@ from keychain_reader.labels import (
     remaining_key_label,
 )
 from keychain_reader.pages import checksum
+from keychain_reader.primitives import hkdf
 from keychain_reader.record import Record, decode_record, encode_record
 from keychain_reader.row import Row, open_metadata, open_row
 
@@ -214,6 +217,32 @@ def check_anchor(case: unittest.TestCase, test: Test, group: Test) -> None:
         case.assertEqual(generation, test["generation"])
 
 
+def check_pages(case: unittest.TestCase, test: Test, group: Test) -> None:
+    page_key = hkdf(data(test, "deviceKey"), data(test, "salt"), page_tags.INFO)
+    case.assertEqual(page_key, data(test, "pageKey"))
+    key = page_tags.PageKey(data(test, "deviceKey"), data(test, "salt"))
+    if group["kind"] == "log":
+        return check_log(case, test, key)
+    page = data(test, "page")
+    if group["kind"] == "page":
+        covered = page_tags.database_data(page, test["number"])
+    else:
+        case.assertEqual(group["kind"], "frame")
+        covered = page_tags.log_data(
+            page, test["number"], test["commitSize"], test["frame"], data(test, "salts")
+        )
+    case.assertEqual(key.is_sound(page, covered), test["result"] == "valid")
+
+
+def check_log(case: unittest.TestCase, test: Test, key: page_tags.PageKey) -> None:
+    log = data(test, "log")
+    if test["result"] == "invalid":
+        return fails(case, test, lambda: committed_frames(log, key))
+    committed = committed_frames(log, key)
+    case.assertEqual(len(committed), test["committedFrames"])
+    case.assertEqual([frame.page_number for frame in committed], test["pages"])
+
+
 CHECKS: dict[str, Check] = {
     "anchor-v1.json": check_anchor,
     "device-key-v1.json": check_device_key,
@@ -222,6 +251,7 @@ CHECKS: dict[str, Check] = {
     "header-v1.json": check_header,
     "keybag-v1.json": check_keybag,
     "label-v1.json": check_label,
+    "pages-v2.json": check_pages,
     "record-v1.json": check_record,
     "row-v1.json": check_row,
 }
@@ -268,6 +298,9 @@ class VectorTests(unittest.TestCase):
 
     def test_label(self) -> None:
         self.run_file("label-v1.json")
+
+    def test_pages(self) -> None:
+        self.run_file("pages-v2.json")
 
     def test_record(self) -> None:
         self.run_file("record-v1.json")

@@ -1,6 +1,7 @@
 """What a database holds, read in one transaction and not yet opened."""
 
 import sqlite3
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,15 @@ TypedColumns = dict[str, tuple[str, Any]]
 _ROW_COLUMNS = (
     "id", "uuid", "protection", "grp", "k1", "k2", "k3", "meta", "terms", "secret",
 )
+#: Why a row was set aside, by the number that stands in version 2.
+REASONS = {
+    1: "found damaged by a check",
+    2: "found damaged by a recovery",
+    3: "found whole by a recovery; it may have been deleted",
+    4: "lost by a recovery",
+    5: "replaced by a new item with the same key",
+    6: "damaged when it was deleted",
+}
 _BLOBS = ("uuid", "grp", "k1", "k2", "k3", "meta", "terms")
 
 
@@ -34,6 +44,9 @@ class SetAside:
     protection: int
     at: float
     reason: str
+    #: What its tag is over, and the tag; None in version 1.
+    data: bytes | None = None
+    tag: bytes | None = None
 
 
 @dataclass
@@ -104,7 +117,9 @@ def _read_terms(connection: sqlite3.Connection, contents: Contents) -> None:
             contents.problems.append("the table terms has a value of another type")
 
 
-def _read_set_aside(connection: sqlite3.Connection, contents: Contents) -> None:
+def _read_set_aside_of_version_1(
+    connection: sqlite3.Connection, contents: Contents
+) -> None:
     names = ("at", "reason", "uuid", "protection")
     types = ("real", "text", "blob", "integer")
     for columns in _typed(connection, "set_aside", names):
@@ -121,6 +136,45 @@ def _read_set_aside(connection: sqlite3.Connection, contents: Contents) -> None:
                 values["protection"],
                 values["at"],
                 values["reason"].decode("utf-8", "replace"),
+            )
+        )
+
+
+def set_aside_data(at: float, reason: int, columns: dict[str, Any]) -> bytes:
+    """What the tag of a row of set_aside is over."""
+    data = b"aside" + struct.pack(">dq", at, reason)
+    for name in _ROW_COLUMNS[1:]:
+        value = columns[name]
+        if name == "protection":
+            value = bytes([value])
+        if value is None:
+            data += b"\xff" * 8
+        else:
+            data += len(value).to_bytes(8, "big") + value
+    return data
+
+
+def _read_set_aside(connection: sqlite3.Connection, contents: Contents) -> None:
+    names = ("at", "reason", "tag", *_ROW_COLUMNS[1:])
+    types = {"at": "real", "reason": "integer", "protection": "integer"}
+    for columns in _typed(connection, "set_aside", names):
+        contents.set_aside_count += 1
+        values = {name: value for name, (_, value) in columns.items()}
+        is_row = all(
+            type_ == types.get(name, "blob") or (name == "secret" and type_ == "null")
+            for name, (type_, _) in columns.items()
+        )
+        if not is_row or values["protection"] not in range(256):
+            contents.problems.append("a row of set_aside is none that is written")
+            continue
+        reason = values["reason"]
+        if reason not in REASONS:
+            contents.problems.append(f"a row of set_aside has the reason {reason}")
+        contents.set_aside.append(
+            SetAside(
+                values["uuid"], values["protection"], values["at"],
+                REASONS.get(reason, str(reason)),
+                set_aside_data(values["at"], reason, values), values["tag"],
             )
         )
 
@@ -146,17 +200,26 @@ def _check_integrity(connection: sqlite3.Connection, contents: Contents) -> None
             contents.problems.append(f"SQLite: {text}")
 
 
-_STEPS = (
+def _read_unused(connection: sqlite3.Connection, contents: Contents) -> None:
+    for table in ("versions", "outbox", "state"):
+        if connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0]:
+            contents.problems.append(f"the table {table} has rows")
+
+
+_COMMON_STEPS = (
     _read_header,
     _read_keybag,
     _read_items,
     _read_terms,
-    _read_set_aside,
     _check_integrity,
 )
+_STEPS = {
+    1: (*_COMMON_STEPS, _read_set_aside_of_version_1),
+    2: (*_COMMON_STEPS, _read_set_aside, _read_unused),
+}
 
 
-def read_database(database: Path) -> Contents:
+def read_database(database: Path, version: int) -> Contents:
     uri = f"{database.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     connection.text_factory = bytes
@@ -165,10 +228,13 @@ def read_database(database: Path) -> Contents:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("BEGIN")
-        check_identity(connection)
-        contents.problems += setting_problems(connection, database)
-        contents.problems += schema_problems(connection)
-        for step in _STEPS:
+        check_identity(connection, version)
+        contents.problems += setting_problems(connection, database, version)
+        schema = schema_problems(connection, version)
+        if schema and version > 1:
+            raise Malformed("; ".join(schema))
+        contents.problems += schema
+        for step in _STEPS[version]:
             try:
                 step(connection, contents)
             except sqlite3.DatabaseError as error:

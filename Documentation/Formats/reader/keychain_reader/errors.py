@@ -13,7 +13,7 @@ class Malformed(FormatError):
 
 
 class OtherVersion(FormatError):
-    """A version other than 1. The vectors call version 0 "newer", too."""
+    """A version that is not known. The vectors call version 0 "newer", too."""
 
     failure = "newerVersion"
 

@@ -7,7 +7,7 @@ from .errors import DamagedMetadata, DamagedSecret, WrongApplicationPassword
 from .header import Header, digest_of
 from .keychain import Keychain
 from .labels import labels_of
-from .primitives import GCM_TAG_SIZE
+from .primitives import GCM_TAG_SIZE, is_equal, mac
 from .record import Record
 from .row import open_metadata, open_secret
 
@@ -87,6 +87,17 @@ def _terms_problems(contents: Contents) -> list[str]:
     return problems
 
 
+def _set_aside_problems(contents: Contents, integrity_key: bytes) -> list[str]:
+    problems = []
+    for row in contents.set_aside:
+        if row.data is None or row.tag is None:
+            continue
+        # An empty tag says that nothing vouches for the row: it is of version 1.
+        if row.tag and not is_equal(mac(integrity_key, row.data), row.tag):
+            problems.append(f"set_aside {row.uuid.hex()}: the tag does not fit")
+    return problems
+
+
 def _count_problems(contents: Contents, header: Header) -> list[str]:
     counts = (
         ("items", len(contents.rows), header.item_count),
@@ -105,6 +116,7 @@ def examine(keychain: Keychain, password: bytes | None = None) -> Examination:
     problems = list(keychain.problems)
     problems += _count_problems(contents, header)
     problems += _terms_problems(contents)
+    problems += _set_aside_problems(contents, keychain.keybag.integrity_key)
     digest = _digest_problem(contents.rows, header, keychain.keybag.integrity_key)
     if digest is not None:
         problems.append(digest)

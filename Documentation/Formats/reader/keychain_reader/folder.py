@@ -11,9 +11,16 @@ from .errors import Malformed
 DATABASE = "keychain.db"
 LOG = "keychain.db-wal"
 FILES = (
-    DATABASE, LOG, "keychain.db-shm", "device.key", "keybag", "anchor", "lock",
+    DATABASE, LOG, "keychain.db-shm", "device.key", "keybag", "anchor", "lock", "in-use",
 )
-LEFTOVERS = ("device.key.new-", "keybag.new-")
+LEFTOVERS = (
+    "device.key.new-", "keybag.new-", "keychain.db.new-", "rebuilding-", "damaged-",
+)
+#: Files that say that the database is not to be read before a recovery, and why.
+REFUSALS = {
+    "keychain.db.recovered": "a recovery was interrupted",
+    "log-is-damaged": "the log was found damaged",
+}
 LARGEST_FILE = 65536
 ATTEMPTS = 5
 
@@ -38,6 +45,10 @@ def permission_problems(folder: Path) -> list[str]:
     ]
     problems = (_permission_problem(path, mode) for path, mode in paths)
     return [problem for problem in problems if problem is not None]
+
+
+def refusals(folder: Path) -> list[str]:
+    return [text for name, text in REFUSALS.items() if os.path.lexists(folder / name)]
 
 
 def unknown_files(folder: Path) -> list[str]:

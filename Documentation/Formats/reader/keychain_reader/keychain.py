@@ -6,12 +6,14 @@ from pathlib import Path
 
 from . import folder as files
 from .anchor import read_anchor
+from .authenticated import make_plain
 from .database import Contents, read_database
 from .device_key import read_device_key
 from .errors import FormatError, Inauthentic, Malformed
 from .header import Header, read_header
 from .keybag_keys import OpenedKeybag, open_keybag
 from .pages import damaged_pages
+from .schema import version_of_file
 
 
 @dataclass
@@ -20,6 +22,8 @@ class Keychain:
     header: Header
     anchor: int | None
     contents: Contents
+    #: Of the database.
+    version: int
     page_count: int
     damaged_pages: list[int]
     #: What is worth a word and still as the documents allow it.
@@ -137,11 +141,18 @@ def open_keychain(
     findings.notices += [
         f"the file {name} is in no document" for name in files.unknown_files(folder)
     ]
+    if refusals := files.refusals(folder):
+        raise Malformed("; ".join(refusals))
     device_key = _device_key(folder, findings)
     with tempfile.TemporaryDirectory() as temporary:
         database = files.copy_database(folder, Path(temporary))
-        page_count, damaged = damaged_pages(database)
-        contents = read_database(database)
+        version = version_of_file(database)
+        if version == 1:
+            page_count, damaged = damaged_pages(database)
+        else:
+            log = database.with_name(files.LOG)
+            page_count, damaged = make_plain(database, log, device_key), []
+        contents = read_database(database, version)
     if damaged:
         findings.problems.append(
             f"{len(damaged)} of {page_count} pages don't fit their checksums"
@@ -157,6 +168,7 @@ def open_keychain(
         header,
         anchor,
         contents,
+        version,
         page_count,
         damaged,
         findings.notices,

@@ -75,6 +75,7 @@ def examination_as_json(examination: Examination) -> dict[str, Any]:
             "is_sound": not examination.problems,
             "problems": examination.problems,
             "notices": keychain.notices,
+            "database_version": keychain.version,
             "identifier": keychain.keybag.identifier.hex(),
             "generation": keychain.header.generation,
             "anchor": keychain.anchor,
