@@ -371,7 +371,9 @@ struct LogForgeryTests {
         #expect(try database.open().texts("SELECT count(*) FROM item") == ["20"])
     }
 
-    @Test func `frames of nobody's behind the last commit are no lost transactions`() throws {
+    @Test func `frames that no keychain wrote, behind the last commit are no lost transactions`()
+        throws
+    {
         let (database, _) = try copy { log in
             let commits = (1...LogForgery.frameCount(log)).filter {
                 log[LogForgery.frame($0).lowerBound + 7] != 0

@@ -1,0 +1,179 @@
+// Tampering: what an attacker does to the files of a keychain who can write them and has no key.
+
+import FaultSweeps
+import Foundation
+import KeychainCore
+import KeychainEngine
+import KeychainSQLite
+import TestPrograms
+import Testing
+
+/// A change of the files of a keychain with the items of ``accounts``.
+struct Tampering: Sendable, CustomStringConvertible {
+    let description: String
+    /// Whether the last commits stand in the log.
+    var hasLog = false
+    /// Whether it is no damage: nothing is lost by it.
+    var isHarmless = false
+    /// How many items' bytes are gone.
+    var lostCount = 0
+    let change: @Sendable (TemporaryFolder) throws -> Void
+
+    static let accounts = (0..<6).map { "account \($0)" }
+
+    static func data(_ account: String) -> Data { Data(("secret of " + account).utf8) }
+
+    private static func pages(
+        _ description: String, lostCount: Int = 0,
+        _ change: @escaping @Sendable (inout [UInt8]) throws -> Void
+    ) -> Tampering {
+        Tampering(description: description, lostCount: lostCount) { folder in
+            var bytes = [UInt8](try #require(try folder.contents()["keychain.db"]))
+            try change(&bytes)
+            try folder.put(Data(bytes), "keychain.db")
+        }
+    }
+
+    private static func log(
+        _ description: String, isHarmless: Bool = false,
+        _ change: @escaping @Sendable (inout [UInt8]) throws -> Void
+    ) -> Tampering {
+        Tampering(description: description, hasLog: true, isHarmless: isHarmless) { folder in
+            var bytes = [UInt8](try #require(try folder.contents()["keychain.db-wal"]))
+            try change(&bytes)
+            try folder.put(Data(bytes), "keychain.db-wal")
+        }
+    }
+
+    private static func sql(_ description: String, _ sql: String) -> Tampering {
+        Tampering(description: description) { folder in
+            try execute(sql, onDatabaseAt: folder.path + "/keychain.db")
+        }
+    }
+
+    private static func exchange(_ first: Range<Int>, _ second: Range<Int>, in bytes: inout [UInt8])
+    {
+        let kept = bytes[first]
+        bytes.replaceSubrange(first, with: bytes[second])
+        bytes.replaceSubrange(second, with: kept)
+    }
+
+    /// The cells that a page of an index counts.
+    private static func removeCell(of page: RootPage, in bytes: inout [UInt8]) {
+        bytes[page.bytes.lowerBound + 4] -= 1
+    }
+
+    static let all: [Tampering] = [
+        pages("two pages in each other's place") {
+            exchange(RootPage.itemsUUID.bytes, RootPage.itemsKey.bytes, in: &$0)
+        },
+        pages("a page of another keychain") { bytes in
+            let other = try TamperingTests.keychain()
+            let file = try #require(try other.contents()["keychain.db"])
+            bytes.replaceSubrange(RootPage.itemsKey.bytes, with: file[RootPage.itemsKey.bytes])
+        },
+        pages("a page of zeros") { bytes in
+            for index in RootPage.itemsKey.bytes { bytes[index] = 0 }
+        },
+        pages("a byte of a row, with the checksum of version 1 made anew", lostCount: 1) { bytes in
+            let place = try #require(Data(bytes).firstRange(of: Data("KCM1".utf8)))
+            bytes[place.lowerBound + 40] ^= 1
+            let sealed = PageSeal.sealed(bytes)
+            bytes.replaceSubrange(RootPage.items.bytes, with: sealed[RootPage.items.bytes])
+        },
+        pages("an entry of an index removed") { removeCell(of: .itemsKey, in: &$0) },
+        pages("a term removed") { removeCell(of: .terms, in: &$0) },
+        pages("an item removed from everywhere", lostCount: 1) { bytes in
+            for page in RootPage.indexes + [.items] { removeCell(of: page, in: &bytes) }
+        },
+        sql(
+            "a trigger", "CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END"),
+        sql("a view", "CREATE VIEW v AS SELECT * FROM items"),
+        sql("an index less", "DROP INDEX items_k2"),
+        sql(
+            "a row among those that are set aside",
+            """
+            INSERT INTO set_aside(at, reason, tag, uuid, protection, grp, k1, k2, k3, meta, terms)
+                SELECT 1, 1, zeroblob(32), uuid, protection, grp, k1, k2, k3, meta, terms
+                FROM items LIMIT 1
+            """),
+        pages("the salt of the file") { $0[75] ^= 1 },
+        pages("the tag of a page") { $0[RootPage.itemsKey.bytes.upperBound - 20] ^= 1 },
+        Tampering(
+            // Nothing says which of the page's rows is the earlier one: all are set aside.
+            description: "an item's row as an earlier commit left it, on its page", lostCount: 6
+        ) { folder in
+            let file = "keychain.db"
+            var pages: [[UInt8]] = []
+            let right = Tampering.data(accounts[0])
+            for data in [Data(right.reversed()), right] {
+                let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+                _ = try engine.perform(
+                    UpdateItems(query(accounts[0]), ItemChanges(data: data)), as: caller)
+                engine.close()
+                pages.append([UInt8](try #require(try folder.contents()[file])))
+            }
+            let content = RootPage.items.bytes.dropLast(32)
+            pages[1].replaceSubrange(content, with: pages[0][content])
+            try folder.put(Data(pages[1]), file)
+        },
+        pages("the number of reserved bytes of version 1") { $0[20] = 8 },
+        Tampering(description: "a rollback journal beside the database", isHarmless: true) {
+            folder in
+            let database = [UInt8](try #require(try folder.contents()["keychain.db"]))
+            try folder.put(
+                Data(
+                    RollbackJournal.ofPage(5, content: [UInt8](repeating: 0, count: 4096), database)
+                ),
+                "keychain.db-journal")
+        },
+        log("frames that no keychain wrote, behind the last commit", isHarmless: true) { log in
+            // Each with the salts of the log, and as if it ended a transaction.
+            for _ in 0..<3 {
+                var frame = log[LogForgery.frame(1)]
+                frame[frame.startIndex + 7] = 9
+                frame[frame.startIndex + 3000] ^= 1
+                log += frame
+            }
+            log = LogForgery.summed(log)
+        },
+        log("frames in a log whose salts are zeros") { log in
+            for start in [16]
+                + (1...LogForgery.frameCount(log)).map({ LogForgery.frame($0).lowerBound + 8 })
+            {
+                log.replaceSubrange(start..<start + 8, with: [UInt8](repeating: 0, count: 8))
+            }
+            log = LogForgery.summed(log)
+        },
+        log("a frame of the log, with SQLite's checksums made anew") { log in
+            log[LogForgery.frame(1).lowerBound + 3000] ^= 1
+            log = LogForgery.summed(log)
+        },
+        log("two frames in each other's place, with SQLite's checksums made anew") { log in
+            exchange(LogForgery.frame(1), LogForgery.frame(2), in: &log)
+            log = LogForgery.summed(log)
+        },
+        log("the size of a commit, with SQLite's checksums made anew") { log in
+            let commit = try #require(
+                (1...LogForgery.frameCount(log)).first {
+                    log[LogForgery.frame($0).lowerBound + 7] != 0
+                })
+            log[LogForgery.frame(commit).lowerBound + 7] += 1
+            log = LogForgery.summed(log)
+        },
+        log("the salts of the log, with SQLite's checksums made anew") { log in
+            log[16] ^= 1
+            for number in 1...LogForgery.frameCount(log) {
+                log[LogForgery.frame(number).lowerBound + 8] ^= 1
+            }
+            log = LogForgery.summed(log)
+        },
+        log("the header of the log") { $0[20] ^= 1 },
+        log("garbage behind the last commit", isHarmless: true) { log in
+            log += (0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        },
+        Tampering(description: "nonsense in the shared memory", hasLog: true, isHarmless: true) {
+            try $0.put(Data((0..<32768).map { UInt8(truncatingIfNeeded: $0) }), "keychain.db-shm")
+        },
+    ]
+}
