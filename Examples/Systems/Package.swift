@@ -38,6 +38,10 @@ let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 /// `./dev test` measures which lines of the libraries the tests run. `swift test
 /// --enable-code-coverage` would compile everything below them once more.
 let isMeasured = Context.environment["KEYCHAIN_COVERAGE"] != nil
+let coverageSettings: [SwiftSetting] =
+    isMeasured ? [.unsafeFlags(["-profile-generate", "-profile-coverage-mapping"])] : []
+let coverageLinkerSettings: [LinkerSetting] =
+    isMeasured ? [.unsafeFlags(["-profile-generate"])] : []
 
 /// A library, program or test of one of the five systems, in the system's folder.
 func target(
@@ -45,10 +49,8 @@ func target(
 ) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "\(system)/Sources/\(name)",
-        swiftSettings: settings
-            + (isMeasured
-                ? [.unsafeFlags(["-profile-generate", "-profile-coverage-mapping"])] : []),
-        linkerSettings: isMeasured ? [.unsafeFlags(["-profile-generate"])] : [])
+        swiftSettings: settings + coverageSettings,
+        linkerSettings: coverageLinkerSettings)
 }
 
 func program(

@@ -15,9 +15,9 @@ package struct ItemSnapshot: Hashable, Sendable {
     package var accessGroup: String
     package var protection: ProtectionClass
     package var constraints: AccessConstraints
-    /// Whether ``constraints`` says what they are. Behind the SecItem functions an item can have some
-    /// that aren't told. In messages they always are.
-    package var tellsConstraints = true
+    /// Whether ``constraints`` are the item's. Behind the SecItem functions an item can have some that
+    /// can't be identified. In messages they are always known.
+    package var constraintsAreKnown = true
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// Whether the item has a secret, opened or not.

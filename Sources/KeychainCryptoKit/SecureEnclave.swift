@@ -251,7 +251,8 @@ struct EnclaveKey: Sendable {
         try Self.result { () throws(KeychainFailure) in
             try keychain.perform(
                 DeriveSharedSecret(
-                    of: blob.encoded, with: publicKey, authorization: Authorization()))
+                    of: blob.encoded, with: publicKey, authorization: Authorization())
+            ).data
         }
     }
 

@@ -83,25 +83,24 @@ extension KeychainEngine {
 
     package func execute(
         _ request: DeriveSharedSecret, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
+    ) throws(KeychainFailure) -> SecretBytes {
         try use(request.key, request, caller) {
             hardware, wrapped, value throws(KeychainFailure) in
             let publicKey = request.publicKey
             guard publicKey.count == SecureEnclaveBlob.publicKeyByteCount, publicKey.first == 4
             else { throw .param("The other side's key is no point of P-256.") }
-            let secret = try hardware.sharedSecret(
+            return try hardware.sharedSecret(
                 of: wrapped, with: publicKey, authorization: value)
-            return secret.data
         }
     }
 
     // MARK: Using
 
     /// Opens a key's authorization value, and uses the key with it.
-    private func use(
-        _ key: Data, _ request: some Request, _ caller: AccessGroups,
-        _ body: (any KeyHardware, Data, SecretBytes) throws(KeychainFailure) -> Data
-    ) throws(KeychainFailure) -> Data {
+    private func use<R: Request>(
+        _ key: Data, _ request: R, _ caller: AccessGroups,
+        _ body: (any KeyHardware, Data, SecretBytes) throws(KeychainFailure) -> R.Answer
+    ) throws(KeychainFailure) -> R.Answer {
         try logged(request) { () throws(KeychainFailure) in
             try authorize(caller, group: nil)
             guard let hardware else { throw .secureEnclaveUnavailable }

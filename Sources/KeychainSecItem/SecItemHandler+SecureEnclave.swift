@@ -95,7 +95,7 @@ extension SecItemHandler {
 
     package func execute(
         _ request: DeriveSharedSecret, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
+    ) throws(KeychainFailure) -> SecretBytes {
         let key = try key(of: request.key)
         let attributes: SecItemQuery.Dictionary = [
             kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom,
@@ -106,10 +106,11 @@ extension SecItemHandler {
         let peer = try unsafe answer {
             unsafe SecKeyCreateWithData(point, attributes as CFDictionary, $0)
         }
-        return try unsafe answer {
+        let secret = try unsafe answer {
             unsafe SecKeyCopyKeyExchangeResult(
                 key, .ecdhKeyExchangeStandard, peer, none as CFDictionary, $0)
-        } as Data
+        }
+        return SecretBytes(copying: secret as Data)
     }
 
     /// The key of a blob: one that this handler holds, or one that is stored.

@@ -203,11 +203,11 @@ enum SecItemQuery {
             accessGroup: accessGroup, protection: protection, constraints: constraints ?? [],
             isSynchronizable: (result[kSecAttrSynchronizable] as? NSNumber)?.boolValue ?? false,
             isTombstone: false, hasData: data != nil, data: data)
-        item.tellsConstraints = constraints != nil
+        item.constraintsAreKnown = constraints != nil
         return item
     }
 
-    /// The constraints of an item's access control; nil where they can't be told.
+    /// The constraints of an item's access control; nil where they can't be identified.
     ///
     /// No function opens an access control. Two are equal when they hold the same, so this one is
     /// compared with those that `Keychain` makes. What `SecItemAdd` makes on Apple's systems of an

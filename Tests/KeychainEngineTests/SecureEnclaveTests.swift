@@ -76,7 +76,7 @@ import Testing
                 of: key.blob, with: peer.publicKey.externalRepresentation,
                 authorization: Authorization()), as: keychain.caller)
         let own = try AsymmetricPublicKey(externalRepresentation: key.publicKey, kind: .elliptic)
-        #expect(try peer.exchange(with: own, using: .ecdh, KeyExchangeParameters()) == secret)
+        #expect(try peer.exchange(with: own, using: .ecdh, KeyExchangeParameters()) == secret.data)
     }
 
     @Test func `without hardware no key is made, and none is used`() throws {

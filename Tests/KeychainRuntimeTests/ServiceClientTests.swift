@@ -98,8 +98,8 @@ import Testing
         #expect(
             try client.perform(
                 DeriveSharedSecret(of: Data([5]), with: Data([6]), authorization: proof),
-                as: Self.caller)
-                == Data([8]))
+                as: Self.caller
+            ).data == Data([8]))
         try client.perform(Unlock(passcode: passcode))
         try client.perform(Lock())
         try client.perform(LockAll())

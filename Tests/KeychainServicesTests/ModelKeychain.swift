@@ -226,7 +226,7 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
 
     func execute(
         _ request: DeriveSharedSecret, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
+    ) throws(KeychainFailure) -> SecretBytes {
         throw .notModelled
     }
 

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an item tells its access control`(way: Way) throws {
+    func `an item says which access control it has`(way: Way) throws {
         let keychain = keychain(way)
         let control = Keychain.AccessControl.devicePasscode.withApplicationPassword
         test.person = TestKeychain.Person(passcodes: [.right], applicationPassword: "open")

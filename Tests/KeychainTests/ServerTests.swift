@@ -110,6 +110,27 @@ import KeychainTesting
         #expect(try synchronizable.item(.account("alice"))?.accessibility == .afterFirstUnlock)
     }
 
+    /// Which of the optional parts a locked item has stands in what is locked.
+    @Test(arguments: Way.allCases)
+    func `a password is not found to be absent while one of the same host and account is locked`(
+        way: Way
+    ) throws {
+        let test = try TestDatabase(way)
+        let key = KeychainKey<String>("alice", accessibility: .whenUnlocked)
+        try keychain(Self.full, in: test).save("x", for: key)
+        let bare = keychain(Keychain.Server("example.com"), in: test)
+        #expect(try bare.load(key) == nil)
+        try test.lock()
+        #expect(failure { _ = try bare.load(key) }?.code == .interactionNotAllowed)
+        #expect(failure { _ = try bare.exists(key) }?.code == .interactionNotAllowed)
+        let others = [Keychain.Server("www.example.com"), Self.full]
+        #expect(try keychain(others[0], in: test).load(key) == nil)
+        #expect(try bare.load(KeychainKey<String>("bob")) == nil)
+        try test.unlock()
+        #expect(try bare.load(key) == nil)
+        #expect(try keychain(others[1], in: test).load(key) == "x")
+    }
+
     @Test(arguments: Way.allCases)
     func `an error names the server and the account`(way: Way) throws {
         let test = try TestDatabase(way)

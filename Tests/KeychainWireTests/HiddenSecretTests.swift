@@ -41,7 +41,8 @@ import Testing
             itemClass: .key, reference: ItemReference(Bytes16(high: 1, low: 2)), attributes: [:],
             accessGroup: "g", protection: .always, isSynchronizable: false, isTombstone: false,
             hasData: true, data: secret)
-        return [[item], Identity(certificate: item, key: item), grant]
+        let sharedSecret: DeriveSharedSecret.Answer = SecretBytes(copying: secret)
+        return [[item], Identity(certificate: item, key: item), grant, sharedSecret]
     }()
 
     /// Everything that the standard library's functions say of a value.

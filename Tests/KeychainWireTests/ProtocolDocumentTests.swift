@@ -18,7 +18,8 @@ import Testing
         let names = [
             "ItemSnapshot": "Item", "Array<ItemSnapshot>": "list of Item",
             "Array<Identity>": "list of Identity",
-            "Int": "count", "Bool": "flag", "Data": "data", "Done": "Done",
+            "Int": "count", "Bool": "flag", "Data": "data", "SecretBytes": "data",
+            "Done": "Done",
             "AuthenticationGrant": "Grant", "MadeSecureEnclaveKey": "SecureEnclaveKey",
             "KeychainStatus": "Status", "CheckReport": "Report",
         ]

@@ -256,7 +256,8 @@ struct RandomValues {
             welcome(), Done(), item(), list(upTo: 3) { $0.item() },
             list(upTo: 3) { Identity(certificate: $0.item(), key: $0.item()) }, count(), flag(),
             AuthenticationGrant(token: bytes16()),
-            MadeSecureEnclaveKey(blob: data(), publicKey: data()), data(), status(), report(),
+            MadeSecureEnclaveKey(blob: data(), publicKey: data()), data(),
+            SecretBytes(copying: data()), status(), report(),
         ]
     }
 }

@@ -111,10 +111,10 @@ import Testing
         }
         #expect(seen.count == 140)
         // The service itself says which program is at the other end, and has no biometric hardware
-        // beside it, and tells of every item's constraints; so they are in no message.
+        // beside it, and knows every item's constraints; so they are in no message.
         let unsent = [
             "AccessGroups.program", "Authorization.recognition", "Authorization.enrollment",
-            "ItemSnapshot.tellsConstraints",
+            "ItemSnapshot.constraintsAreKnown",
         ]
         for (field, texts) in seen {
             #expect((texts.count > 1) == !unsent.contains(field), "\(field)")

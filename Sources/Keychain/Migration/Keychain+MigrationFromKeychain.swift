@@ -16,7 +16,7 @@ extension Keychain {
     /// keychain is never replaced unless the rule says so. The moved item is a new one; it gets
     /// the accessibility of the key or of this keychain, and keeps its label and its access control
     /// unless the key has one. The person is asked for an item under an access control. On Apple
-    /// platforms there are access controls that can't be told, such as
+    /// platforms there are access controls that can't be identified, such as
     /// ``AccessControl/biometryCurrentSet`` and those that this API can't make. An item under one is
     /// moved only if the key names an access control.
     ///
@@ -32,7 +32,7 @@ extension Keychain {
     /// - Returns: What was done; never ``Migration/Outcome/failed``.
     /// - Throws: ``KeychainError`` if it failed. The source has the value still, and running it
     ///   again after the cause has gone does what is left. ``KeychainError/Code/unimplemented`` for
-    ///   an access control that can't be told; nothing was changed.
+    ///   an access control that can't be identified; nothing was changed.
     ///
     /// The corresponding calls are `SecItemCopyMatching`, `SecItemAdd`, `SecItemCopyMatching` and
     /// `SecItemDelete`, or for a change in place `SecItemUpdate`.
@@ -71,7 +71,7 @@ extension Keychain {
     /// Each is moved as by `migrate(_:from:account:onConflict:)`. One that fails doesn't keep the
     /// others from being moved.
     ///
-    /// An item whose access control can't be told stays where it is, and its record says
+    /// An item whose access control can't be identified stays where it is, and its record says
     /// ``KeychainError/Code/unimplemented``: move it by itself, with a key that names one.
     ///
     /// ```swift
@@ -197,16 +197,16 @@ extension Keychain {
         throw access.unsettled
     }
 
-    /// Makes sure that no access control is lost for not being told.
+    /// Makes sure that no access control is lost because it can't be identified.
     private func requireAccessControl(
         of item: Item, for form: StoredForm, _ access: ItemAccess
     ) throws(KeychainError) {
-        if form.accessControl != nil || item.tellsAccessControl { return }
+        if form.accessControl != nil || item.accessControlIsKnown { return }
         guard try !access.opensForAnyone() else { return }
         throw access.failed(
             KeychainFailure(
                 .unimplemented,
-                "The item has an access control that the system doesn't tell. Migrate it by itself, "
+                "The item has an access control that can't be identified. Migrate it by itself, "
                     + "with a key that names its access control. Nothing was changed."))
     }
 }

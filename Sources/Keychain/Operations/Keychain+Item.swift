@@ -22,12 +22,12 @@ extension Keychain {
         public let accessibility: Accessibility
 
         /// What has to be shown before its secret is opened. nil: nothing; on Apple platforms also an
-        /// access control that can't be told, such as ``AccessControl/biometryCurrentSet`` and those
-        /// that this API can't make.
+        /// access control that can't be identified, such as ``AccessControl/biometryCurrentSet`` and
+        /// those that this API can't make.
         public let accessControl: AccessControl?
 
-        /// Whether ``accessControl`` says so.
-        let tellsAccessControl: Bool
+        /// Whether ``accessControl`` is the item's: false where that can't be identified.
+        let accessControlIsKnown: Bool
 
         /// Whether the item is synchronizable.
         public let isSynchronizable: Bool
@@ -45,7 +45,7 @@ extension Keychain {
 }
 
 extension Keychain.Item {
-    /// What the keychain told of an item.
+    /// An item as the keychain gives it.
     init(_ item: ItemSnapshot) {
         self.init(
             account: item.attributes[.account]?.text ?? "",
@@ -54,7 +54,7 @@ extension Keychain.Item {
             modificationDate: item.attributes[.modificationDate]?.date ?? .distantPast,
             accessibility: Keychain.Accessibility(item.protection),
             accessControl: item.constraints.isEmpty ? nil : .init(item.constraints),
-            tellsAccessControl: item.tellsConstraints,
+            accessControlIsKnown: item.constraintsAreKnown,
             isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
             persistentReference: item.persistentReference)
     }

@@ -89,7 +89,8 @@ extension Keychain {
             with publicKey: P256.KeyAgreement.PublicKey
         ) throws(KeychainError) -> SharedSecret {
             var coordinate = try perform(
-                DeriveSharedSecret(of: blob, with: publicKey.x963Representation), .agree)
+                DeriveSharedSecret(of: blob, with: publicKey.x963Representation), .agree
+            ).data
             defer { coordinate.resetBytes(in: coordinate.startIndex..<coordinate.endIndex) }
             do {
                 return try SharedSecret(p256Coordinate: coordinate)

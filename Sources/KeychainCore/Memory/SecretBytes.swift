@@ -79,6 +79,12 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         unsafe try body(UnsafeRawBufferPointer(bytes))
     }
 
+    /// A copy of the bytes, which is the caller's to erase.
+    package var data: Data {
+        // SAFETY: copied within the call.
+        unsafe withUnsafeBytes { unsafe Data($0) }
+    }
+
     /// These bytes followed by others.
     package func appending(_ other: SecretBytes) -> SecretBytes {
         unsafe SecretBytes(byteCount: count + other.count) { target in

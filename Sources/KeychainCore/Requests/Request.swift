@@ -227,7 +227,7 @@ package protocol RequestExecutor {
     func execute(_ request: SignDigest, as caller: AccessGroups) throws(KeychainFailure) -> Data
     func execute(
         _ request: DeriveSharedSecret, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data
+    ) throws(KeychainFailure) -> SecretBytes
 
     func execute(_ request: Unlock, as caller: AccessGroups) throws(KeychainFailure) -> Done
     func execute(_ request: Lock, as caller: AccessGroups) throws(KeychainFailure) -> Done

@@ -126,11 +126,11 @@ package struct DeriveSharedSecret: Request {
 
     package var purpose: AuthorizationPurpose? { .use }
 
-    package func usedUnlockedKeys(_ answer: Data) -> Bool { true }
+    package func usedUnlockedKeys(_ answer: SecretBytes) -> Bool { true }
 
     package func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
+    ) throws(KeychainFailure) -> SecretBytes {
         try executor.execute(self, as: caller)
     }
 }

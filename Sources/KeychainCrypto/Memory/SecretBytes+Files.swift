@@ -1,7 +1,6 @@
 // SecretBytes+Files: secrets to and from file descriptors, without a buffer in between.
 
 import KeychainCore
-package import FoundationEssentials
 package import Glibc
 
 /// A read that failed; `errno` says why.
@@ -71,12 +70,6 @@ package func errorText(_ code: Int32) -> String {
 }
 
 extension SecretBytes {
-    /// A copy of the bytes, which is the caller's to erase.
-    package var data: Data {
-        // SAFETY: copied within the call.
-        unsafe withUnsafeBytes { unsafe Data($0) }
-    }
-
     /// The bytes as a plain array, for content that is no secret though it was read as one.
     package var plainBytes: [UInt8] {
         // SAFETY: copied within the call.

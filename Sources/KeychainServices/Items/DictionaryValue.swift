@@ -21,15 +21,18 @@ enum DictionaryValue {
     case null
     case object(AnyObject)
 
+    /// A value of a Swift or a Foundation dictionary, as it stands there.
     init(_ value: Any) {
         let type = Swift.type(of: value)
-        if type == String.self, let text = value as? String {
+        if type == String.self || type == NSString.self, let text = value as? String {
             self = .string(text)
         } else if type == Bool.self, let flag = value as? Bool {
             self = .boolean(flag)
         } else if type == Data.self, let data = value as? Data {
             self = .data(data)
-        } else if type == NSNumber.self, let number = value as? NSNumber {
+        } else if type == NSData.self, let data = value as? NSData {
+            self = .data(data.contents)
+        } else if type is NSNumber.Type, let number = value as? NSNumber {
             self = number.isBoolean ? .boolean(number.boolValue) : .number(number)
         } else if type == Date.self, let date = value as? Date {
             self = .date(date)
@@ -38,22 +41,8 @@ enum DictionaryValue {
         }
     }
 
-    /// A value of a Foundation dictionary as it stands there.
-    init(object: AnyObject) {
-        let type: any AnyObject.Type = Swift.type(of: object)
-        if type == NSString.self, let text = object as? NSString {
-            self = .string(String(text))
-        } else if type == NSData.self, let data = object as? NSData {
-            self = .data(data.contents)
-        } else if let number = object as? NSNumber {
-            self = number.isBoolean ? .boolean(number.boolValue) : .number(number)
-        } else {
-            self.init(uncommon: object)
-        }
-    }
-
-    /// What is left: Foundation objects that were not turned into Swift values, and optionals,
-    /// which come from code that writes `kCFBooleanTrue as Any`.
+    /// What is left: other classes of Foundation, and optionals, which come from code that writes
+    /// `kCFBooleanTrue as Any`.
     private init(uncommon value: Any) {
         switch value {
         case let optional as any OptionalValue:

@@ -86,7 +86,8 @@ package struct SecureEnclavePrivateKey: Sendable {
     /// - Throws: `param` for what is no point of the curve.
     private func agree(with point: Data) throws(KeychainFailure) -> Data {
         try keychain.perform(
-            DeriveSharedSecret(of: blob.encoded, with: point, authorization: Authorization()))
+            DeriveSharedSecret(of: blob.encoded, with: point, authorization: Authorization())
+        ).data
     }
 }
 

@@ -27,7 +27,7 @@ import Testing
         ]
     }
 
-    @Test func `an item that tells it keeps it, in place and elsewhere`() throws {
+    @Test func `an item whose access control is known keeps it, in place and elsewhere`() throws {
         let controls: [Keychain.AccessControl] = [.userPresence, .devicePasscode]
         for (account, control) in zip(["0", "1"], controls) {
             try source.save("secret", for: KeychainKey(account, accessControl: control))
@@ -45,9 +45,11 @@ import Testing
         #expect(try source.items().isEmpty)
     }
 
-    @Test func `an item that doesn't tell it stays, and an open one is moved`() throws {
-        let untold = Keychain.AccessControl([.biometryAny, .devicePasscode, .or])
-        try source.save("guarded", for: KeychainKey("guarded", accessControl: untold))
+    @Test func `an item whose access control can't be identified stays, and an open one is moved`()
+        throws
+    {
+        let unknown = Keychain.AccessControl([.biometryAny, .devicePasscode, .or])
+        try source.save("guarded", for: KeychainKey("guarded", accessControl: unknown))
         let before = try source.items()
         for place in places {
             let report = try place.migrateAll(from: source)

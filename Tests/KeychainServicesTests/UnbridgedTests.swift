@@ -1,0 +1,167 @@
+// UnbridgedTests: what stands in a caller's objects of Foundation is read at once, and read in full
+// whatever their classes.
+
+import Foundation
+import KeychainServices
+import Testing
+
+/// Data that counts how often it is asked for its length or its bytes.
+private final class CountingData: NSData {
+    private let content: NSData
+    private(set) var questionCount = 0
+
+    init(_ content: Data) {
+        self.content = NSData(data: content)
+        // SAFETY: no bytes are given.
+        unsafe super.init(bytes: nil, length: 0)
+    }
+
+    required init?(coder: NSCoder) { nil }
+
+    override var length: Int {
+        questionCount += 1
+        return content.length
+    }
+
+    override var bytes: UnsafeRawPointer {
+        questionCount += 1
+        // SAFETY: `content` is there for as long as this object.
+        return unsafe content.bytes
+    }
+}
+
+/// A dictionary of a class that Core Foundation doesn't know.
+private final class ForeignDictionary: NSDictionary {
+    private let content: NSDictionary
+
+    init(_ content: NSDictionary) {
+        self.content = content
+        // SAFETY: no object is given.
+        unsafe super.init(objects: nil, forKeys: nil, count: 0)
+    }
+
+    required init(
+        objects: UnsafePointer<AnyObject>!, forKeys keys: UnsafePointer<NSObject>!, count: Int
+    ) {
+        // SAFETY: the caller gives `count` of both.
+        content = unsafe NSDictionary(objects: objects, forKeys: keys, count: count)
+        // SAFETY: no object is given.
+        unsafe super.init(objects: nil, forKeys: nil, count: 0)
+    }
+
+    required init?(coder: NSCoder) { nil }
+
+    override var count: Int { content.count }
+    override func object(forKey key: Any) -> Any? { content.object(forKey: key) }
+    override func keyEnumerator() -> NSEnumerator { content.keyEnumerator() }
+}
+
+@Suite struct UnbridgedTests {
+    private let k: Client
+
+    init() throws {
+        k = Client(try Backend.embeddedEngine.open(), groups: ["G1"])
+    }
+
+    /// How often data of some size is asked for its length or its bytes.
+    private func questionCount(_ byteCount: Int, _ body: (NSData) -> Void) -> Int {
+        let data = CountingData(Data(repeating: 7, count: byteCount))
+        body(data)
+        return data.questionCount
+    }
+
+    @Test func `data is asked as often for many bytes as for few`() throws {
+        let parameters: [CFString: Any] = [
+            kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
+        ]
+        let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+        let made = SecKeyCreateRandomKey(parameters as CFDictionary, nil)
+        let key = try #require(made)
+        let publicKey = try #require(SecKeyCopyPublicKey(key))
+        let signature = Data([1]) as CFData
+        let add = { (item: NSDictionary) in
+            #expect(k.withKeychain { SecItemAdd(item, nil) } == errSecSuccess)
+        }
+        let calls: [(String, (NSData) -> Void)] = [
+            (
+                "sign",
+                {
+                    let made = SecKeyCreateSignature(key, algorithm, $0, nil)
+                    #expect(made != nil)
+                }
+            ),
+            (
+                "verify",
+                {
+                    let isValid = SecKeyVerifySignature(
+                        publicKey, algorithm, $0, signature, nil)
+                    #expect(!isValid)
+                }
+            ),
+            ("import", { #expect(SecCertificateCreateWithData(nil, $0) == nil) }),
+            ("add", { add(dictionary(GP(UUID().uuidString, "s", ["data": $0]))) }),
+            (
+                "add, mutable",
+                {
+                    let item = NSMutableDictionary(dictionary: genp(["acct": UUID().uuidString]))
+                    item["v_Data"] = $0
+                    add(item)
+                }
+            ),
+        ]
+        for (name, call) in calls {
+            let few = questionCount(10, call)
+            #expect(few > 0 && questionCount(10_000, call) == few, "\(name)")
+        }
+        // What finds no difference must be able to find one.
+        let oneByOne = { (data: NSData) in
+            var index = 0
+            while index < data.length { index += 1 }
+        }
+        #expect(questionCount(10_000, oneByOne) > questionCount(10, oneByOne))
+    }
+
+    @Test func `a dictionary of any class is read in full`() throws {
+        let identifier = UUID()
+        let date = Date(timeIntervalSinceReferenceDate: 8)
+        let contents = NSMutableData(data: bytes("secret"))
+        let kinds: [(NSDictionary) -> NSDictionary] = [
+            { $0 }, { NSMutableDictionary(dictionary: $0 as? Entries ?? [:]) },
+            { ForeignDictionary($0) },
+        ]
+        for (number, kind) in kinds.enumerated() {
+            let service = NSMutableString(string: "s\(number)")
+            let add = { (entries: Entries) in
+                k.withKeychain { SecItemAdd(kind(dictionary(genp(entries))), nil) }
+            }
+            #expect(
+                add([
+                    "svc": service, "acct": NSUUID(uuidString: identifier.uuidString) as Any,
+                    "cdat": NSDate(timeIntervalSinceReferenceDate: 8), "invi": true,
+                    "type": NSNumber(value: 1), "gena": NSData(data: bytes("g")),
+                    "data": contents,
+                ]) == errSecSuccess)
+            #expect(add(["svc": "none\(number)", "acct": NSNull()]) == errSecParam)
+
+            var result: CFTypeRef?
+            let query = dictionary(genp(["svc": service, "R.attrs": true, "R.data": true]))
+            // SAFETY: the variable outlives the call.
+            let status = k.withKeychain { unsafe SecItemCopyMatching(kind(query), &result) }
+            #expect(status == errSecSuccess)
+            let item = try #require(result as? Entries)
+            #expect(item["acct"] as? String == identifier.uuidString)
+            #expect(item["cdat"] as? Date == date)
+            #expect(item["invi"] as? Int == 1)
+            #expect(item["type"] as? Int == 1)
+            #expect(item["gena"] as? Data == bytes("g"))
+            #expect(item["v_Data"] as? Data == bytes("secret"))
+
+            let label = dictionary(["labl": "L"])
+            let named = dictionary(genp(["svc": service]))
+            #expect(k.withKeychain { SecItemUpdate(kind(named), kind(label)) } == errSecSuccess)
+            let found = dictionary(genp(["labl": "L", "svc": service]))
+            #expect(k.withKeychain { SecItemCopyMatching(found, nil) } == errSecSuccess)
+            #expect(k.withKeychain { SecItemAdd(kind(NSDictionary()), nil) } == errSecParam)
+        }
+    }
+}
