@@ -190,7 +190,7 @@ struct Hostile: Sendable, CustomStringConvertible {
             for value in values.others().dropLast() { check(value) }
         }
         // Six requests have no bytes, and one answer.
-        #expect(count == 10 * 20 * (23 - 6 + 12 - 1 + 2))
+        #expect(count == 10 * 20 * (23 - 6 + 13 - 1 + 2))
     }
 
     /// Whether an application password is anywhere in a value.

@@ -118,7 +118,8 @@ import Testing
     private static let status = KeychainStatus(
         directory: "/k", formatVersion: 1, generation: 2, itemCount: 3, setAsideCount: 4,
         hasPasscode: true, lockState: .locked, isMemoryLocked: false, byteCount: 5,
-        deviceKeyPath: "/k/d", deviceKeyProtection: .hardware)
+        deviceKeyPath: "/k/d", deviceKeyProtection: .hardware,
+        verification: VerificationState(.failed, at: 1, problem: "p"))
 
     private static var report: CheckReport {
         var report = CheckReport()
@@ -136,6 +137,10 @@ import Testing
         #expect(TombstonePolicy.allCases == [.automatic, .always, .never])
         #expect(LockState.allCases == [.beforeFirstUnlock, .locked, .unlocked])
         #expect(DeviceKeyProtection.allCases == [.file, .hardware, .memory])
+        #expect(
+            VerificationState.Standing.allCases == [
+                .unneeded, .verified, .verifiedHere, .running, .never, .changed, .failed,
+            ])
         #expect(Welcome.Kind.allCases == [.user, .system])
     }
 

@@ -222,7 +222,10 @@ struct RandomValues {
             setAsideCount: generator.next(), hasPasscode: flag(),
             lockState: pick([.beforeFirstUnlock, .locked, .unlocked], else: .locked),
             isMemoryLocked: flag(), byteCount: count(), deviceKeyPath: text(),
-            deviceKeyProtection: pick([.file, .hardware, .memory], else: .file))
+            deviceKeyProtection: pick([.file, .hardware, .memory], else: .file),
+            verification: VerificationState(
+                pick(VerificationState.Standing.allCases, else: .never),
+                at: maybe { Double($0.count()) }, problem: maybe { $0.text() }))
     }
 
     mutating func report() -> CheckReport {
