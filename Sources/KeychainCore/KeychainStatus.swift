@@ -18,11 +18,13 @@ package struct KeychainStatus: Hashable, Sendable {
     package let deviceKeyPath: String
     /// What keeps the device key, as its file says now.
     package let deviceKeyProtection: DeviceKeyProtection
+    package let verification: VerificationState
 
     package init(
         directory: String, formatVersion: Int, generation: UInt64, itemCount: UInt64,
         setAsideCount: UInt64, hasPasscode: Bool, lockState: LockState, isMemoryLocked: Bool,
-        byteCount: Int, deviceKeyPath: String, deviceKeyProtection: DeviceKeyProtection = .file
+        byteCount: Int, deviceKeyPath: String, deviceKeyProtection: DeviceKeyProtection = .file,
+        verification: VerificationState = VerificationState(.unneeded)
     ) {
         self.directory = directory
         self.formatVersion = formatVersion
@@ -35,6 +37,7 @@ package struct KeychainStatus: Hashable, Sendable {
         self.byteCount = byteCount
         self.deviceKeyPath = deviceKeyPath
         self.deviceKeyProtection = deviceKeyProtection
+        self.verification = verification
     }
 }
 

@@ -14,6 +14,11 @@ package struct StoreAuthenticator: Sendable {
         keyed = KeyedHash(key: key)
     }
 
+    /// One with a key of its own, which follows from this one's.
+    package func derived(for purpose: String) -> StoreAuthenticator {
+        StoreAuthenticator(key: SecretBytes(copying: tag(of: Array(purpose.utf8))))
+    }
+
     /// - Returns: 32 bytes.
     package func tag(of bytes: [UInt8]) -> [UInt8] {
         keyed.code(of: bytes).bytes

@@ -102,13 +102,27 @@ extension DaemonCommand {
     func daemonConfiguration(
         _ environment: [String: String], executable: String?
     ) throws(ServiceFailure) -> DaemonConfiguration {
-        DaemonConfiguration(
+        let socket = try path(socket, "--socket", defaultSocket, environment)
+        return DaemonConfiguration(
             kind: system ? .system : .user,
             directory: try path(directory, "--directory", defaultDirectory, environment),
-            socket: try path(socket, "--socket", defaultSocket, environment),
+            socket: socket,
             registry: try path(registry, "--registry", defaultRegistry, environment),
             isRegistryOnly: registryOnly, keychainctl: system ? nil : Self.tool(beside: executable),
-            lockAfter: lockAfter?.duration)
+            lockAfter: lockAfter?.duration,
+            engine: EngineOptions(
+                freshness: FreshnessOptions(folder: Self.noteFolder(beside: socket, environment))))
+    }
+
+    /// Where it is remembered that keychains were verified: the folder that systemd made for this
+    /// service, or that of the socket.
+    private static func noteFolder(
+        beside socket: String, _ environment: [String: String]
+    ) -> String? {
+        if let folder = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first {
+            return String(folder)
+        }
+        return socket.lastIndex(of: "/").map { String(socket[..<$0]) }
     }
 
     private static func tool(beside executable: String?) -> String? {

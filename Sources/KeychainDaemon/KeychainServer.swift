@@ -19,6 +19,7 @@ package final class KeychainServer: Sendable {
     private let log: AuditLog
     private let rules: EntitlementRules
     private let keychains: ServedKeychains
+    private let verification: BackgroundVerification
     private let folderLock: ServiceLock
     private let listener: ListeningSocket
     private let group: MultiThreadedEventLoopGroup
@@ -41,7 +42,8 @@ package final class KeychainServer: Sendable {
         rules = EntitlementRules(
             registry: ProgramRegistry(folder: configuration.registry),
             isRegistryOnly: configuration.isRegistryOnly, keychainctl: configuration.keychainctl)
-        keychains = ServedKeychains(configuration)
+        verification = BackgroundVerification(self.log)
+        keychains = ServedKeychains(configuration, verification)
         folderLock = try Self.lockFolder(configuration)
         if let socket {
             listener = try ListeningSocket(given: socket)
@@ -93,6 +95,7 @@ package final class KeychainServer: Sendable {
         listener.close()
         connections.end(within: configuration.limits.endTime)
         workers.stop()
+        verification.stop()
         keychains.close()
         folderLock.end()
         try? group.syncShutdownGracefully()
@@ -167,7 +170,8 @@ package final class KeychainServer: Sendable {
 
     // MARK: Time
 
-    /// Locks and closes what no program uses.
+    /// Locks and closes what no program uses, and verifies what was changed by anything but a
+    /// keychain.
     private func watch() {
         let limits = configuration.limits
         let workers = workers
@@ -181,6 +185,10 @@ package final class KeychainServer: Sendable {
                     }
                 }
             }
+        }
+        if configuration.engine.freshness != nil {
+            if configuration.kind == .user { workers.run(for: 0) { keychains.open(geteuid()) } }
+            every(limits.verificationInterval) { keychains.verify() }
         }
         if configuration.kind == .system {
             every(min(max(limits.idleTime / 4, .milliseconds(20)), .seconds(60))) {
@@ -247,6 +255,8 @@ package struct DaemonConfiguration: Sendable {
         /// After how long without connections a user's keychain is closed, in a service of the
         /// system.
         package var idleTime: Duration = .seconds(600)
+        /// How often is looked whether a keychain has to be verified.
+        package var verificationInterval: Duration = .seconds(60)
 
         package init() {}
     }

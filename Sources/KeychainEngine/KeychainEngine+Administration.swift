@@ -95,7 +95,7 @@ extension KeychainEngine {
                 $0.byteCount(of: .database) + $0.byteCount(of: .writeAheadLog)
             } ?? 0,
             deviceKeyPath: store.folder?.path(of: .deviceKey) ?? "",
-            deviceKeyProtection: try deviceKeyProtection())
+            deviceKeyProtection: try deviceKeyProtection(), verification: verification)
     }
 
     /// The damaged rows that were set aside, oldest first.

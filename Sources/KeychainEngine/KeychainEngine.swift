@@ -80,8 +80,10 @@ package final class KeychainEngine: RequestHandler {
             }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
-        return try open(
+        let engine = try open(
             try StoreFile.open(folder, deviceKey: deviceKey), deviceKey, options, lease)
+        engine.verifyIfSmall()
+        return engine
     }
 
     /// Opens a keychain in memory as after a start of the device: unlocked where it has no
@@ -108,7 +110,8 @@ package final class KeychainEngine: RequestHandler {
             var hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
             let deviceKeys = try hierarchy.openDeviceKeys()
             let store = try Store(
-                file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
+                file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys,
+                noteIn: options.place)
             if try store.header().keybagGeneration != hierarchy.keybag.generation {
                 // The passcode was changed between the two reads, or an older keybag put back.
                 hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
@@ -197,8 +200,11 @@ package struct EngineOptions: Sendable {
     package var applicationPasswordCost: PasscodeCost
     /// The chip that keeps keys, where there is one.
     package var hardware: (any KeyHardware)?
-    /// The folder without a keychain that an empty one in memory stands in for. Its status is that of
-    /// the folder.
+    /// When the database is verified, and where that is remembered. nil: when it is asked for, and
+    /// in the memory of this process.
+    package var freshness: FreshnessOptions?
+    /// The folder without a keychain that an empty one in memory stands in for. Its status is that
+    /// of the folder.
     package var absentFolder: String?
     /// Told of each operation, the shape of its query and its status.
     package var log: Logger
@@ -207,19 +213,22 @@ package struct EngineOptions: Sendable {
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate },
         passcodeCost: PasscodeCost = .standard,
         applicationPasswordCost: PasscodeCost = .applicationPassword,
-        hardware: (any KeyHardware)? = nil, absentFolder: String? = nil,
-        log: Logger = Logger(label: "keychain")
+        hardware: (any KeyHardware)? = nil, freshness: FreshnessOptions? = FreshnessOptions(),
+        absentFolder: String? = nil, log: Logger = Logger(label: "keychain")
     ) {
         self.now = now
         self.passcodeCost = passcodeCost
         self.applicationPasswordCost = applicationPasswordCost
         self.hardware = hardware
+        self.freshness = freshness
         self.absentFolder = absentFolder
         self.log = log
     }
 
-    /// For tests: derivations that cost nearly nothing and protect nothing.
+    /// For tests: derivations that cost nearly nothing and protect nothing, and no verification but
+    /// where it is asked for.
     package static let testing = EngineOptions(
         passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),
-        applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1))
+        applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), freshness: nil
+    )
 }

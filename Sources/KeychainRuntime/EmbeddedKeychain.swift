@@ -60,10 +60,20 @@ package enum EmbeddedKeychain {
         try opened.withLock { engines throws(KeychainFailure) in
             if let engine = engines[directory] { return engine }
             let engine = try KeychainEngine.open(
-                directory: directory, options: EngineOptions(hardware: PlatformHardware.current))
+                directory: directory,
+                options: EngineOptions(
+                    hardware: PlatformHardware.current, freshness: freshness()))
             engines[directory] = engine
             return engine
         }
+    }
+
+    /// Where it is remembered that a keychain was verified.
+    package static func freshness(
+        _ environment: [String: String] = ProcessEnvironment.variables
+    ) -> FreshnessOptions {
+        let folder = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return FreshnessOptions(folder: folder.map { $0 + "/keychain" })
     }
 
     // MARK: Where

@@ -39,12 +39,21 @@ func step(_ number: Int) -> (account: String, value: Data?) {
     return (account, Data("value \(number)\n".utf8) + padding)
 }
 
+/// Those of tests, with a place to remember verifications where one is given.
+func options(rememberingIn folder: String?) -> EngineOptions {
+    var options = EngineOptions.testing
+    options.freshness = folder.map { FreshnessOptions(folder: $0) }
+    return options
+}
+
 struct WritingLoop {
     let directory: String
     let from: Int
+    var runtime: String?
 
     func run() throws {
-        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        let engine = try KeychainEngine.open(
+            directory: directory, options: options(rememberingIn: runtime))
         var number = from
         while true {
             try apply(number, to: engine)
@@ -105,9 +114,16 @@ struct WritingThreads {
 struct Crowd {
     let directory: String
     let worker: Int
+    var runtime: String?
 
     func run() throws {
-        let engine = try KeychainEngine.open(directory: directory, options: .testing)
+        let engine = try KeychainEngine.open(
+            directory: directory, options: options(rememberingIn: runtime))
+        if runtime != nil {
+            // The test lets all go on once all have it open.
+            acknowledge("opened")
+            _ = readLine()
+        }
         for number in 0..<40 {
             let account = "worker \(worker) item \(number)"
             _ = try engine.perform(AddItem(item(account, Data(account.utf8))), as: caller)

@@ -9,11 +9,19 @@ import TestPrograms
 let arguments = CommandLine.arguments
 do {
     switch arguments.dropFirst().first {
-    case "write": try WritingLoop(directory: arguments[2], from: Int(arguments[3]) ?? 0).run()
+    case "write":
+        try WritingLoop(
+            directory: arguments[2], from: Int(arguments[3]) ?? 0,
+            runtime: arguments.dropFirst(4).first
+        ).run()
     case "write-threads":
         try WritingThreads(directory: arguments[2], from: arguments[3...].map { Int($0) ?? 0 })
             .run()
-    case "crowd": try Crowd(directory: arguments[2], worker: Int(arguments[3]) ?? 0).run()
+    case "crowd":
+        try Crowd(
+            directory: arguments[2], worker: Int(arguments[3]) ?? 0,
+            runtime: arguments.dropFirst(4).first
+        ).run()
     case "fill": try Filling(directory: arguments[2], limit: Int(arguments[3]) ?? 0).run()
     case "sweep":
         try FlipSweep(

@@ -47,7 +47,7 @@ extension KeychainStatus: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         writer.encode(
             directory, formatVersion, generation, itemCount, setAsideCount, hasPasscode, lockState,
-            isMemoryLocked, byteCount, deviceKeyPath, deviceKeyProtection)
+            isMemoryLocked, byteCount, deviceKeyPath, deviceKeyProtection, verification)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -57,7 +57,20 @@ extension KeychainStatus: MessageCodable {
             setAsideCount: try .init(from: &reader), hasPasscode: try .init(from: &reader),
             lockState: try .init(from: &reader), isMemoryLocked: try .init(from: &reader),
             byteCount: try .init(from: &reader), deviceKeyPath: try .init(from: &reader),
-            deviceKeyProtection: try .init(from: &reader))
+            deviceKeyProtection: try .init(from: &reader),
+            verification: try .init(from: &reader))
+    }
+}
+
+extension VerificationState: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        writer.encode(standing, moment, problem)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            try .init(from: &reader), at: try .init(from: &reader),
+            problem: try .init(from: &reader))
     }
 }
 

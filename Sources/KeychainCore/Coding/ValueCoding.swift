@@ -10,6 +10,7 @@ import FoundationEssentials
 
 extension TombstonePolicy: CodedByPosition {}
 extension LockState: CodedByPosition {}
+extension VerificationState.Standing: CodedByPosition {}
 extension DeviceKeyProtection: CodedByPosition {}
 
 extension ItemClass: MessageCodable {

@@ -12,6 +12,14 @@ package struct FileIdentity: Hashable, Sendable {
     package let modified: Int64
     package let changed: Int64
 
+    package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64) {
+        self.device = device
+        self.inode = inode
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+    }
+
     /// Whether it is the same file, and it was not written. Links and permissions may have changed.
     package func isUnwritten(since other: FileIdentity) -> Bool {
         isSameFile(as: other) && size == other.size && modified == other.modified

@@ -1,7 +1,8 @@
 // ServedKeychains: the keychains of a service, one for each user, opened when first asked for.
 //   (1) One is opened as after a start of the device: locked, where it has a passcode.
 //   (2) A failure to open it is not remembered: the next request tries again.
-//   (3) The engine stays open for as long as a request uses it, also when it is to be closed.
+//   (3) What is opened is verified in the background, unless that is remembered.
+//   (4) The engine stays open for as long as a request uses it, also when it is to be closed.
 
 import Glibc
 import KeychainCore
@@ -10,10 +11,12 @@ import Synchronization
 
 final class ServedKeychains: Sendable {
     private let configuration: DaemonConfiguration
+    private let verification: BackgroundVerification
     private let keychains = Mutex<[uid_t: ServedKeychain]>([:])
 
-    init(_ configuration: DaemonConfiguration) {
+    init(_ configuration: DaemonConfiguration, _ verification: BackgroundVerification) {
         self.configuration = configuration
+        self.verification = verification
     }
 
     /// The keychain of a user, which may not be open yet.
@@ -25,10 +28,19 @@ final class ServedKeychains: Sendable {
                 case .user: configuration.directory
                 case .system: "\(configuration.directory)/\(user)"
                 }
-            let keychain = ServedKeychain(directory: directory, options: configuration.engine)
+            let keychain = ServedKeychain(directory: directory, options: configuration.engine) {
+                [verification] in verification.submit($0, of: user)
+            }
             keychains[user] = keychain
             return keychain
         }
+    }
+
+    /// Opens the keychain of a user, if there is one.
+    func open(_ user: uid_t) {
+        let keychain = keychain(of: user)
+        // A failure is told to the first program that asks.
+        if keychain.isPresent { _ = try? keychain.engine() }
     }
 
     private var all: [uid_t: ServedKeychain] { keychains.withLock { $0 } }
@@ -38,6 +50,11 @@ final class ServedKeychains: Sendable {
     /// - Returns: Whose keychains were locked.
     func lock(ifUnusedFor limit: Duration?) -> [uid_t] {
         all.filter { $0.value.lock(ifUnusedFor: limit) }.map(\.key)
+    }
+
+    /// Verifies those that are open, where that isn't remembered.
+    func verify() {
+        for (user, keychain) in all { verification.submit(keychain, of: user) }
     }
 
     func closeIdle(since limit: Duration) {
@@ -63,21 +80,43 @@ final class ServedKeychain: Sendable {
 
     private let directory: String
     private let options: EngineOptions
+    private let onOpen: @Sendable (ServedKeychain) -> Void
     private let state = Mutex(State())
 
-    /// A keychain in a folder, an absolute path.
-    init(directory: String, options: EngineOptions) {
+    /// A keychain in a folder, an absolute path. `onOpen` is called each time it has been opened.
+    init(
+        directory: String, options: EngineOptions,
+        onOpen: @escaping @Sendable (ServedKeychain) -> Void = { _ in }
+    ) {
         self.directory = directory
         self.options = options
+        self.onOpen = onOpen
     }
+
+    /// Whether there is one.
+    var isPresent: Bool { (try? KeychainEngine.isPresent(in: directory)) == true }
 
     /// The keychain, opened.
     func engine() throws(KeychainFailure) -> KeychainEngine {
         // Opening takes milliseconds, and no other request can do anything before.
-        try state.withLock { state throws(KeychainFailure) in
-            if let engine = state.engine { return engine }
+        let (engine, isNew) = try state.withLock {
+            state throws(KeychainFailure) -> (KeychainEngine, Bool) in
+            if let engine = state.engine { return (engine, false) }
             let engine = try KeychainEngine.open(directory: directory, options: options)
             state.engine = engine
+            return (engine, true)
+        }
+        if isNew, options.freshness != nil { onOpen(self) }
+        return engine
+    }
+
+    /// The keychain, if it is open and has to be verified. As by a connection it stays open until
+    /// ``removeConnection()``.
+    func engineToVerify() -> KeychainEngine? {
+        state.withLock { state in
+            guard let engine = state.engine, engine.verification.isNeeded else { return nil }
+            state.connectionCount += 1
+            state.idleSince = nil
             return engine
         }
     }

@@ -97,14 +97,11 @@ enum Conversion {
     ///   are there without a passcode.
     private static func check(_ store: Store, _ ring: KeyRing) throws(KeychainFailure) {
         var damagedCount = 0
-        let survey = try store.survey { found, _, _ in
+        let found = try store.verify(includesSecrets: true) { found, _, _ in
             if isDamaged(found, store, ring) { damagedCount += 1 }
             return true
         }
-        if let problem = survey.problems.first { throw .damagedStore(problem) }
-        guard survey.damagedPages.isEmpty else {
-            throw .damagedStore("page \(survey.damagedPages[0]) is not as it was written")
-        }
+        if let problem = found.problem ?? store.knownDamage { throw .damagedStore(problem) }
         guard damagedCount == 0 else {
             throw .damagedStore("\(damagedCount) of its items are not as they were written")
         }

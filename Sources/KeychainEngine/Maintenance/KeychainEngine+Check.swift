@@ -1,5 +1,5 @@
 // KeychainEngine+Check: reads everything once and says what is not as it was written.
-//   (1) All rows are read in one transaction, so they are of the commit that the header is of.
+//   (1) The database is verified as a whole, see `Verification`, and the outcome is remembered.
 //   (2) Nothing is changed, unless rows are to be set aside, and but for the copy of the keybag,
 //       which is made anew where it isn't the database's.
 //   (3) A `RowCondition` says how much of a row is as it was written, as far as the keys at hand
@@ -33,7 +33,8 @@ extension KeychainEngine {
         if differs { Bootstrap.updateKeybagCopy(store, ring.withLock { $0.hierarchy }, log) }
         var damagedRows: [SealedRow] = []
         var isWanted = true
-        let survey = try store.survey { found, position, total in
+        let verification = try store.verify(notingAt: options.now, includesSecrets: true) {
+            found, position, total in
             if position % 1000 == 0 {
                 isWanted = progress(RequestProgress(done: position, total: total))
             }
@@ -42,8 +43,13 @@ extension KeychainEngine {
         }
         guard isWanted else { throw KeychainFailure(.userCanceled, "The check was given up.") }
         _ = progress(RequestProgress(done: report.itemCount, total: report.itemCount))
-        report.problems = survey.problems
-        report.damagedPages = survey.damagedPages
+        report.problems = verification.problem.map { [$0] } ?? []
+        report.damagedPages = store.damagedPages
+        if verification.alteredSetAsideCount > 0 {
+            report.notices.append(
+                "\(verification.alteredSetAsideCount) of the items that are set aside are not as they "
+                    + "were then; `keychainctl restore` takes them by name only")
+        }
         // A damaged page is never written, so what is on one is for a recovery to set aside.
         if settingAside, report.problems.isEmpty, report.damagedPages.isEmpty {
             for row in damagedRows {

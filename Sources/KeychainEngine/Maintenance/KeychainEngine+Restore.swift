@@ -2,7 +2,9 @@
 //   (1) A row goes back only when the tags of both its halves verify, so never with other content
 //       than was written.
 //   (2) One whose tag of having been set aside is missing or doesn't fit goes back only if it is named.
-//   (3) The row leaves the place where it was set aside in the commit that makes it an item.
+//   (3) The database is verified before and after: nothing is restored to one that isn't as it was
+//       left, and nothing is said to be restored that a verification doesn't find.
+//   (4) The row leaves the place where it was set aside in the commit that makes it an item.
 
 import KeychainCrypto
 package import KeychainCore
@@ -45,6 +47,8 @@ extension KeychainEngine {
         let rows = try setAsideRows(references) {
             $0.reason?.isOfItem == true
         }
+        guard !rows.isEmpty else { return [] }
+        try requireVerified()
         var restorations: [Restoration] = []
         for (index, row) in rows.enumerated() {
             progress(index, rows.count)
@@ -53,7 +57,14 @@ extension KeychainEngine {
                     reference: row.row.reference,
                     outcome: references == nil && !row.isAuthentic ? .altered : try restore(row)))
         }
+        try requireVerified()
         return restorations
+    }
+
+    private func requireVerified() throws(KeychainFailure) {
+        if let problem = try store.verify(notingAt: options.now).problem {
+            throw .damagedStore(problem)
+        }
     }
 
     /// Gives up rows that were set aside, for good. A loss by a recovery is one of them.

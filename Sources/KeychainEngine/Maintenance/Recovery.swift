@@ -11,7 +11,8 @@
 //   (5) Where items may be lost whose labels are not known, every miss is answered with damage,
 //       until the loss is dismissed.
 //   (6) The new database goes on above every generation that was seen.
-//   (7) It is of version 2, whichever version the damaged one is of.
+//   (7) The new database is verified as a whole before a recovery is said to be done.
+//   (8) It is of version 2, whichever version the damaged one is of.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -106,8 +107,11 @@ extension KeychainEngine {
         let hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
         let store = try Store(
             file, keychainID: hierarchy.keybag.keychainID,
-            deviceKeys: try hierarchy.openDeviceKeys())
+            deviceKeys: try hierarchy.openDeviceKeys(), noteIn: options.place)
         defer { store.close() }
+        if let problem = try store.verify(notingAt: options.now).problem ?? store.knownDamage {
+            throw .damagedStore(problem)
+        }
         let header = try store.header()
         store.anchor?.note(generation: header.generation)
         Bootstrap.updateKeybagCopy(store, hierarchy, options.log)

@@ -47,7 +47,12 @@ struct Recovery {
         }
         let authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
         let headers = salvage.headers(authenticator)
-        let last = Anchor.last(in: folder, authenticator)
+        let last = [
+            Anchor.last(in: folder, authenticator),
+            FreshnessNote.lastGeneration(
+                in: folder, keychainID: hierarchy.keybag.keychainID, authenticator,
+                place: options.place),
+        ].compactMap(\.self).max()
         let newest = min(max(headers.highestGeneration, last ?? 0), .max - 1)
 
         try rebuilt.prepare()

@@ -60,16 +60,17 @@ final class Connections: Sendable {
     /// - Parameters:
     ///   - transaction: The transaction that `body` is in, which an error rolls back. nil: none, so
     ///     that each statement sees one commit.
+    ///   - isNew: Whether the connection has to be one without a page in its cache, and isn't kept.
     ///   - deadline: Until when other processes are waited for. nil: ``Store/longestWait`` long.
     ///   - body: What is to be done.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `readOnly` for a write to a folder that can't be written.
     func run<Result>(
-        _ transaction: DatabaseConnection.TransactionKind? = nil,
+        _ transaction: DatabaseConnection.TransactionKind? = nil, isNew: Bool = false,
         until deadline: ContinuousClock.Instant? = nil,
         _ body: (DatabaseConnection) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
-        let loan = try lend(for: transaction)
+        let loan = try lend(for: transaction, isNew: isNew)
         loan.connection.deadline = deadline
         let result: Swift.Result<Result, KeychainFailure>
         do throws(KeychainFailure) {
@@ -81,7 +82,7 @@ final class Connections: Sendable {
             if transaction != nil { loan.connection.rollBack() }
             result = .failure(error)
         }
-        try takeBack(loan)
+        try takeBack(loan, isKept: !isNew)
         return try result.get()
     }
 
@@ -105,9 +106,9 @@ final class Connections: Sendable {
         }
     }
 
-    /// A connection for one call. ``takeBack(_:)`` has to follow.
+    /// A connection for one call. ``takeBack(_:isKept:)`` has to follow.
     private func lend(
-        for transaction: DatabaseConnection.TransactionKind?
+        for transaction: DatabaseConnection.TransactionKind?, isNew: Bool
     ) throws(KeychainFailure) -> Pooled {
         if let memory {
             memory.turn.wait()
@@ -115,7 +116,7 @@ final class Connections: Sendable {
         }
         if transaction == .writing, let readOnly { throw readOnly.readOnlyFailure }
         let moment = try readOnly?.readOnlyMoment()
-        if let waiting = waiting(moment) { return waiting }
+        if !isNew, let waiting = waiting(moment) { return waiting }
         do throws(KeychainFailure) {
             return Pooled(connection: try open(moment), moment: moment)
         } catch {
@@ -126,13 +127,13 @@ final class Connections: Sendable {
 
     /// Takes a connection back.
     /// - Throws: `notAvailable` where what was read on it counts for nothing.
-    private func takeBack(_ loan: Pooled) throws(KeychainFailure) {
+    private func takeBack(_ loan: Pooled, isKept: Bool) throws(KeychainFailure) {
         if let memory {
             memory.turn.signal()
             return
         }
         // One that could not leave its transaction is closed, which ends it.
-        if !loan.connection.isInsideTransaction { idle.withLock { $0.append(loan) } }
+        if isKept, !loan.connection.isInsideTransaction { idle.withLock { $0.append(loan) } }
         try checkNothingChanged(since: loan.moment)
     }
 

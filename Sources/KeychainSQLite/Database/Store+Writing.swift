@@ -81,6 +81,7 @@ extension Store {
         queue.passOn()
         if let committed {
             anchor?.note(generation: committed)
+            freshness?.note(generation: committed)
             commits.note(generation: committed)
             do { try probe?.reach(.committed) } catch { first.failure = error }
         }

@@ -1,11 +1,12 @@
 // Store: an opened database with the keys that its structure needs.
 //   (1) Every commit raises the header's generation and is noted in the anchor afterwards.
-//   (2) A header, and so a commit, that is behind the anchor is refused.
+//   (2) A header, and so a commit, that is behind the anchor, or behind what is noted since the
+//       machine started, is refused.
 //   (3) Subscribers are told of a commit once it is noted.
 //   (4) A miss is trusted, and a write begun, only while no damaged page was seen, or after structure
 //       and rows were found to be what the header vouches for in spite of it; and never while the log is
 //       damaged.
-//   (5) What stands on a damaged page is given only after all rows were found to be what the header
+//   (5) What stands on a damaged page, or is found after a verification has failed, is given only after all rows were found to be what the header
 //       vouches for: an earlier row of the same item proves itself as well.
 
 import FoundationEssentials
@@ -20,11 +21,14 @@ package final class Store: Sendable {
     package let authenticator: StoreAuthenticator
     /// nil: there is no folder to keep it in.
     package let anchor: Anchor?
+    /// nil: there are no files that anything else could change.
+    package let freshness: FreshnessNote?
     package let commits: CommitFeed
     let damage: PageDamage
     let queue = CommitQueue()
     /// How long a call waits for other processes, its time in this process's queue included.
     @TaskLocal package static var longestWait: Duration = .seconds(30)
+    let verificationCount = Atomic<Int>(0)
     /// The registry's counts at which the structure, and the rows, were last found whole.
     private let examined = Mutex<UInt64>(0)
     private let confirmed = Mutex<UInt64>(0)
@@ -34,7 +38,8 @@ package final class Store: Sendable {
 
     /// - Throws: `notAvailable` when the header is altered or behind the anchor.
     package init(
-        _ file: StoreFile, keychainID: [UInt8], deviceKeys: DeviceKeys
+        _ file: StoreFile, keychainID: [UInt8], deviceKeys: DeviceKeys,
+        noteIn place: FreshnessNote.Place = .process
     ) throws(KeychainFailure) {
         self.file = file
         self.keychainID = keychainID
@@ -44,12 +49,16 @@ package final class Store: Sendable {
         if let folder = file.folder {
             anchor = Anchor(folder: folder, authenticator: authenticator)
             damage = PageDamage.registry(forPath: folder.path(of: .database))
+            freshness = FreshnessNote(
+                ofDatabaseAt: damage.path, keychainID: keychainID, authenticator, in: place)
         } else {
             anchor = nil
             damage = PageDamage.none
+            freshness = nil
         }
-        // The anchor first: a commit between the two reads makes the header newer, never older.
+        // These first: a commit between the reads makes the header newer, never older.
         let noted = anchor?.read() ?? .absent
+        let last = freshness?.lastGeneration ?? 0
         let header = try self.header()
         // After the header, for reading it may have had SQLite recover the log.
         if file.folder?.exists(.damagedLog) == true { damage.recordLostCommits() }
@@ -58,21 +67,25 @@ package final class Store: Sendable {
             throw .damagedStore("the database and the keybag belong to different keychains")
         }
         switch noted {
-        case .absent: break
+        case .absent: try requireCommits(upTo: last, in: header)
         case .unreadable:
-            // Both records are gone, so nothing is known about lost commits. The next commit
+            // Both records are gone, so they tell nothing about lost commits. The next commit
             // writes one anew; `check` reports it.
-            break
-        case .generation(let last):
-            guard header.generation >= last else {
-                // Closing would fold the log into the database and delete it, with the damaged
-                // commits that recovery can still read.
-                damage.recordLostCommits()
-                throw .damagedStore(
-                    "commits after number \(header.generation) of \(last) are missing. Its "
-                        + "log was damaged, or an older copy was put back")
-            }
+            try requireCommits(upTo: last, in: header)
+        case .generation(let noted): try requireCommits(upTo: max(last, noted), in: header)
         }
+    }
+
+    private func requireCommits(
+        upTo last: UInt64, in header: StoreHeader
+    ) throws(KeychainFailure) {
+        guard header.generation < last else { return }
+        // Closing would fold the log into the database and delete it, with the damaged commits that
+        // recovery can still read.
+        damage.recordLostCommits()
+        throw .damagedStore(
+            "commits after number \(header.generation) of \(last) are missing. Its "
+                + "log was damaged, or an older copy was put back")
     }
 
     /// The header of the last commit.
@@ -95,8 +108,8 @@ package final class Store: Sendable {
     /// Visits the rows that labels select. With a limit above one in the order of addition.
     /// `visit` gives false to stop.
     ///
-    /// - Returns: Whether a page was read that isn't as it was written. What was found there may be what
-    ///   an earlier commit left.
+    /// - Returns: Whether a page was read that isn't as it was written, or a verification found a problem.
+    ///   What was found may be what an earlier commit left.
     package func visit(
         _ search: RowSearch, includesSecret: Bool, limit: Int?,
         _ visit: (Found) throws(KeychainFailure) -> Bool
@@ -109,7 +122,7 @@ package final class Store: Sendable {
             try Self.visit(
                 database, sql, arguments, includesSecret: includesSecret, visit)
         }
-        return damage.encounterCount != encounterCount
+        return damage.encounterCount != encounterCount || damage.problem != nil
     }
 
     static func visit(
@@ -165,33 +178,35 @@ package final class Store: Sendable {
 
     /// Makes sure that what was not found is not there.
     ///
-    /// Costs one comparison while no damaged page was seen. Otherwise the whole structure is
-    /// examined, once for each newly seen page.
+    /// Costs one comparison while no damage was seen. Otherwise the whole database is verified,
+    /// once for each newly seen page.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
         if damage.hasDamagedLog { throw Self.damagedLog }
+        if let problem = damage.problem { throw .damagedStore(problem) }
         try examine(since: examined) { () throws(KeychainFailure) in
-            try StructureCheck.problems(of: self)
+            let found = try verify()
+            return found.problem
+                ?? (found.alteredSetAsideCount > 0
+                    ? "a row that was set aside is not as it was then" : nil)
         }
-        try requireSoundRows()
     }
 
-    /// Makes sure that what was found on a damaged page is what the last commit left there.
+    /// Makes sure that what was found on a damaged page, or where a verification found a problem, is what
+    /// the last commit left there.
     package func requireSoundRows() throws(KeychainFailure) {
         if damage.isEmpty { return }
-        try examine(since: confirmed) { () throws(KeychainFailure) in
-            try StructureCheck.rowProblems(of: self)
-        }
+        try examine(since: confirmed) { () throws(KeychainFailure) in try rowProblem() }
     }
 
-    /// Looks for problems, once for each newly seen page.
+    /// Looks for a problem, once for each newly seen page.
     private func examine(
         since last: borrowing Mutex<UInt64>,
-        _ problems: () throws(KeychainFailure) -> [String]
+        _ problem: () throws(KeychainFailure) -> String?
     ) throws(KeychainFailure) {
         let seen = damage.recordingCount
         if last.withLock({ $0 == seen }) { return }
-        if let problem = try problems().first { throw .damagedStore(problem) }
+        if let problem = try problem() { throw .damagedStore(problem) }
         // The examination itself may have met further pages; all of them are covered by it.
         let now = damage.recordingCount
         last.withLock { $0 = now }

@@ -29,6 +29,9 @@ import CKeychainSQLite
     /// The page of the frame that was read from the log last, until it is written here.
     var pageInCheckpoint: UInt32?
 
+    /// The checkpoint that this connection has begun, until the file is synchronized.
+    private var checkpoint: FreshnessChange?
+
     /// The log that this connection has open.
     weak var log: CheckedLogFile?
 
@@ -185,8 +188,10 @@ import CKeychainSQLite
         switch operation {
         case SQLITE_FCNTL_CKPT_START:
             isInCheckpoint = true
+            checkpoint = FreshnessChange(ofDatabaseAt: damage.path)
         case SQLITE_FCNTL_CKPT_DONE:
             isInCheckpoint = false
+            checkpoint?.carryOver()
         case SQLITE_FCNTL_MMAP_SIZE:
             // The file underneath must not map itself either; the answer is the size before.
             // SAFETY: the argument of this operation is one 64-bit integer.
@@ -196,6 +201,14 @@ import CKeychainSQLite
             break
         }
         return unsafe super.control(operation, argument)
+    }
+
+    /// SQLite cuts the file off, where it does, between the end of a checkpoint and this.
+    override func synchronize(flags: Int32) -> Int32 {
+        let status = super.synchronize(flags: flags)
+        checkpoint?.carryOver()
+        checkpoint = nil
+        return status
     }
 
     override func lockSharedMemory(first: Int32, count: Int32, flags: Int32) -> Int32 {

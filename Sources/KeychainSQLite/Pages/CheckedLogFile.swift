@@ -209,7 +209,10 @@ import CKeychainSQLite
         guard let place = LogFormat.position(ofOffset: offset) else {
             // A new header starts a new log.
             noteTransactionEnded()
-            return unsafe super.write(bytes, count: count, at: offset)
+            let change = FreshnessChange(ofDatabaseAt: damage.path)
+            let status = unsafe super.write(bytes, count: count, at: offset)
+            change.carryOver()
+            return status
         }
         if place.inFrame == 0, count >= LogFrameHeader.byteCount,
             unsafe !damage.mayWrite(page: LogFrameHeader(at: bytes).page)

@@ -1,8 +1,9 @@
 // PageDamage: which pages of a database were found damaged in this process.
 //   (1) There is one per database file, shared by every connection of the process to it.
-//   (2) What was recorded stays while the process has the keychain open, also if the page reads well
-//       later: a cache that answered once with wrong bytes may have passed them on. It is forgotten
-//       when the keychain is opened anew: another process may have recovered it meanwhile.
+//   (2) What was recorded stays while the process has the keychain open, also if the page reads
+//       well later: a cache that answered once with wrong bytes may have passed them on. It is
+//       forgotten when the keychain is opened anew: another process may have recovered it
+//       meanwhile.
 //   (3) `isEmpty` costs one atomic load: it is asked before every miss and every commit.
 //   (4) A page that is read again with the same bytes is nothing new, so that a cache that is
 //       refilled does not have the whole structure examined each time.
@@ -22,6 +23,8 @@ package final class PageDamage: Sendable {
         var frames: Set<UInt32> = []
         /// Whether commits are missing though every page that was read is whole.
         var lostCommits = false
+        /// What a verification found to be wrong though every page that was read is whole.
+        var problem: String?
         /// Whether a write of a damaged page was refused since this was last asked.
         var refusedWrite = false
     }
@@ -180,6 +183,19 @@ package final class PageDamage: Sendable {
             noteRecordingAssumingLocked()
         }
     }
+
+    /// Notes that the database is not what its last commit left. The first thing that was found
+    /// stays.
+    func record(problem: String) {
+        found.withLock { found in
+            guard found.problem == nil else { return }
+            found.problem = problem
+            noteRecordingAssumingLocked()
+        }
+    }
+
+    /// What a verification found. nil: nothing.
+    var problem: String? { isEmpty ? nil : found.withLock { $0.problem } }
 
     private func noteRecordingAssumingLocked() {
         recordings.wrappingAdd(1, ordering: .releasing)

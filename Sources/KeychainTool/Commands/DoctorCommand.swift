@@ -15,8 +15,9 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             With the options of a query it looks for the item in other groups, in the other \
             class, among synchronizable and deleted items and under like names, and says what a \
-            program would have to ask for. It ends with what damage was set aside. Nothing is \
-            changed and no secret is opened.
+            program would have to ask for. It ends with what damage was set aside, and says \
+            whether the keychain as a whole was verified. Nothing is changed and no secret is \
+            opened.
             """)
 
     @OptionGroup var selection: SelectionOptions
@@ -36,6 +37,7 @@ struct DoctorCommand: ParsableCommand {
         let caller = try caller()
         var findings: [Finding] = []
         var setAside: [SetAsideRow] = []
+        var verification = VerificationState(.unneeded)
         if let files = try FileSession(existing: passcode.source) {
             if selection.isNarrowed {
                 var diagnosis = Diagnosis(files.session, selection, groups: caller.groups)
@@ -43,6 +45,7 @@ struct DoctorCommand: ParsableCommand {
                 findings = diagnosis.findings
             }
             setAside = try files.engine.setAsideRows()
+            verification = files.engine.verification
         } else {
             let location = try KeychainPlace.folder()
             findings = [
@@ -52,7 +55,7 @@ struct DoctorCommand: ParsableCommand {
                         + "\(location.reason).")
             ]
         }
-        try show(findings, setAside, caller)
+        try show(findings, setAside, verification, caller)
     }
 
     // MARK: Who asks
@@ -89,7 +92,8 @@ struct DoctorCommand: ParsableCommand {
     // MARK: Showing
 
     private func show(
-        _ findings: [Finding], _ setAside: [SetAsideRow], _ caller: Caller
+        _ findings: [Finding], _ setAside: [SetAsideRow], _ verification: VerificationState,
+        _ caller: Caller
     ) throws {
         if json {
             let value = JSON.object([
@@ -97,6 +101,8 @@ struct DoctorCommand: ParsableCommand {
                 ("groupsFrom", .string(caller.source)),
                 ("findings", .array(findings.map(\.json))),
                 ("setAside", .array(setAside.map(Self.json))),
+                ("verified", .bool(verification.isVerified)),
+                ("verifiedAt", .optional(verification.moment.map(timestamp))),
             ])
             return try Output.print(value.text)
         }
@@ -104,6 +110,9 @@ struct DoctorCommand: ParsableCommand {
             "groups: \(caller.groups.names.map(printable).joined(separator: ", ")) "
                 + "(\(printable(caller.source)))"
         ]
+        if verification.standing != .unneeded {
+            lines.append("verified: " + VerificationText.text(of: verification))
+        }
         lines += findings.map { "- " + $0.text }
         lines.append(SetAsideText.text(of: setAside))
         try Output.print(lines.joined(separator: "\n"))

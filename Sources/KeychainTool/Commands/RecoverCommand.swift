@@ -60,7 +60,10 @@ struct RecoverCommand: ParsableCommand {
     ) throws(KeychainFailure) -> RecoveryReport {
         let line = ProgressLine()
         defer { line.end() }
-        return try KeychainEngine.recover(directory: directory, passcode: passcode) { count in
+        return try KeychainEngine.recover(
+            directory: directory, passcode: passcode,
+            options: EngineOptions(freshness: EmbeddedKeychain.freshness())
+        ) { count in
             line.show("\(counted(count, "item")) so far")
         }
     }

@@ -49,7 +49,7 @@ struct StatusCommand: ParsableCommand {
 
     private func show(_ fields: [ItemField]) throws {
         if json { return try Output.print(JSON.object(fields.map { ($0.key, $0.json) }).text) }
-        try Output.print(table(fields.map { [$0.label + ":", $0.text] }))
+        try Output.print(table(fields.filter(\.isShown).map { [$0.label + ":", $0.text] }))
     }
 
     private func state(_ mode: KeychainChoice.Mode) throws(KeychainFailure) -> [ItemField] {
@@ -158,6 +158,7 @@ struct StatusCommand: ParsableCommand {
                     ? "\(status.setAsideCount), as `keychainctl doctor` lists" : nil),
             field("size", "byteCount", status.byteCount, "\(status.byteCount) bytes"),
             field("commits", "generation", Int(clamping: status.generation)),
+        ] + verification(status.verification) + [
             deviceKey(status.deviceKeyPath, status.deviceKeyProtection),
             sealed(status.deviceKeyProtection),
             flag("passcode", "passcode", status.hasPasscode, passcode),
@@ -169,6 +170,15 @@ struct StatusCommand: ParsableCommand {
                 "memory locked", "memoryLocked", status.isMemoryLocked,
                 status.isMemoryLocked
                     ? "yes, keys are never written to swap" : "no: raise the limit `ulimit -l`"),
+        ]
+    }
+
+    private func verification(_ state: VerificationState) -> [ItemField] {
+        [
+            flag("verified", "verified", state.isVerified, VerificationText.text(of: state)),
+            ItemField(
+                label: "", key: "verifiedAt", text: "",
+                json: .optional(state.moment.map(timestamp)), isShown: false),
         ]
     }
 

@@ -11,6 +11,8 @@ struct ItemField {
     let key: String
     let text: String
     let json: JSON
+    /// False for what is there for programs only.
+    var isShown = true
 }
 
 extension ItemSnapshot {

@@ -1,0 +1,38 @@
+// BackgroundVerification: verifies the keychains of a service while they are used.
+//   (1) One at a time, on a thread of the lowest priority.
+//   (2) Where nothing has changed, it costs the look at two files.
+
+import Glibc
+import KeychainCore
+import KeychainEngine
+import Synchronization
+
+final class BackgroundVerification: Sendable {
+    private let pool = FairPool(threadCount: 1)
+    private let isEnding = Atomic(false)
+    private let log: AuditLog
+
+    init(_ log: AuditLog) {
+        self.log = log
+    }
+
+    /// Verifies a user's keychain where it is open, unless that is remembered.
+    func submit(_ keychain: ServedKeychain, of user: uid_t) {
+        pool.submit(for: UInt64(user)) { [self] isActive in
+            guard isActive, let engine = keychain.engineToVerify() else { return }
+            defer { keychain.removeConnection() }
+            Processes.lowerThreadPriority()
+            let state = engine.verifyIfNeeded { !self.isEnding.load(ordering: .relaxed) }
+            if state.isVerified { log.note("verified: the keychain of uid \(user)") }
+            if let problem = state.problem {
+                log.problem("the keychain of uid \(user) is damaged: \(problem)")
+            }
+        }
+    }
+
+    /// Ends what is under way.
+    func stop() {
+        isEnding.store(true, ordering: .relaxed)
+        pool.stop()
+    }
+}

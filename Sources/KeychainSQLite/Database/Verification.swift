@@ -1,0 +1,245 @@
+// Verification: whether a database is what its last commit left. Pages of an earlier time have tags
+// that fit; that they don't belong to the rest shows when all is looked at.
+//   (1) Everything is read from the files, by a connection that has no page in its cache.
+//   (2) It is looked at in parts, each in a transaction of its own, so that the log can be folded
+//       in between. Each part is held against the header of its own transaction. The structure
+//       comes first: later commits rest on it, and leave true what was found of the parts before.
+//   (3) It opens nothing, so it needs no keys beyond the store's. What an item's own tags protect,
+//       its attributes and its secret, is not looked at.
+//   (4) Where something is wrong the rest is still read, as far as that goes: reading is what finds
+//       damaged pages.
+
+package import KeychainCore
+import KeychainCrypto
+import Synchronization
+
+/// What a verification found.
+package struct Verification: Sendable {
+    /// The first thing that is wrong, in words. nil: nothing is.
+    package fileprivate(set) var problem: String?
+    /// How many rows that were set aside are not as they were then. Nothing but a restoration rests
+    /// on them, and that takes such rows by name only.
+    package fileprivate(set) var alteredSetAsideCount = 0
+    /// Whether all rows were visited.
+    package fileprivate(set) var isComplete = true
+}
+
+/// Rows that a number and a digest of the header vouch for.
+private struct RowTier {
+    let expectedCount: UInt64
+    let expectedDigest: StoreDigest
+    let authenticator: StoreAuthenticator
+    let includes: (SealedRow) -> Bool
+    var count: UInt64 = 0
+    var digest = StoreDigest.zero
+
+    mutating func add(_ row: SealedRow) {
+        digest = digest + row.contribution(authenticator)
+    }
+
+    var problem: String? {
+        if count != expectedCount {
+            return "it holds \(count) items and should hold \(expectedCount)"
+        }
+        return digest == expectedDigest
+            ? nil : "its rows are not those that its header vouches for"
+    }
+}
+
+extension Store {
+    /// Verifies the database, and visits all rows in the order of addition.
+    ///
+    /// - Parameters:
+    ///   - includesSecrets: Whether the rows have their secrets.
+    ///   - visit: Given each row, how many came before it, and how many there should be. False ends
+    ///     the verification.
+    /// - Returns: What was found. Damaged pages are in the registry of damage.
+    /// - Throws: What reading fails with where nothing was found to be wrong before.
+    package func verify(
+        includesSecrets: Bool = false, _ visit: (Found, Int, Int) -> Bool = { _, _, _ in true }
+    ) throws(KeychainFailure) -> Verification {
+        try connections.run(isNew: true) { database throws(KeychainFailure) in
+            var found = Verification()
+            func look(
+                _ find: (DatabaseConnection) throws(KeychainFailure) -> String?
+            ) throws(KeychainFailure) {
+                guard found.isComplete else { return }
+                do throws(KeychainFailure) {
+                    try database.begin(.reading)
+                    let problem = try find(database)
+                    try database.commit()
+                    found.problem = found.problem ?? problem
+                } catch {
+                    database.rollBack()
+                    if found.problem == nil { throw error }
+                }
+            }
+            let isVersion1 = file.version == 1
+            try look { database throws(KeychainFailure) in
+                try structureProblem(in: database, isVersion1: isVersion1)
+            }
+            try look { database throws(KeychainFailure) in
+                try rowProblem(
+                    in: database, includesSecrets: includesSecrets,
+                    isComplete: &found.isComplete, visit)
+            }
+            try look { database throws(KeychainFailure) in try termProblem(in: database) }
+            try look { database throws(KeychainFailure) in
+                try setAsideProblem(
+                    in: database, isVersion1: isVersion1, &found.alteredSetAsideCount)
+            }
+            return found
+        }
+    }
+
+    /// What is wrong with the rows alone. nil: nothing is.
+    func rowProblem() throws(KeychainFailure) -> String? {
+        try connections.run(.reading, isNew: true) { database throws(KeychainFailure) in
+            var isComplete = true
+            return try rowProblem(in: database, includesSecrets: false, isComplete: &isComplete) {
+                _, _, _ in true
+            }
+        }
+    }
+
+    // MARK: Parts
+
+    private func structureProblem(
+        in database: DatabaseConnection, isVersion1: Bool
+    ) throws(KeychainFailure) -> String? {
+        if !isVersion1, let problem = try StoreSchema.difference(from: database) { return problem }
+        // Pages, free ones too, and every row through every index and back.
+        let rows = try database.rows("PRAGMA integrity_check(8)")
+        var answer: String?
+        while try rows.next() { answer = answer ?? rows.text(0) }
+        // SQLite's answers name tables, indexes and pages only.
+        return answer == "ok"
+            ? nil : "its tables and indexes disagree (\(answer ?? "no answer"))"
+    }
+
+    private func rowProblem(
+        in database: DatabaseConnection, includesSecrets: Bool, isComplete: inout Bool,
+        _ visit: (Found, Int, Int) -> Bool
+    ) throws(KeychainFailure) -> String? {
+        let header = try header(in: database)
+        if let keybag = try StoreFile.body("keybag", in: database).flatMap({ try? Keybag.parse($0) }
+        ),
+            keybag.generation != header.keybagGeneration
+        {
+            return "its keybag is not the one that its items were written with"
+        }
+        var tiers = [
+            RowTier(
+                expectedCount: header.itemCount, expectedDigest: header.digest,
+                authenticator: authenticator, includes: { _ in true })
+        ]
+        let total = tiers.reduce(0) { $0 + Int(clamping: $1.expectedCount) }
+        var position = 0
+        var isWanted = true
+        try Self.visit(
+            database,
+            RowSearch.select(includesSecret: includesSecrets, index: nil) + " ORDER BY items.id",
+            [],
+            includesSecret: includesSecrets
+        ) { found in
+            isWanted = visit(found, position, total)
+            guard isWanted else { return false }
+            position += 1
+            guard case .row(let row) = found else {
+                // Of which tier can't be told.
+                tiers[0].count += 1
+                return true
+            }
+            let tier = tiers.firstIndex { $0.includes(row) } ?? 0
+            tiers[tier].count += 1
+            tiers[tier].add(row)
+            return true
+        }
+        isComplete = isWanted
+        return isWanted ? tiers.lazy.compactMap(\.problem).first : nil
+    }
+
+    /// Each term of each row has its entry, and there are no others.
+    private func termProblem(in database: DatabaseConnection) throws(KeychainFailure) -> String? {
+        var expected = 0
+        let rows = try database.rows("SELECT id, terms FROM items WHERE length(terms) > 0")
+        while try rows.next() {
+            // A row whose terms are no labels is reported as a damaged row, not here.
+            guard let id = rows.integer(0), let terms = rows.list16(1) else { continue }
+            for term in terms {
+                expected += 1
+                let found = try database.integer(
+                    "SELECT count(*) FROM terms WHERE term = ? AND item = ?",
+                    [.label(term), .integer(id)])
+                if found != 1 { return "its attribute index lacks an entry" }
+            }
+        }
+        let actual = try database.integer("SELECT count(*) FROM terms") ?? -1
+        return actual == expected ? nil : "its attribute index has entries without an item"
+    }
+
+    private func setAsideProblem(
+        in database: DatabaseConnection, isVersion1: Bool, _ alteredCount: inout Int
+    ) throws(KeychainFailure) -> String? {
+        let expected = try header(in: database).setAsideCount
+        let count = try database.integer("SELECT count(*) FROM set_aside") ?? -1
+        guard count >= 0, UInt64(count) == expected else {
+            return "\(count) rows are set aside and should be \(expected)"
+        }
+        guard !isVersion1, count > 0 else { return nil }
+        let rows = try database.rows(Self.setAsideSQL)
+        while try rows.next() {
+            let row = SetAsideRow(rows, authenticator)
+            if row.map({ $0.hasTag && !$0.isAuthentic }) ?? true { alteredCount += 1 }
+        }
+        return nil
+    }
+
+    private func header(in database: DatabaseConnection) throws(KeychainFailure) -> StoreHeader {
+        guard let bytes = try StoreFile.body("header", in: database),
+            let header = StoreHeader(bytes, authenticator: authenticator)
+        else { throw .damagedStore("the header was altered or is missing") }
+        return header
+    }
+}
+
+// MARK: - What is remembered
+
+extension Store {
+    /// Verifies the database, as ``verify(includesSecrets:_:)`` does, and notes and records the
+    /// outcome: where something is wrong, misses and writes of this process fail from now on.
+    package func verify(
+        notingAt now: () -> Double, includesSecrets: Bool = false,
+        _ visit: (Found, Int, Int) -> Bool = { _, _, _ in true }
+    ) throws(KeychainFailure) -> Verification {
+        guard let freshness else { return try verify(includesSecrets: includesSecrets, visit) }
+        verificationCount.add(1, ordering: .relaxed)
+        defer { verificationCount.subtract(1, ordering: .relaxed) }
+        let number = freshness.begin(generation: try header().generation, at: now())
+        let found: Verification
+        do {
+            found = try verify(includesSecrets: includesSecrets, visit)
+        } catch {
+            if error.cause == .damage {
+                damage.record(problem: "it can't be read as a whole")
+                freshness.end(number, isSound: false, at: now())
+            }
+            throw error
+        }
+        if let problem = found.problem { damage.record(problem: problem) }
+        if found.isComplete { freshness.end(number, isSound: damage.isEmpty, at: now()) }
+        return found
+    }
+
+    package var isBeingVerified: Bool { verificationCount.load(ordering: .relaxed) > 0 }
+
+    /// What this process has found to be damaged. nil: nothing.
+    package var knownDamage: String? {
+        if damage.isEmpty { return nil }
+        return damage.problem
+            ?? damage.damagedPages.first.map { "page \($0) is not as it was written" }
+            ?? "its log is damaged"
+    }
+
+    package var damagedPages: [UInt32] { damage.damagedPages }
+}

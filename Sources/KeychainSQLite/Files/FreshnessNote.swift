@@ -1,0 +1,340 @@
+// FreshnessNote: what is remembered of a database since the machine started: that it was verified,
+// and what its files were like when a keychain changed them last.
+// Documentation/Formats/freshness-note-v1.md.
+//   (1) It stands outside the keychain's folder, in a file that goes when the machine is switched
+//       off. Where there is no place for one, it is in the memory of this process.
+//   (2) It holds only while the files are as it says. What SQLite changes in them through this
+//       process is carried over, if the note held before: a change by anything else is never taken
+//       over.
+//   (3) A note that was altered, or that is of another start of the machine, of another keychain or
+//       of another folder, is none.
+//   (4) Its generation is that of the last commit, whether the rest holds or not.
+//   (5) A failure to read or write it costs another verification and nothing else, so it is not
+//       told of.
+
+import Glibc
+package import KeychainCore
+package import KeychainCrypto
+import Synchronization
+
+package final class FreshnessNote: Sendable {
+    /// The database, as SQLite names it after following links.
+    private let path: String
+    private let keychainID: [UInt8]
+    private let authenticator: StoreAuthenticator
+    private let place: Place
+    /// nil: the note is in memory.
+    private let file: String?
+    private let memory = Mutex<Content?>(nil)
+
+    private static let magic = Array("KCFN".utf8)
+    private static let byteCount = 160
+    private static let taggedByteCount = byteCount - StoreAuthenticator.tagByteCount
+
+    init(
+        ofDatabaseAt path: String, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
+        in place: Place
+    ) {
+        self.path = path
+        self.keychainID = keychainID
+        self.authenticator = authenticator.derived(for: "swift-keychain 2 freshness")
+        self.place = place
+        let name = self.authenticator.tag(of: Array("name".utf8) + Array(path.utf8)).prefix(16)
+            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        file = place.usableFolder.map { $0 + "/verified-" + name }
+        Self.inUse.withLock { inUse in
+            inUse[path, default: []].removeAll { $0.note == nil }
+            inUse[path, default: []].append(Weak(note: self))
+        }
+    }
+
+    private struct Weak: Sendable {
+        weak var note: FreshnessNote?
+    }
+
+    /// The notes of this process's stores, by their databases.
+    private static let inUse = Mutex<[String: [Weak]]>([:])
+
+    fileprivate static func all(ofDatabaseAt path: String) -> [FreshnessNote] {
+        inUse.withLock { $0[path, default: []].compactMap(\.note) }
+    }
+
+    /// Whether other processes know what is noted.
+    package var isShared: Bool { file != nil }
+
+    // MARK: Content
+
+    private struct Content: Hashable {
+        /// Of the verification that was begun last: random, so that the end of an earlier one isn't
+        /// taken for its.
+        var number: Bytes16
+        var isVerified: Bool
+        /// When it was begun, or has ended well; seconds since 2001-01-01.
+        var moment: Double
+        var generation: UInt64
+        var files: FileState
+    }
+
+    /// What the files of a database are like, as far as it tells of changes. The log's size and
+    /// times don't: its frames are bound to their places and to its salts.
+    private struct FileState: Hashable {
+        var database: FileIdentity
+        /// nil: the log is empty or missing.
+        var logSalts: UInt64?
+
+        func isKept(in now: FileState?) -> Bool {
+            guard let now, now.database == database else { return false }
+            return now.logSalts == nil || now.logSalts == logSalts
+        }
+    }
+
+    private var filesNow: FileState? {
+        Files.status(ofLink: path).map { status in
+            FileState(database: status.identity, logSalts: Self.salts(ofLogAt: path + "-wal"))
+        }
+    }
+
+    /// The 8 bytes of both salts, at offset 16. No lock of SQLite's is lost by closing the file: it
+    /// has none on the log.
+    private static func salts(ofLogAt path: String) -> UInt64? {
+        guard let file = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
+        var reader = ByteReader(SystemCalls.read(file.number, count: 24))
+        _ = reader.slice(16)
+        return reader.number()
+    }
+
+    // MARK: Reading
+
+    package enum Reading: Hashable, Sendable {
+        /// The files are as they were left after a verification of that moment.
+        case verified(at: Double)
+        /// They were verified at that moment, and have changed since in another way.
+        case changed(since: Double)
+        case none
+    }
+
+    package func read() -> Reading {
+        guard let content, content.isVerified else { return .none }
+        return content.files.isKept(in: filesNow)
+            ? .verified(at: content.moment) : .changed(since: content.moment)
+    }
+
+    /// The last commit since the machine started, as far as that was noted.
+    package var lastGeneration: UInt64? { content?.generation }
+
+    /// The same, of the keychain in a folder.
+    package static func lastGeneration(
+        in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
+        place: Place
+    ) -> UInt64? {
+        FreshnessNote(
+            ofDatabaseAt: PageDamage.registry(forPath: folder.path(of: .database)).path,
+            keychainID: keychainID, authenticator, in: place
+        ).lastGeneration
+    }
+
+    private var content: Content? {
+        var found: Content?
+        update { found = $0 }
+        return found
+    }
+
+    // MARK: Writing
+
+    /// A commit, which is durable.
+    func note(generation: UInt64) {
+        update { content in
+            if let last = content?.generation, last < generation {
+                content?.generation = generation
+            }
+        }
+    }
+
+    /// Begins a verification of a database whose header has that generation.
+    /// - Returns: Its number.
+    package func begin(generation: UInt64, at moment: Double) -> Bytes16 {
+        var number = Bytes16.random()
+        update { content in
+            guard let files = filesNow else { return }
+            if let content, content.isVerified, content.files.isKept(in: files) {
+                // It stays verified until something is found.
+                number = content.number
+            } else {
+                content = Content(
+                    number: number, isVerified: false, moment: moment,
+                    generation: max(content?.generation ?? 0, generation), files: files)
+            }
+        }
+        return number
+    }
+
+    /// Ends a verification.
+    /// - Returns: Whether that is noted. What is sound isn't where the files changed meanwhile in
+    ///   another way, or another verification was begun.
+    @discardableResult
+    package func end(_ number: Bytes16, isSound: Bool, at moment: Double) -> Bool {
+        var isNoted = false
+        update { content in
+            guard let known = content else { return }
+            if !isSound {
+                content?.isVerified = false
+            } else if known.number == number, known.files.isKept(in: filesNow) {
+                content?.isVerified = true
+                content?.moment = moment
+            } else {
+                return
+            }
+            isNoted = true
+        }
+        return isNoted
+    }
+
+    /// The number of the note, if it holds.
+    fileprivate var numberIfKept: Bytes16? {
+        content.flatMap { $0.files.isKept(in: filesNow) ? $0.number : nil }
+    }
+
+    /// Makes the note of that number one of the files as they are.
+    fileprivate func carryOver(_ number: Bytes16) {
+        update { content in
+            if content?.number == number, let files = filesNow { content?.files = files }
+        }
+    }
+
+    /// Lets `change` read the note, and writes what that makes of it.
+    private func update(_ change: (inout Content?) -> Void) {
+        guard let file else { return memory.withLock { change(&$0) } }
+        // Sticky: clean-ups of XDG_RUNTIME_DIR pass such files by.
+        guard
+            let descriptor = Files.open(file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o1600),
+            let status = Files.status(of: descriptor), status.isPlainFile,
+            status.owner == geteuid(), status.mode & 0o077 == 0,
+            Files.lock(descriptor.number, LOCK_EX)
+        else {
+            var none: Content?
+            return change(&none)
+        }
+        let old = decode(SystemCalls.read(descriptor.number, count: Self.byteCount))
+        var new = old
+        change(&new)
+        guard let new, new != old else { return }
+        encode(new).withPlainBytes(writeTo: descriptor.number, at: 0)
+    }
+
+    // MARK: Bytes
+
+    private func encode(_ content: Content) -> [UInt8] {
+        var writer = ByteWriter(capacity: Self.byteCount)
+        writer.bytes(Self.magic)
+        writer.number(UInt32(1))
+        writer.number(
+            (content.isVerified ? 1 : 0) | (content.files.logSalts == nil ? 0 : 2) as UInt32)
+        writer.number(0 as UInt32)
+        writer.bytes(keychainID)
+        place.boot.write(to: &writer)
+        content.number.write(to: &writer)
+        writer.number(content.generation)
+        writer.number(content.moment.bitPattern)
+        let database = content.files.database
+        writer.number(database.device)
+        writer.number(database.inode)
+        writer.number(database.size)
+        writer.number(database.modified)
+        writer.number(database.changed)
+        writer.number(content.files.logSalts ?? 0)
+        return writer.result + authenticator.tag(of: writer.result)
+    }
+
+    private func decode(_ bytes: [UInt8]) -> Content? {
+        var reader = ByteReader(bytes)
+        guard bytes.count == Self.byteCount, reader.bytes(4) == Self.magic,
+            let version: UInt32 = reader.number(), version == 1,
+            let flags: UInt32 = reader.number(), flags < 4,
+            let zero: UInt32 = reader.number(), zero == 0,
+            reader.bytes(16) == keychainID, reader.bytes16() == place.boot,
+            let number = reader.bytes16(), let generation: UInt64 = reader.number(),
+            let moment: UInt64 = reader.number(), let device: UInt64 = reader.number(),
+            let inode: UInt64 = reader.number(), let size: Int64 = reader.number(),
+            let modified: Int64 = reader.number(), let changed: Int64 = reader.number(),
+            let salts: UInt64 = reader.number(),
+            authenticator.isValid(
+                Array(bytes[Self.taggedByteCount...]), for: Array(bytes[..<Self.taggedByteCount]))
+        else { return nil }
+        return Content(
+            number: number, isVerified: flags & 1 != 0, moment: Double(bitPattern: moment),
+            generation: generation,
+            files: FileState(
+                database: FileIdentity(
+                    device: device, inode: inode, size: size, modified: modified, changed: changed),
+                logSalts: flags & 2 == 0 ? nil : salts))
+    }
+}
+
+// MARK: - Where
+
+extension FreshnessNote {
+    package struct Place: Hashable, Sendable {
+        /// A folder of this user that is emptied when the machine starts, which is made where it is
+        /// missing. nil: there is none.
+        package let folder: String?
+        /// This start of the machine.
+        package let boot: Bytes16
+
+        /// - Parameters:
+        ///   - folder: An absolute path.
+        ///   - boot: The identifier of this start. nil: the kernel's.
+        package init(folder: String?, boot: Bytes16? = nil) {
+            let boot = boot ?? Self.kernelsBoot
+            self.folder = boot == nil ? nil : folder
+            self.boot = boot ?? Bytes16(high: 0, low: 0)
+        }
+
+        /// The memory of this process.
+        package static let process = Place(folder: nil, boot: Bytes16(high: 0, low: 0))
+
+        private static var kernelsBoot: Bytes16? {
+            guard let file = Files.open("/proc/sys/kernel/random/boot_id", O_RDONLY) else {
+                return nil
+            }
+            let digits = SystemCalls.read(file.number, count: 64)
+                .compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+            guard digits.count == 32 else { return nil }
+            return Bytes16(
+                stride(from: 0, to: 32, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+        }
+
+        /// The folder, if no other user can write notes in it.
+        fileprivate var usableFolder: String? {
+            guard let folder, let slash = folder.lastIndex(of: "/") else { return nil }
+            let parent = String(folder[..<slash])
+            func isOurs(_ path: String) -> Bool {
+                guard let status = Files.status(of: path) else { return false }
+                return status.isFolder && status.owner == geteuid() && status.mode & 0o022 == 0
+            }
+            if isOurs(folder) { return folder }
+            // In another user's folder it would be in that user's way.
+            guard isOurs(parent), Files.makeFolder(folder, mode: 0o700) else { return nil }
+            return folder
+        }
+    }
+}
+
+// MARK: - Changes of the files
+
+/// A change that SQLite makes of a database's files, from before its first write on. It has a lock
+/// that one process can have.
+struct FreshnessChange: Sendable {
+    /// The notes that hold, with their numbers.
+    private let notes: [(note: FreshnessNote, number: Bytes16)]
+
+    init(ofDatabaseAt path: String) {
+        notes = FreshnessNote.all(ofDatabaseAt: path).compactMap { note in
+            note.numberIfKept.map { (note, $0) }
+        }
+    }
+
+    /// The files are as this change has left them, so far.
+    func carryOver() {
+        for (note, number) in notes { note.carryOver(number) }
+    }
+}

@@ -1,0 +1,25 @@
+// VerificationText: whether a keychain is known to be what its last commit left, in words.
+
+import KeychainCore
+
+enum VerificationText {
+    static func text(of state: VerificationState) -> String {
+        let moment = state.moment.map(timestamp) ?? ""
+        let text =
+            switch state.standing {
+            case .unneeded: "there are no files to verify"
+            case .verified: "yes, at \(moment)"
+            case .verifiedHere:
+                "yes, at \(moment), by this process only: there is no XDG_RUNTIME_DIR"
+            case .running: "not yet: a verification is under way"
+            case .never: "no, not since the machine started. `keychainctl check` verifies it"
+            case .changed:
+                "no: its files have changed in an unknown way since it was verified at \(moment). "
+                    + "`keychainctl check` verifies it again"
+            case .failed:
+                "no: \(state.problem ?? "it is damaged"). `keychainctl recover` rebuilds it from every "
+                    + "item that is whole"
+            }
+        return printable(text)
+    }
+}

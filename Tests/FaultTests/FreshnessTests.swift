@@ -1,0 +1,65 @@
+// What is remembered of a verification while processes write at once, and when they are killed.
+
+import Foundation
+import KeychainCore
+import KeychainEngine
+import TestPrograms
+import Testing
+
+@Suite(.serialized) struct FreshnessTests {
+    private func options(_ folder: TemporaryFolder) -> EngineOptions {
+        var options = EngineOptions.testing
+        options.freshness = FreshnessOptions(folder: folder.path + "/run")
+        return options
+    }
+
+    private func open(_ folder: TemporaryFolder) throws -> KeychainEngine {
+        try KeychainEngine.open(directory: folder.path + "/keychain", options: options(folder))
+    }
+
+    @Test func `eight processes that write at once carry one verification over`() throws {
+        let folder = try TemporaryFolder()
+        let engine = try open(folder)
+        defer { engine.close() }
+        // The log has its salts then, and stays.
+        try engine.save("first", Data())
+        let state = engine.verification
+        #expect(state.standing == .verified)
+        let starts = (0..<8).map { _ in Pipe() }
+        let children = try starts.enumerated().map { worker, start in
+            try TestProgram(
+                "fault-writer",
+                ["crowd", folder.path + "/keychain", "\(worker)", folder.path + "/run"],
+                input: start)
+        }
+        for child in children { #expect(child.line() == "opened") }
+        for start in starts { try start.fileHandleForWriting.write(contentsOf: Data("\n".utf8)) }
+        let acknowledged = children.flatMap { $0.lines() }
+        for child in children { #expect(child.endedWell) }
+        #expect(acknowledged.count == 8 * 40)
+        // No process has verified it again: that would be at a later moment.
+        #expect(engine.verification == state)
+        #expect(try engine.check().isSound)
+    }
+
+    @Test func `a process that is killed costs another verification at the most`() throws {
+        let folder = try TemporaryFolder()
+        let made = try open(folder)
+        try made.save("first", Data())
+        made.close()
+        var random = SystemRandomNumberGenerator()
+        var next = 0
+        for kill in 0..<40 {
+            let child = try faultWriter(
+                "write", folder.path + "/keychain", "\(next)", folder.path + "/run")
+            for _ in 0..<Int.random(in: 1...25, using: &random) {
+                next = try #require(child.line().flatMap { Int($0) }, "the writer ended by itself")
+            }
+            child.kill()
+            next += 1
+            let engine = try open(folder)
+            #expect(engine.verification.standing == .verified, "kill \(kill)")
+            engine.close()
+        }
+    }
+}

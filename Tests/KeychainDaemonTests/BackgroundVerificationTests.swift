@@ -1,0 +1,96 @@
+// Pages of an earlier time that are put back under a service, which verifies its keychains while it
+// serves them.
+
+import Foundation
+import KeychainCore
+import KeychainEngine
+import KeychainRuntime
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+private let own = AccessGroups(["default"])
+
+@Suite struct BackgroundVerificationTests {
+    /// No opening verifies; what is verified is so in the background.
+    private func service(
+        _ folder: TemporaryFolder, boot: UInt64, log: LogLines = LogLines()
+    ) throws -> TestService {
+        try TestService(folder: folder, log: log) { configuration in
+            configuration.engine.freshness = FreshnessOptions(
+                folder: folder.path + "/run", boot: Bytes16(high: 0, low: boot), itemLimit: 0)
+            configuration.limits.verificationInterval = .milliseconds(20)
+        }
+    }
+
+    private func standing(_ service: TestService) throws -> VerificationState.Standing {
+        try service.client().perform(ReadStatus(), as: own).verification.standing
+    }
+
+    private func database(_ folder: TemporaryFolder) -> URL {
+        URL(filePath: folder.path + "/keychain/keychain.db")
+    }
+
+    private func putBack(_ page: RootPage, of before: Data, in folder: TemporaryFolder) throws {
+        let handle = try FileHandle(forWritingTo: database(folder))
+        try handle.seek(toOffset: UInt64(page.bytes.lowerBound))
+        try handle.write(contentsOf: before[page.bytes])
+        try handle.close()
+    }
+
+    /// A keychain with `a` and `b`, and its file of before `b`.
+    private func keychain() throws -> (TemporaryFolder, before: Data) {
+        let folder = try TemporaryFolder()
+        var before = Data()
+        for account in ["a", "b"] {
+            before = (try? Data(contentsOf: database(folder))) ?? before
+            let service = try service(folder, boot: 1)
+            _ = try service.client().perform(AddItem(password(account)), as: own)
+            service.stop()
+        }
+        return (folder, before)
+    }
+
+    private func expectFound(_ service: TestService, _ log: LogLines) throws {
+        try eventually("the page is found") { try standing(service) == .failed }
+        let client = service.client()
+        let failure = #expect(throws: KeychainFailure.self) {
+            _ = try client.load("missing", as: own)
+        }
+        #expect(failure?.cause == .damage)
+        #expect(try client.load("a", as: own) == "a")
+        try eventually("the log tells") { log.all.contains { $0.contains("is damaged: ") } }
+    }
+
+    @Test func `a service verifies its keychain when it starts`() throws {
+        let (folder, _) = try keychain()
+        let log = LogLines()
+        let service = try service(folder, boot: 2, log: log)
+        // Without any request.
+        try eventually("it is verified") { log.all.contains { $0.contains("verified: ") } }
+        #expect(try standing(service) == .verified)
+        let again = LogLines()
+        service.stop()
+        // It is remembered, so the next one has nothing to do.
+        let next = try self.service(folder, boot: 2, log: again)
+        #expect(try standing(next) == .verified)
+        #expect(!again.all.contains { $0.contains("verified: ") })
+    }
+
+    @Test func `a service finds a page that was put back while nothing ran`() throws {
+        let (folder, before) = try keychain()
+        try putBack(.itemsKey, of: before, in: folder)
+        let log = LogLines()
+        try expectFound(try service(folder, boot: 2, log: log), log)
+    }
+
+    @Test func `a service finds a page that is put back while it runs`() throws {
+        let (folder, before) = try keychain()
+        let log = LogLines()
+        let service = try service(folder, boot: 1, log: log)
+        try eventually("it is verified") { try standing(service) == .verified }
+        try putBack(.itemsKey, of: before, in: folder)
+        try expectFound(service, log)
+    }
+}
