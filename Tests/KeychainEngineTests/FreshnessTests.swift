@@ -189,6 +189,14 @@ private final class RememberedKeychain {
         #expect(try keychain.find("b") == Data("b".utf8))
     }
 
+    @Test func `an item is not given from rows that are not those of the last commit`() throws {
+        let (keychain, before) = try changedKeychain()
+        try keychain.putBack(RootPage.indexes + [.items], of: before)
+        try keychain.open()
+        let failure = #expect(throws: KeychainFailure.self) { _ = try keychain.find("a") }
+        #expect(failure?.cause == .damage)
+    }
+
     @Test func `the items and every index put back together are found`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack(RootPage.indexes + [.items], of: before)

@@ -4,8 +4,8 @@
 //       changed by anything but a keychain. That is remembered where processes can find it.
 //   (2) One with few items is verified when it is opened. A service verifies larger ones while they
 //       are used.
-//   (3) What is found is recorded as damage is: misses and writes fail, and an item is given only where
-//       the digest over all rows fits.
+//   (3) What is found is recorded as damage is: items are given where the rows are sound, misses
+//       and writes fail.
 
 package import KeychainCore
 import KeychainSQLite

@@ -43,13 +43,8 @@ extension KeychainEngine {
         }
         guard isWanted else { throw KeychainFailure(.userCanceled, "The check was given up.") }
         _ = progress(RequestProgress(done: report.itemCount, total: report.itemCount))
-        report.problems = verification.problem.map { [$0] } ?? []
+        report.problems = (verification.problem ?? verification.setAsideProblem).map { [$0] } ?? []
         report.damagedPages = store.damagedPages
-        if verification.alteredSetAsideCount > 0 {
-            report.notices.append(
-                "\(verification.alteredSetAsideCount) of the items that are set aside are not as they "
-                    + "were then; `keychainctl restore` takes them by name only")
-        }
         // A damaged page is never written, so what is on one is for a recovery to set aside.
         if settingAside, report.problems.isEmpty, report.damagedPages.isEmpty {
             for row in damagedRows {

@@ -1,7 +1,8 @@
 // KeychainEngine+Restore: puts rows that were set aside back among the items, or gives them up.
 //   (1) A row goes back only when the tags of both its halves verify, so never with other content
 //       than was written.
-//   (2) One whose tag of having been set aside is missing or doesn't fit goes back only if it is named.
+//   (2) One whose tag of having been set aside is missing or doesn't fit goes back only if it is
+//       named.
 //   (3) The database is verified before and after: nothing is restored to one that isn't as it was
 //       left, and nothing is said to be restored that a verification doesn't find.
 //   (4) The row leaves the place where it was set aside in the commit that makes it an item.

@@ -15,13 +15,19 @@ extension Store {
 
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
         try connections.run { database throws(KeychainFailure) in
-            let cursor = try database.rows(Self.setAsideSQL)
-            var rows: [SetAsideRow] = []
-            while try cursor.next() {
-                if let row = SetAsideRow(cursor, authenticator) { rows.append(row) }
-            }
-            return rows
+            try Self.setAsideRows(in: database, authenticator)
         }
+    }
+
+    static func setAsideRows(
+        in database: DatabaseConnection, _ authenticator: StoreAuthenticator
+    ) throws(KeychainFailure) -> [SetAsideRow] {
+        let cursor = try database.rows(setAsideSQL)
+        var rows: [SetAsideRow] = []
+        while try cursor.next() {
+            if let row = SetAsideRow(cursor, authenticator) { rows.append(row) }
+        }
+        return rows
     }
 }
 

@@ -3,10 +3,9 @@
 //   (2) A header, and so a commit, that is behind the anchor, or behind what is noted since the
 //       machine started, is refused.
 //   (3) Subscribers are told of a commit once it is noted.
-//   (4) A miss is trusted, and a write begun, only while no damaged page was seen, or after structure
-//       and rows were found to be what the header vouches for in spite of it; and never while the log is
-//       damaged.
-//   (5) What stands on a damaged page, or is found after a verification has failed, is given only after all rows were found to be what the header
+//   (4) A miss is trusted, and a write begun, only while no damage was seen, or after the database
+//       was verified as a whole in spite of it; and never while the log is damaged.
+//   (5) What stands on a damaged page is given only after all rows were found to be what the header
 //       vouches for: an earlier row of the same item proves itself as well.
 
 import FoundationEssentials
@@ -29,7 +28,7 @@ package final class Store: Sendable {
     /// How long a call waits for other processes, its time in this process's queue included.
     @TaskLocal package static var longestWait: Duration = .seconds(30)
     let verificationCount = Atomic<Int>(0)
-    /// The registry's counts at which the structure, and the rows, were last found whole.
+    /// The registry's counts at which the database, and its rows, were last found whole.
     private let examined = Mutex<UInt64>(0)
     private let confirmed = Mutex<UInt64>(0)
 
@@ -108,8 +107,8 @@ package final class Store: Sendable {
     /// Visits the rows that labels select. With a limit above one in the order of addition.
     /// `visit` gives false to stop.
     ///
-    /// - Returns: Whether a page was read that isn't as it was written, or a verification found a problem.
-    ///   What was found may be what an earlier commit left.
+    /// - Returns: Whether a page was read that isn't as it was written, or a verification has found
+    ///   something. What was found may be what an earlier commit left.
     package func visit(
         _ search: RowSearch, includesSecret: Bool, limit: Int?,
         _ visit: (Found) throws(KeychainFailure) -> Bool
@@ -186,14 +185,11 @@ package final class Store: Sendable {
         if let problem = damage.problem { throw .damagedStore(problem) }
         try examine(since: examined) { () throws(KeychainFailure) in
             let found = try verify()
-            return found.problem
-                ?? (found.alteredSetAsideCount > 0
-                    ? "a row that was set aside is not as it was then" : nil)
+            return found.problem ?? found.setAsideProblem
         }
     }
 
-    /// Makes sure that what was found on a damaged page, or where a verification found a problem, is what
-    /// the last commit left there.
+    /// Makes sure that what was found on a damaged page is what the last commit left there.
     package func requireSoundRows() throws(KeychainFailure) {
         if damage.isEmpty { return }
         try examine(since: confirmed) { () throws(KeychainFailure) in try rowProblem() }

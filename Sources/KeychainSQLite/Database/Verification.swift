@@ -17,9 +17,9 @@ import Synchronization
 package struct Verification: Sendable {
     /// The first thing that is wrong, in words. nil: nothing is.
     package fileprivate(set) var problem: String?
-    /// How many rows that were set aside are not as they were then. Nothing but a restoration rests
-    /// on them, and that takes such rows by name only.
-    package fileprivate(set) var alteredSetAsideCount = 0
+    /// What is wrong with a row that is set aside. Only a restoration rests on it, and that takes
+    /// such rows by name only.
+    package fileprivate(set) var setAsideProblem: String?
     /// Whether all rows were visited.
     package fileprivate(set) var isComplete = true
 }
@@ -74,9 +74,8 @@ extension Store {
                     if found.problem == nil { throw error }
                 }
             }
-            let isVersion1 = file.version == 1
             try look { database throws(KeychainFailure) in
-                try structureProblem(in: database, isVersion1: isVersion1)
+                try structureProblem(in: database)
             }
             try look { database throws(KeychainFailure) in
                 try rowProblem(
@@ -85,14 +84,13 @@ extension Store {
             }
             try look { database throws(KeychainFailure) in try termProblem(in: database) }
             try look { database throws(KeychainFailure) in
-                try setAsideProblem(
-                    in: database, isVersion1: isVersion1, &found.alteredSetAsideCount)
+                try setAsideProblem(in: database, &found.setAsideProblem)
             }
             return found
         }
     }
 
-    /// What is wrong with the rows alone. nil: nothing is.
+    /// What is wrong with the rows alone.
     func rowProblem() throws(KeychainFailure) -> String? {
         try connections.run(.reading, isNew: true) { database throws(KeychainFailure) in
             var isComplete = true
@@ -105,7 +103,7 @@ extension Store {
     // MARK: Parts
 
     private func structureProblem(
-        in database: DatabaseConnection, isVersion1: Bool
+        in database: DatabaseConnection
     ) throws(KeychainFailure) -> String? {
         if !isVersion1, let problem = try StoreSchema.difference(from: database) { return problem }
         // Pages, free ones too, and every row through every index and back.
@@ -179,7 +177,7 @@ extension Store {
     }
 
     private func setAsideProblem(
-        in database: DatabaseConnection, isVersion1: Bool, _ alteredCount: inout Int
+        in database: DatabaseConnection, _ problem: inout String?
     ) throws(KeychainFailure) -> String? {
         let expected = try header(in: database).setAsideCount
         let count = try database.integer("SELECT count(*) FROM set_aside") ?? -1
@@ -187,13 +185,14 @@ extension Store {
             return "\(count) rows are set aside and should be \(expected)"
         }
         guard !isVersion1, count > 0 else { return nil }
-        let rows = try database.rows(Self.setAsideSQL)
-        while try rows.next() {
-            let row = SetAsideRow(rows, authenticator)
-            if row.map({ $0.hasTag && !$0.isAuthentic }) ?? true { alteredCount += 1 }
+        let rows = try Self.setAsideRows(in: database, authenticator)
+        if rows.count < count || rows.contains(where: { $0.hasTag && !$0.isAuthentic }) {
+            problem = "a row that is set aside is not as it was written"
         }
         return nil
     }
+
+    private var isVersion1: Bool { file.version == 1 }
 
     private func header(in database: DatabaseConnection) throws(KeychainFailure) -> StoreHeader {
         guard let bytes = try StoreFile.body("header", in: database),
@@ -227,7 +226,10 @@ extension Store {
             throw error
         }
         if let problem = found.problem { damage.record(problem: problem) }
-        if found.isComplete { freshness.end(number, isSound: damage.isEmpty, at: now()) }
+        if found.isComplete {
+            let isSound = damage.isEmpty && found.setAsideProblem == nil
+            freshness.end(number, isSound: isSound, at: now())
+        }
         return found
     }
 
