@@ -8,6 +8,17 @@ package enum Descriptor {
         isatty(descriptor) == 1
     }
 
+    /// Whether the program was started with a descriptor open. One that it has opened itself, which no
+    /// program that it starts would get, may have the number that a caller means by mistake.
+    ///
+    /// - Returns: Whether it was. If not, `errno` says that it is closed.
+    package static func isInherited(_ descriptor: Int32) -> Bool {
+        let flags = fcntl(descriptor, F_GETFD)
+        if flags >= 0, flags & FD_CLOEXEC == 0 || descriptor <= STDERR_FILENO { return true }
+        errno = EBADF
+        return false
+    }
+
     // MARK: Bytes
 
     /// Writes all bytes. False when that failed; `errno` says why.

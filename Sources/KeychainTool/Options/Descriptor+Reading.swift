@@ -21,10 +21,9 @@ extension Descriptor {
     {
         var bytes: [UInt8] = []
         while true {
-            let part: [UInt8]
-            do {
-                part = try [UInt8](readingFrom: descriptor, atMost: 1 << 16)
-            } catch {
+            guard isInherited(descriptor),
+                let part = try? [UInt8](readingFrom: descriptor, atMost: 1 << 16)
+            else {
                 throw ControlFailure(
                     .failure,
                     "Can't read descriptor \(descriptor): \(errorText(errno)). Name one that is open "

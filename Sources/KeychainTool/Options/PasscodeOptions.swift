@@ -69,10 +69,9 @@ enum SecretInput {
         _ descriptor: Int32, _ what: String
     ) throws(ControlFailure) -> SecretBytes {
         ProcessProtection.beginHoldingSecrets()
-        let bytes: SecretBytes
-        do {
-            bytes = try SecretBytes(readingFrom: descriptor, atMost: Terminal.longestInput)
-        } catch {
+        guard Descriptor.isInherited(descriptor),
+            let bytes = try? SecretBytes(readingFrom: descriptor, atMost: Terminal.longestInput)
+        else {
             throw ControlFailure(
                 .failure,
                 "Can't read the \(what) from descriptor \(descriptor): \(errorText(errno)). Name one "
