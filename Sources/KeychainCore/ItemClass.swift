@@ -80,8 +80,7 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         let own: [Attribute] =
             switch self {
             case .genericPassword: []
-            case .internetPassword:
-                [.securityDomain, .protocolType, .authenticationType, .port, .path]
+            case .internetPassword: Self.serverParts
             case .certificate: [.certificateType]
             case .key:
                 [
@@ -91,6 +90,12 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
             }
         return own + [.syncViewHint, .tokenID, .sharingGroup]
     }
+
+    /// What tells the servers on a host apart. All together have an index entry, so that an item whose
+    /// attributes can't be read is told from one that lacks a part.
+    package static let serverParts: [Attribute] = [
+        .securityDomain, .protocolType, .authenticationType, .port, .path,
+    ]
 
     /// Attributes that have an index entry of their own where they are set, the most
     /// selective first.

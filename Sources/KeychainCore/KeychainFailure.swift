@@ -23,6 +23,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         /// The keychain is behind a service, which didn't answer. It is not known whether the change
         /// was made.
         case interruption
+        /// The item stays on its device, and this is another one.
+        case otherMachine
         /// The item's constraints are not satisfied by what the request shows.
         case authentication(AccessConstraints)
         /// What the status says.

@@ -19,12 +19,22 @@ package struct KeychainStatus: Hashable, Sendable {
     /// What keeps the device key, as its file says now.
     package let deviceKeyProtection: DeviceKeyProtection
     package let verification: VerificationState
+    /// Whether what stays on this device opens here.
+    package let machine: MachineState
+    /// Why nothing can be bound to this machine; nil: it can.
+    package let whyNotBindable: String?
+    /// How many items are of a class that stays on this device.
+    package let deviceItemCount: UInt64
+    /// Whether a recovery code opens all that a passcode and the machine do.
+    package let hasRecoveryCode: Bool
 
     package init(
         directory: String, formatVersion: Int, generation: UInt64, itemCount: UInt64,
         setAsideCount: UInt64, hasPasscode: Bool, lockState: LockState, isMemoryLocked: Bool,
         byteCount: Int, deviceKeyPath: String, deviceKeyProtection: DeviceKeyProtection = .file,
-        verification: VerificationState = VerificationState(.unneeded)
+        verification: VerificationState = VerificationState(.unneeded),
+        machine: MachineState = .notBound, whyNotBindable: String? = nil,
+        deviceItemCount: UInt64 = 0, hasRecoveryCode: Bool = false
     ) {
         self.directory = directory
         self.formatVersion = formatVersion
@@ -38,6 +48,10 @@ package struct KeychainStatus: Hashable, Sendable {
         self.deviceKeyPath = deviceKeyPath
         self.deviceKeyProtection = deviceKeyProtection
         self.verification = verification
+        self.machine = machine
+        self.whyNotBindable = whyNotBindable
+        self.deviceItemCount = deviceItemCount
+        self.hasRecoveryCode = hasRecoveryCode
     }
 }
 

@@ -57,6 +57,9 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// Which keys find an item of the class and vouch for its being there.
+    package var tier: Tier { availability == .always ? .open : .guarded }
+
     /// Whether an item of the class stays on this device.
     package var isThisDeviceOnly: Bool {
         switch self {
@@ -64,4 +67,12 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         default: true
         }
     }
+}
+
+/// Classes whose items are found, and counted, with the same keys.
+package enum Tier: CaseIterable, Hashable, Sendable {
+    /// Always available: the device key suffices.
+    case open
+    /// From the first unlock on, where a passcode is set.
+    case guarded
 }

@@ -39,6 +39,7 @@ package struct BlindIndex: Sendable {
         case attribute = 1
         case remainingKey = 2
         case accessGroup = 3
+        case server = 4
     }
 
     package func label(of attribute: Attribute, _ value: AttributeValue, in space: Space) -> Label {
@@ -55,11 +56,14 @@ package struct BlindIndex: Sendable {
     ) -> Label {
         var input = Self.prefix(.remainingKey, space)
         Self.append(Array(accessGroup.utf8), to: &input)
-        for attribute in space.itemClass.otherKeys {
-            let value = attributes[attribute] ?? .empty(of: attribute.kind)
-            Self.append(attribute.rawValue, to: &input)
-            Self.append(value.comparisonBytes, to: &input)
-        }
+        Self.append(space.itemClass.otherKeys, of: attributes, to: &input)
+        return label(input)
+    }
+
+    /// The label of all parts that tell the servers on a host apart, the absent ones as empty values.
+    package func serverLabel(_ attributes: Attributes, in space: Space) -> Label {
+        var input = Self.prefix(.server, space)
+        Self.append(ItemClass.serverParts, of: attributes, to: &input)
         return label(input)
     }
 
@@ -80,6 +84,16 @@ package struct BlindIndex: Sendable {
         append(space.itemClass.rawValue, to: &bytes)
         bytes.append((space.isSynchronizable ? 1 : 0) | (space.isTombstone ? 2 : 0))
         return bytes
+    }
+
+    private static func append(
+        _ names: [Attribute], of attributes: Attributes, to bytes: inout [UInt8]
+    ) {
+        for attribute in names {
+            let value = attributes[attribute] ?? .empty(of: attribute.kind)
+            append(attribute.rawValue, to: &bytes)
+            append(value.comparisonBytes, to: &bytes)
+        }
     }
 
     private static func append(_ value: UInt32, to bytes: inout [UInt8]) {

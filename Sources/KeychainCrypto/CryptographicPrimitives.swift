@@ -87,17 +87,22 @@ package enum KeyDerivation {
         case slotWrapping = "swift-keychain 1 slot"
         case keybagAuthentication = "swift-keychain 1 keybag"
         case pages = "swift-keychain 2 pages"
+        case keybag = "swift-keychain 2 keybag"
+        case wrapping = "swift-keychain 2 wrap"
+        case slot = "swift-keychain 2 slot"
     }
 
-    /// HKDF-SHA-256 with the keychain's identifier as salt; for pages with that of the file.
+    /// HKDF-SHA-256 with the keychain's identifier as salt; for pages with that of the file. The
+    /// byte follows the purpose in HKDF's info.
     /// - Returns: 32 bytes.
     package static func derive(
-        _ purpose: Purpose, from key: SecretBytes, salt: [UInt8]
+        _ purpose: Purpose, _ byte: UInt8? = nil, from key: SecretBytes, salt: [UInt8]
     ) -> SecretBytes {
         key.withSymmetricKey {
             SecretBytes(
                 HKDF<SHA256>.deriveKey(
-                    inputKeyMaterial: $0, salt: salt, info: Array(purpose.rawValue.utf8),
+                    inputKeyMaterial: $0, salt: salt,
+                    info: Array(purpose.rawValue.utf8) + (byte.map { [$0] } ?? []),
                     outputByteCount: 32))
         }
     }
@@ -119,10 +124,8 @@ package struct PasscodeCost: Hashable, Sendable {
     /// N = 2^17, r = 8, p = 1: 128 MiB of memory.
     package static let standard = PasscodeCost(logN: 17, blockSize: 8, parallelism: 1)
 
-    /// N = 2^15, r = 8, p = 1: 32 MiB of memory and a fraction of the time, for it is paid with
-    /// every secret that is opened, and the secret is under the keychain's keys besides.
-    package static let applicationPassword = PasscodeCost(
-        logN: 15, blockSize: 8, parallelism: 1)
+    /// OWASP's recommendation, which is paid with every secret that is opened.
+    package static let applicationPassword = standard
 
     /// 128 · r · N.
     package var memoryByteCount: Int { 128 * Int(blockSize) << Int(logN) }

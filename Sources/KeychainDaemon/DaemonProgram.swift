@@ -48,6 +48,8 @@ package enum DaemonProgram {
             ProcessEnvironment.variables,
             executable: Files.target(ofLink: "/proc/self/exe"))
         configuration.engine.hardware = PlatformHardware.current
+        configuration.engine.machine = .current(chip: PlatformHardware.current)
+        configuration.engine.credential = { ServiceCredential.read() }
         let server = try KeychainServer(configuration, socket: manager.socket, log: log)
         try await DaemonService(server, manager, log).runUntilTold()
     }

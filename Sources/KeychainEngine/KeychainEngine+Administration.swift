@@ -37,6 +37,7 @@ extension KeychainEngine: RequestExecutor {
     package func execute(
         _ request: SetPasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Done {
+        try check(request.passcode, allowsWeak: request.allowsWeak)
         try setPasscode(request.passcode)
         return Done()
     }
@@ -44,6 +45,7 @@ extension KeychainEngine: RequestExecutor {
     package func execute(
         _ request: ChangePasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Done {
+        try check(request.new, allowsWeak: request.allowsWeak)
         try changePasscode(from: request.old, to: request.new)
         return Done()
     }
@@ -95,7 +97,10 @@ extension KeychainEngine {
                 $0.byteCount(of: .database) + $0.byteCount(of: .writeAheadLog)
             } ?? 0,
             deviceKeyPath: store.folder?.path(of: .deviceKey) ?? "",
-            deviceKeyProtection: try deviceKeyProtection(), verification: verification)
+            deviceKeyProtection: try deviceKeyProtection(), verification: verification,
+            machine: ring.withLock { $0.hierarchy.machineState },
+            whyNotBindable: options.machine.whyNotBindable,
+            deviceItemCount: try deviceItemCount(), hasRecoveryCode: hasRecoveryCode)
     }
 
     /// The damaged rows that were set aside, oldest first.

@@ -76,7 +76,7 @@ package final class KeychainEngine: RequestHandler {
         let isUnfinished = !folder.exists(.keybag) || folder.hasLeftovers
         if !folder.exists(.database) || isUnfinished && !folder.isReadOnly {
             try folder.withLock { lock throws(KeychainFailure) in
-                try Bootstrap.createIfNew(lock, options.hardware)
+                try Bootstrap.createIfNew(lock, options)
             }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
@@ -107,24 +107,33 @@ package final class KeychainEngine: RequestHandler {
     ) throws(KeychainFailure) -> KeychainEngine {
         do throws(KeychainFailure) {
             let keybagCopyDiffered = try Bootstrap.keybagCopyDiffers(file)
-            var hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
-            let deviceKeys = try hierarchy.openDeviceKeys()
+            var hierarchy = try Bootstrap.readKeybag(
+                file, deviceKey: deviceKey, machine: options.machine)
+            var ring = try KeyRing(hierarchy)
             let store = try Store(
-                file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys,
+                file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers,
                 noteIn: options.place)
             if try store.header().keybagGeneration != hierarchy.keybag.generation {
                 // The passcode was changed between the two reads, or an older keybag put back.
-                hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
+                hierarchy = try Bootstrap.readKeybag(
+                    file, deviceKey: deviceKey, machine: options.machine)
                 guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
                     throw KeychainFailure.damagedStore(
                         "its keybag is not the one that its items were written with")
                 }
+                ring = try KeyRing(hierarchy)
+                store.setGuarded(ring.tiers.guarded)
             }
             Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
-            return KeychainEngine(
-                store: store, ring: KeyRing(hierarchy, deviceKeys: deviceKeys),
+            if !hierarchy.machineState.isOpen {
+                ring.unreachableCount = try store.itemCount { $0.isThisDeviceOnly }
+            }
+            let engine = KeychainEngine(
+                store: store, ring: ring,
                 deviceKey: deviceKey, options: options, keybagCopyDiffered: keybagCopyDiffered,
                 lease: lease)
+            engine.unlockWithCredential()
+            return engine
         } catch {
             file.close()
             throw error
@@ -161,9 +170,26 @@ package final class KeychainEngine: RequestHandler {
     }
 
     func reloadKeybag() throws(KeychainFailure) {
-        let hierarchy = try Bootstrap.readKeybag(store.file, deviceKey: deviceKey)
-        let deviceKeys = try hierarchy.openDeviceKeys()
-        if ring.withLock({ $0.adopt(hierarchy, deviceKeys: deviceKeys) }) { endGrants() }
+        let known = ring.withLock { $0.hierarchy }
+        let hierarchy = try Bootstrap.readKeybag(
+            store.file, deviceKey: deviceKey, machine: options.machine, after: known)
+        let isOther = try changeRing { ring throws(KeychainFailure) in
+            guard hierarchy.keybag.generation != ring.keybagGeneration else { return false }
+            try ring.adopt(hierarchy)
+            return true
+        }
+        if isOther { endGrants() }
+    }
+
+    /// Changes which keys are in memory, those of the store with them.
+    func changeRing<Result, Failure: Error>(
+        _ body: (inout KeyRing) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try ring.withLock { ring throws(Failure) in
+            let result = try body(&ring)
+            store.setGuarded(ring.tiers.guarded)
+            return result
+        }
     }
 
     /// An explicit group must be one of the caller's; a caller without groups may do nothing.
@@ -194,12 +220,23 @@ package struct EngineOptions: Sendable {
     /// Now, in seconds since 2001-01-01 00:00:00 UTC.
     package var now: @Sendable () -> Double
     /// The cost of new passcode slots. Existing ones keep theirs.
-    package var passcodeCost: PasscodeCost
+    package var passcodeCost: PasscodeCost {
+        get { chosenPasscodeCost ?? .ofThisMachine }
+        set { chosenPasscodeCost = newValue }
+    }
+    /// nil: it is measured when it is needed.
+    private var chosenPasscodeCost: PasscodeCost?
+    /// Which new passcodes are long enough.
+    package var passcodePolicy: PasscodePolicy
     /// The cost of application passwords, which is paid with each secret that is opened. What is
     /// stored keeps its own.
     package var applicationPasswordCost: PasscodeCost
     /// The chip that keeps keys, where there is one.
     package var hardware: (any KeyHardware)?
+    /// What identifies this machine, so that what stays on its device opens here alone.
+    package var machine: Machine
+    /// What a service unlocks with, without a person; asked for where the keychain has a slot for it.
+    package var credential: @Sendable () -> SecretBytes?
     /// When the database is verified, and where that is remembered. nil: when it is asked for, and
     /// in the memory of this process.
     package var freshness: FreshnessOptions?
@@ -211,15 +248,20 @@ package struct EngineOptions: Sendable {
 
     package init(
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate },
-        passcodeCost: PasscodeCost = .standard,
+        passcodeCost: PasscodeCost? = nil, passcodePolicy: PasscodePolicy = .floor,
         applicationPasswordCost: PasscodeCost = .applicationPassword,
-        hardware: (any KeyHardware)? = nil, freshness: FreshnessOptions? = FreshnessOptions(),
-        absentFolder: String? = nil, log: Logger = Logger(label: "keychain")
+        hardware: (any KeyHardware)? = nil, machine: Machine = .unidentified,
+        credential: @escaping @Sendable () -> SecretBytes? = { nil },
+        freshness: FreshnessOptions? = FreshnessOptions(), absentFolder: String? = nil,
+        log: Logger = Logger(label: "keychain")
     ) {
         self.now = now
-        self.passcodeCost = passcodeCost
+        self.chosenPasscodeCost = passcodeCost
+        self.passcodePolicy = passcodePolicy
         self.applicationPasswordCost = applicationPasswordCost
         self.hardware = hardware
+        self.machine = machine
+        self.credential = credential
         self.freshness = freshness
         self.absentFolder = absentFolder
         self.log = log
@@ -228,7 +270,7 @@ package struct EngineOptions: Sendable {
     /// For tests: derivations that cost nearly nothing and protect nothing, and no verification but
     /// where it is asked for.
     package static let testing = EngineOptions(
-        passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),
-        applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), freshness: nil
-    )
+        passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), passcodePolicy: .weak,
+        applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),
+        freshness: nil)
 }

@@ -71,10 +71,10 @@ package final class DeferredKeychain: RequestHandler {
     private func engine(for code: RequestCode) throws(KeychainFailure) -> KeychainEngine {
         switch code {
         // A key in hardware is bound to its keychain, so there has to be one.
-        case .add, .addAll, .put, .setPasscode, .makeSecureEnclaveKey: try changing()
+        case .add, .addAll, .put, .setPasscode, .changeSlots, .makeSecureEnclaveKey: try changing()
         case .find, .update, .delete, .findIdentities, .updateIdentities, .deleteIdentities,
             .authenticate, .hasPasscode, .hasSecureEnclave, .sign, .sharedSecret, .unlock, .lock,
-            .lockAll, .changePasscode, .removePasscode, .status, .check:
+            .lockAll, .changePasscode, .removePasscode, .unlockWith, .slots, .status, .check:
             try looking()
         }
     }

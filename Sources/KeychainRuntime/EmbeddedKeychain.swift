@@ -60,9 +60,7 @@ package enum EmbeddedKeychain {
         try opened.withLock { engines throws(KeychainFailure) in
             if let engine = engines[directory] { return engine }
             let engine = try KeychainEngine.open(
-                directory: directory,
-                options: EngineOptions(
-                    hardware: PlatformHardware.current, freshness: freshness()))
+                directory: directory, options: .ofThisMachine)
             engines[directory] = engine
             return engine
         }
@@ -151,5 +149,15 @@ package enum EmbeddedKeychain {
     /// The path of this program's file.
     package static var executablePath: String? {
         try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    }
+}
+
+extension EngineOptions {
+    /// With the chip and the identity of the machine that this process runs on.
+    package static var ofThisMachine: EngineOptions {
+        let chip = PlatformHardware.current
+        return EngineOptions(
+            hardware: chip, machine: .current(chip: chip), credential: { ServiceCredential.read() },
+            freshness: EmbeddedKeychain.freshness())
     }
 }

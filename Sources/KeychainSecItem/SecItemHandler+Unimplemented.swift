@@ -75,6 +75,24 @@ extension SecItemHandler {
     }
 
     package func execute(
+        _ request: UnlockWith, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: ListSlots, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: ChangeSlots, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw Self.unimplemented
+    }
+
+    package func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus {
         throw Self.unimplemented

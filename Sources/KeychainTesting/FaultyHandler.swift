@@ -118,7 +118,9 @@ extension TestKeychain.Operations {
         case .delete, .deleteIdentities: self = .delete
         case .makeSecureEnclaveKey, .sign, .sharedSecret: self = .secureEnclave
         case .authenticate, .hasPasscode, .hasSecureEnclave, .unlock, .lock, .lockAll,
-            .setPasscode, .changePasscode, .removePasscode, .status, .check:
+            .setPasscode, .changePasscode, .removePasscode, .unlockWith, .slots, .changeSlots,
+            .status,
+            .check:
             return nil
         }
     }

@@ -86,9 +86,10 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Keychain",
                 subcommands: [
-                    StatusCommand.self, PasscodeCommand.self, LockCommand.self,
-                    UnlockCommand.self, CheckCommand.self, RecoverCommand.self,
-                    DoctorCommand.self, RestoreCommand.self, DeviceKeyCommand.self,
+                    StatusCommand.self, PasscodeCommand.self, SlotCommand.self,
+                    BindCommand.self, UnbindCommand.self, LockCommand.self, UnlockCommand.self,
+                    CheckCommand.self, RecoverCommand.self, DoctorCommand.self,
+                    RestoreCommand.self, ConvertCommand.self, DeviceKeyCommand.self,
                 ]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])

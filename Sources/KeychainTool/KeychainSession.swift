@@ -169,10 +169,30 @@ struct KeychainSession {
     /// The one item that a selection means.
     /// - Throws: ``ControlFailure`` that tells several apart; `itemNotFound` for none.
     func findOne(_ queries: [ItemQuery], includesData: Bool = false) throws -> ItemSnapshot {
-        let found = try find(queries, limit: 2, includesData: includesData)
+        var queries = queries
+        var found: [ItemSnapshot] = []
+        if try keychain.perform(ReadStatus()).lockState == .beforeFirstUnlock {
+            // Whether a locked item is meant too, nothing tells.
+            let readable = queries.flatMap(\.ofOpenTier)
+            found = try find(readable, limit: 2, includesData: includesData)
+            if !found.isEmpty { queries = readable }
+        }
+        if found.isEmpty { found = try find(queries, limit: 2, includesData: includesData) }
         guard let item = found.first else { throw KeychainFailure.itemNotFound }
         guard found.count == 1 else { throw ControlFailure.ambiguous(try find(queries)) }
         return item
+    }
+}
+
+extension ItemQuery {
+    /// The same for each protection class that is always readable.
+    fileprivate var ofOpenTier: [ItemQuery] {
+        guard protection == nil else { return [] }
+        return ProtectionClass.allCases.filter { $0.tier == .open }.map { protection in
+            var query = self
+            query.protection = protection
+            return query
+        }
     }
 }
 

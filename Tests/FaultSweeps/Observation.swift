@@ -46,6 +46,7 @@ package struct Observation: CustomStringConvertible {
             for (account, value) in state.setAside { known[account, default: []].insert(value) }
         }
         do throws(KeychainFailure) {
+            Self.convert(directory, Set(states.compactMap(\.passcode)))
             let engine = try KeychainEngine.open(
                 directory: directory, options: StepRunner.options)
             defer { engine.close() }
@@ -70,12 +71,28 @@ package struct Observation: CustomStringConvertible {
         }
     }
 
+    /// Converts a keychain of version 1 that needs a passcode for it.
+    private static func convert(_ directory: String, _ passcodes: Set<Int>) {
+        let options = StepRunner.options
+        guard
+            let isNeeded = try? KeychainEngine.conversionNeedsPasscode(
+                directory: directory, options: options), isNeeded
+        else { return }
+        for number in passcodes {
+            let secret = SecretBytes(copying: Contents.passcode(number))
+            _ = try? KeychainEngine.convert(
+                directory: directory, passcode: secret, options: options)
+        }
+    }
+
     private static func load(
         _ account: Int, _ values: Set<Int>, from engine: KeychainEngine
     ) -> Answer {
         do throws(KeychainFailure) {
             let found = try engine.perform(
-                FindItems(Contents.query(account), Retrieval(includesData: true)),
+                FindItems(
+                    Contents.query(account),
+                    Retrieval(includesData: true, includesAttributes: false)),
                 as: Contents.caller)
             let data = found.first?.data
             return values.first { Contents.data($0) == data }.map { .value($0) } ?? .foreign

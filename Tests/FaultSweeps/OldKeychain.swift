@@ -26,6 +26,14 @@ package enum OldKeychain: String, CaseIterable, Sendable {
         }
     }
 
+    /// Of version 2 but for its keybag, header and rows, with a passcode, and without a log. Two items of the
+    /// service `mail`: `a`, with `secret a`, and `b`.
+    package static var withAuthenticatedPages: FolderImage {
+        FolderImage(
+            of: fixtures.deletingLastPathComponent().appending(path: "database-v2/keybag-v1")
+                .path(percentEncoded: false))
+    }
+
     package var image: FolderImage {
         FolderImage(of: Self.fixtures.appending(path: rawValue).path(percentEncoded: false))
     }

@@ -120,10 +120,10 @@ package struct Scenario: Sendable, CustomStringConvertible {
         defer { engine.close() }
         let store = engine.store
         for account in accounts {
-            let search = RowSearch(
-                Contents.query(account), visibleTo: Contents.caller, index: store.index)
             var rows: [SealedRow] = []
-            _ = try store.visit(search, includesSecret: true, limit: 1) { found in
+            _ = try store.visit(
+                Contents.query(account), visibleTo: Contents.caller, includesSecret: true, limit: 1
+            ) { found, _ in
                 if case .row(let row) = found { rows.append(row) }
                 return true
             }

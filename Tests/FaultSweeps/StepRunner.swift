@@ -66,6 +66,10 @@ package struct StepRunner {
 
     private mutating func opened() throws(KeychainFailure) -> KeychainEngine {
         if let engine { return engine }
+        if let passcode, try KeychainEngine.isPresent(in: directory) {
+            _ = try KeychainEngine.convert(
+                directory: directory, passcode: Self.secret(passcode), options: Self.options)
+        }
         let engine = try KeychainEngine.open(directory: directory, options: Self.options)
         self.engine = engine
         if let passcode { try engine.unlock(passcode: Self.secret(passcode)) }

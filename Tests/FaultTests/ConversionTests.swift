@@ -24,22 +24,99 @@ import Testing
         let deviceKey = try PageSeal.deviceKey(besideDatabaseAt: place.path(of: .database))
         let file = try StoreFile.openVersion1(place)
         defer { file.close() }
-        let hierarchy = try KeyHierarchy(
-            Keybag.parse(try #require(try file.keybagBytes())), deviceKey: deviceKey)
-        let authenticator = StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey)
-        return try #require(try file.header(authenticator)).generation
+        let keys = try KeyHierarchyVersion1(
+            KeybagVersion1.parse(try #require(try file.keybagBytes())), deviceKey: deviceKey
+        ).openDeviceKeys()
+        let tiers = StoreTiers(
+            version1: StoreTier(indexKey: keys.indexKey, integrityKey: keys.integrityKey))
+        return try #require(try file.header(tiers)).generation
     }
 
     private func passcode(of keychain: OldKeychain) -> SecretBytes? {
         keychain.state.passcode.map { SecretBytes(copying: Contents.passcode($0)) }
     }
 
+    @Test func `an old keychain with a passcode is converted where somebody gives it`() throws {
+        let folder = try folder(.passcode)
+        let before = try folder.contents()
+        func refusal(_ passcode: SecretBytes?) -> KeychainFailure? {
+            failure {
+                _ = try KeychainEngine.convert(
+                    directory: folder.path, passcode: passcode, options: StepRunner.options)
+            }
+        }
+        let opening = failure {
+            try KeychainEngine.open(directory: folder.path, options: StepRunner.options).close()
+        }
+        #expect(opening?.reason.contains("keychainctl convert") == true)
+        #expect(refusal(nil)?.reason.contains("keychainctl convert") == true)
+        #expect(refusal(SecretBytes(copying: Contents.passcode(2)))?.status == .authFailed)
+        var after = try folder.contents()
+        for file in ["in-use", "lock", "keychain.db-wal", "keychain.db-shm"] { after[file] = nil }
+        #expect(after == before)
+        #expect(
+            try KeychainEngine.conversionNeedsPasscode(
+                directory: folder.path, options: StepRunner.options))
+        for isFirst in [true, false] {
+            #expect(
+                try KeychainEngine.convert(
+                    directory: folder.path, passcode: passcode(of: .passcode),
+                    options: StepRunner.options) == isFirst)
+        }
+        let seen = Observation(of: folder.path, knowing: [OldKeychain.passcode.state])
+        #expect(seen.difference(from: OldKeychain.passcode.state) == nil)
+    }
+
+    @Test func `a keychain whose pages alone are of version 2 is converted as well`() throws {
+        let folder = try TemporaryFolder()
+        try OldKeychain.withAuthenticatedPages.layOut(at: folder.path)
+        let opening = failure {
+            try KeychainEngine.open(directory: folder.path, options: StepRunner.options).close()
+        }
+        #expect(opening?.reason.contains("keychainctl convert") == true)
+        let passcode = SecretBytes(copying: Contents.passcode(1))
+        for isFirst in [true, false] {
+            #expect(
+                try KeychainEngine.convert(
+                    directory: folder.path, passcode: passcode, options: StepRunner.options)
+                    == isFirst)
+        }
+        let engine = try KeychainEngine.open(directory: folder.path, options: StepRunner.options)
+        defer { engine.close() }
+        try engine.unlock(passcode: passcode)
+        let query = ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [.service: .string("mail"), .account: .string("a")])
+        let found = try engine.perform(
+            FindItems(query, Retrieval(includesData: true)), as: Contents.caller)
+        #expect(found.map(\.data) == [Data("secret a".utf8)])
+        let report = try engine.check()
+        #expect(report.isSound && report.itemCount == 2)
+    }
+
+    /// Where each class of items stands in the file, with which labels.
+    @Test func `nothing of the former labels, keybag and rows is left`() throws {
+        let folder = try folder(.plain)
+        let old = try folder.contents()
+        try KeychainEngine.open(directory: folder.path, options: StepRunner.options).close()
+        let database = try #require(try folder.contents()["keychain.db"])
+        #expect(database.firstRange(of: Data("KCM1".utf8)) == nil)
+        #expect(database.firstRange(of: Data("KCM2".utf8)) != nil)
+        #expect(database.firstRange(of: Data("KCKB\u{1}".utf8)) == nil)
+        let formerly = try #require(old["keychain.db"]).firstRange(of: Data("KCM1".utf8))
+        let place = try #require(formerly).lowerBound
+        let labels = try #require(old["keychain.db"])[place - 64..<place]
+        #expect(database.firstRange(of: labels) == nil)
+    }
+
     @Test(arguments: OldKeychain.allCases)
-    func `an old keychain is converted at its first opening, with everything in it`(
+    func `an old keychain is converted once, with everything in it`(
         keychain: OldKeychain
     ) throws {
         let folder = try folder(keychain)
         let before = try generation(of: keychain)
+        _ = try KeychainEngine.convert(
+            directory: folder.path, passcode: passcode(of: keychain), options: StepRunner.options)
         let engine = try KeychainEngine.open(
             directory: folder.path, options: StepRunner.options)
         let status = try engine.status()
@@ -55,7 +132,7 @@ import Testing
         #expect(contents["keychain.db"]?[20] == 32)
         #expect(contents["keychain.db"]?[63] == 2)
         #expect(contents.keys.sorted() == ["anchor", "device.key", "keybag", "keychain.db"])
-        #expect(contents["keybag"] == keychain.image.content(of: "keybag"))
+        #expect(Keybag.formatVersion(of: [UInt8](try #require(contents["keybag"]))) == 2)
         for _ in 0..<2 {
             let seen = Observation(of: folder.path, knowing: [keychain.state])
             #expect(seen.difference(from: keychain.state) == nil)
@@ -101,7 +178,8 @@ import Testing
         bytes[place.offset] ^= 0x5A
         try folder.put(bytes, place.file)
         let refusal = failure {
-            try KeychainEngine.open(directory: folder.path, options: .testing).close()
+            _ = try KeychainEngine.convert(
+                directory: folder.path, passcode: passcode(of: keychain), options: .testing)
         }
         #expect(refusal?.cause == .damage)
         #expect(refusal?.reason.contains("keychainctl recover") == true)
@@ -128,7 +206,8 @@ import Testing
         bytes[RootPage.itemsUUID.bytes.lowerBound + 4] -= 1
         try folder.put(Data(PageSeal.sealed(bytes)), "keychain.db")
         let refusal = failure {
-            try KeychainEngine.open(directory: folder.path, options: .testing).close()
+            _ = try KeychainEngine.convert(
+                directory: folder.path, passcode: passcode(of: .passcode), options: .testing)
         }
         #expect(refusal?.cause == .damage)
         #expect(try folder.contents()["keychain.db"]?[20] == 8)

@@ -94,7 +94,8 @@ extension KeychainEngine {
     func load(_ account: String) throws(KeychainFailure) -> Data? {
         do {
             return try perform(
-                FindItems(query(account), Retrieval(includesData: true)), as: caller
+                FindItems(query(account), Retrieval(includesData: true, includesAttributes: false)),
+                as: caller
             ).first?.data
         } catch {
             guard error.status == .itemNotFound else { throw error }

@@ -110,8 +110,11 @@ import Testing
                     missing.append(account)
                 }
             }
-            // One flip can make one item illegible, never two, and never without a word.
-            #expect(missing.count <= (report.isComplete ? 0 : 1), "\(place): \(missing)")
+            // One flip can make one item illegible, never two, and never without a word. Where it is in
+            // what the digest needs, those beside it on its page are set aside by name.
+            let illegibleCount = missing.count - report.doubtfulItems.count
+            #expect(illegibleCount <= (report.isComplete ? 0 : 1), "\(place): \(missing)")
+            #expect(missing.isEmpty || !report.isComplete, "\(place): \(missing)")
             tally.lost += missing.count
             for number in itemCount..<itemCount + 20 {
                 let loaded = try? rebuilt.load("item \(number)")
@@ -167,7 +170,7 @@ import Testing
         first.close()
         // In a page that fits its checksum: a damaged one would not be written to.
         try PageSeal.change(folder.path + "/keychain.db") { bytes in
-            let place = try #require(Data(bytes).firstRange(of: Data("KCS1".utf8))).lowerBound
+            let place = try #require(Data(bytes).firstRange(of: Data("KCS2".utf8))).lowerBound
             bytes[place + 60] ^= 1
         }
         let second = try KeychainEngine.open(directory: folder.path, options: .testing)

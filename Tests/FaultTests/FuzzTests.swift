@@ -27,6 +27,10 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
     private static let key = SecretBytes(copying: (0..<32).map { UInt8($0) })
     private static let authenticator = StoreAuthenticator(key: key)
 
+    private static let tiers = StoreTiers(
+        open: StoreTier(indexKey: key, integrityKey: key),
+        guarded: StoreTier(indexKey: key, integrityKey: key))
+
     private static var records: [[UInt8]] {
         [
             ItemRecord(
@@ -48,7 +52,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
             corpus: {
                 let bare = KeyHierarchy.create(deviceKey: key)
                 let guarded = try bare.settingPasscode(
-                    key, cost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1))
+                    key, cost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), at: 0)
                 return [bare.encoded, guarded.encoded]
             },
             parse: { bytes in
@@ -80,11 +84,11 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
             corpus: {
                 [
                     StoreHeader(keychainID: [UInt8](repeating: 3, count: 16), keybagGeneration: 1)
-                        .encoded(with: authenticator)
+                        .encoded(with: tiers)
                 ]
             },
             parse: { bytes in
-                StoreHeader(bytes, authenticator: authenticator)?.encoded(with: authenticator)
+                StoreHeader(bytes, tiers)?.encoded(with: tiers)
             }),
         FuzzTarget(
             name: "anchor", rounds: 2_000,
@@ -148,7 +152,7 @@ struct FuzzTarget: CustomTestStringConvertible, Sendable {
                 ] {
                     salvage.forEachRow { _ in }
                     _ = salvage.keybags()
-                    _ = salvage.headers(authenticator)
+                    _ = salvage.headers(tiers)
                 }
                 return nil
             }),

@@ -76,7 +76,7 @@ struct Tampering: Sendable, CustomStringConvertible {
             for index in RootPage.itemsKey.bytes { bytes[index] = 0 }
         },
         pages("a byte of a row, with the checksum of version 1 made anew", lostCount: 1) { bytes in
-            let place = try #require(Data(bytes).firstRange(of: Data("KCM1".utf8)))
+            let place = try #require(Data(bytes).firstRange(of: Data("KCM2".utf8)))
             bytes[place.lowerBound + 40] ^= 1
             let sealed = PageSeal.sealed(bytes)
             bytes.replaceSubrange(RootPage.items.bytes, with: sealed[RootPage.items.bytes])

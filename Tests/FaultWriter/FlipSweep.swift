@@ -92,7 +92,9 @@ struct FlipSweep {
                 for (wanted, what) in [(query(account), account), (byLabel, "label " + account)] {
                     do throws(KeychainFailure) {
                         let found = try engine.perform(
-                            FindItems(wanted, Retrieval(includesData: true)), as: caller)
+                            FindItems(
+                                wanted, Retrieval(includesData: true, includesAttributes: false)),
+                            as: caller)
                         if found.first?.data != Data(account.replacing("item", with: "value").utf8)
                         {
                             tally.wrong.append("other data: \(what)")

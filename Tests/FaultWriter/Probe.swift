@@ -26,8 +26,11 @@ struct Probe {
         else { return }
         defer { engine.close() }
         let loaded = attempt("load") { () throws(KeychainFailure) in
-            try engine.perform(FindItems(query("kept"), Retrieval(includesData: true)), as: caller)
-                .first?.data
+            try engine.perform(
+                FindItems(query("kept"), Retrieval(includesData: true, includesAttributes: false)),
+                as: caller
+            )
+            .first?.data
         }
         if let loaded, loaded != Data("value".utf8) { acknowledge("wrong data") }
         _ = attempt("save") { () throws(KeychainFailure) in
@@ -139,7 +142,8 @@ struct FullDisk {
     private func verify(_ accounts: [String], _ engine: KeychainEngine) throws {
         for account in accounts {
             let found = try engine.perform(
-                FindItems(query(account), Retrieval(includesData: true)), as: caller)
+                FindItems(query(account), Retrieval(includesData: true, includesAttributes: false)),
+                as: caller)
             guard found.first?.data == Data(repeating: 7, count: 3000) else {
                 throw KeychainFailure(.internalError, "\(account) is lost")
             }

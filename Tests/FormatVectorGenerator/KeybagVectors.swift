@@ -15,8 +15,8 @@ struct KeybagVectors {
     /// Far below what a keychain uses: these vectors are about the format.
     private let cost = PasscodeCost(logN: 10, blockSize: 8, parallelism: 1)
 
-    private let bare: KeyHierarchy
-    private let guarded: KeyHierarchy
+    private let bare: KeyHierarchyVersion1
+    private let guarded: KeyHierarchyVersion1
 
     init() throws {
         bare = .create(deviceKey: deviceKey)
@@ -24,7 +24,7 @@ struct KeybagVectors {
     }
 
     /// A keychain without a passcode, and another one with the same device key.
-    var keychainsForRows: [KeyHierarchy] { [bare, .create(deviceKey: deviceKey)] }
+    var keychainsForRows: [KeyHierarchyVersion1] { [bare, .create(deviceKey: deviceKey)] }
 
     var file: VectorFile<KeybagVector> {
         get throws {
@@ -51,23 +51,23 @@ struct KeybagVectors {
         return Hex(body + bare.authenticator.tag(of: body))
     }
 
-    private func body(_ hierarchy: KeyHierarchy) -> [UInt8] {
+    private func body(_ hierarchy: KeyHierarchyVersion1) -> [UInt8] {
         Array(hierarchy.encoded.dropLast(Self.tagByteCount))
     }
 
-    private func setting(_ offset: Int, _ value: UInt8, in hierarchy: KeyHierarchy) -> Hex {
+    private func setting(_ offset: Int, _ value: UInt8, in hierarchy: KeyHierarchyVersion1) -> Hex {
         var body = body(hierarchy)
         body[offset] = value
         return tagged(body)
     }
 
-    private func flipping(_ offset: Int, in hierarchy: KeyHierarchy) -> Hex {
+    private func flipping(_ offset: Int, in hierarchy: KeyHierarchyVersion1) -> Hex {
         setting(offset, hierarchy.encoded[offset] ^ 1, in: hierarchy)
     }
 
     /// The keybag with other entries, and counts and size to match.
     private func keybag(
-        _ hierarchy: KeyHierarchy, _ change: (inout Keybag) -> Void
+        _ hierarchy: KeyHierarchyVersion1, _ change: (inout KeybagVersion1) -> Void
     ) -> Hex {
         var keybag = hierarchy.keybag
         change(&keybag)
@@ -87,7 +87,7 @@ struct KeybagVectors {
 
     private func valid() throws -> [KeybagVector] {
         func test(
-            _ comment: String, _ flag: String, _ hierarchy: KeyHierarchy,
+            _ comment: String, _ flag: String, _ hierarchy: KeyHierarchyVersion1,
             _ passcode: SecretBytes? = nil
         ) throws -> KeybagVector {
             KeybagVector(
@@ -217,7 +217,7 @@ struct KeybagVectors {
 
     private func keys() -> [KeybagVector] {
         let first = Self.head
-        func lacking(_ role: WrappedKey.Role, _ protection: ProtectionClass?) -> Hex {
+        func lacking(_ role: WrappedKeyVersion1.Role, _ protection: ProtectionClass?) -> Hex {
             keybag(bare) { $0.keys.removeAll { $0.role == role && $0.protection == protection } }
         }
         func missing(_ comment: String, _ keybag: Hex) -> KeybagVector {
@@ -247,7 +247,7 @@ struct KeybagVectors {
             missing(
                 "the keys of another keychain of the same device",
                 keybag(bare) { keybag in
-                    keybag.keys = KeyHierarchy.create(deviceKey: deviceKey).keybag.keys
+                    keybag.keys = KeyHierarchyVersion1.create(deviceKey: deviceKey).keybag.keys
                 }),
             malformed(
                 "keys of the passcode's tier named as the device's",
@@ -279,11 +279,13 @@ struct KeybagVectors {
         let device = derived(.deviceWrapping, deviceKey)
         let stretched = try slot.cost.deriveKey(from: passcode, salt: slot.salt)
         let slotKey = derived(.slotWrapping, deviceKey.appending(stretched))
-        let slotData = Keybag.magic + [Keybag.version] + keybag.keychainID + [0, 1, 0]
+        let slotData =
+            KeybagVersion1.magic + [KeybagVersion1.version] + keybag.keychainID + [0, 1, 0]
         let tierKey = try AuthenticatedEncryption.unwrap(
             slot.wrapped, using: slotKey, authenticating: slotData)
         let tier = derived(.passcodeWrapping, deviceKey.appending(tierKey))
-        let indexData = Keybag.magic + [Keybag.version] + keybag.keychainID + [3, 0, 1]
+        let indexData =
+            KeybagVersion1.magic + [KeybagVersion1.version] + keybag.keychainID + [3, 0, 1]
         let indexKey = try AuthenticatedEncryption.unwrap(
             keybag.keys[0].wrapped, using: device, authenticating: indexData)
         guard
@@ -291,7 +293,8 @@ struct KeybagVectors {
                 $0.role == .classKey && $0.protection == .whenUnlocked
             })
         else { throw VectorFileError(reason: "no class key in the keybag") }
-        let classData = Keybag.magic + [Keybag.version] + keybag.keychainID + [1, 6, 2]
+        let classData =
+            KeybagVersion1.magic + [KeybagVersion1.version] + keybag.keychainID + [1, 6, 2]
         let classKey = try AuthenticatedEncryption.unwrap(
             entry.wrapped, using: tier, authenticating: classData)
         return [

@@ -3,7 +3,8 @@
 // or whole keychains, with a list of what is in them, for a reader's tests:
 //   swift run format-vectors stores FOLDER
 // Sealing takes random nonces, so every run gives other bytes. The examples are made of the
-// same bytes as the vectors, so both are written together.
+// same bytes as the vectors, so both are written together. Rows and headers of version 1 are read and
+// no longer made: their vectors stay as they are.
 
 import FormatVectors
 import Foundation
@@ -18,15 +19,12 @@ if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "stores" {
 let folder = VectorFolder.path
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
 let keybags = try KeybagVectors()
-let rows = try RowVectors(keychains: keybags.keychainsForRows)
 
 try DeviceKeyVectors.file.write("device-key-v1", to: folder)
 try SealedDeviceKeyVectors.file.write("device-key-v2", to: folder)
 try keybags.file.write("keybag-v1", to: folder)
 try LabelVectors.file.write("label-v1", to: folder)
 try RecordVectors.file.write("record-v1", to: folder)
-try rows.file.write("row-v1", to: folder)
-try HeaderVectors.file.write("header-v1", to: folder)
 try AnchorVectors.file.write("anchor-v1", to: folder)
 let enclaveKeys = try SecureEnclaveVectors()
 try enclaveKeys.file.write("secure-enclave-key-v1", to: folder)
@@ -35,6 +33,3 @@ try Example(document: "device-key-v1").write(DeviceKeyVectors.exampleLines)
 try Example(document: "device-key-v2").write(SealedDeviceKeyVectors.exampleLines)
 try Example(document: "keybag-v1").write(try keybags.exampleLines())
 try Example(document: "secure-enclave-key-v1").write(enclaveKeys.exampleLines)
-try Example(document: "row-v1").write(try rows.exampleLines())
-try Example(document: "database-v1").write(
-    HeaderVectors.exampleLines + AnchorVectors.exampleLines + PageExample.lines)

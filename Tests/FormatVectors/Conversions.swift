@@ -77,7 +77,7 @@ extension RecordVector {
 extension KeychainVector {
     /// What opens of a keybag, with a passcode or, where there is none, without.
     package init(
-        _ hierarchy: KeyHierarchy, deviceKey: SecretBytes, passcode: SecretBytes?
+        _ hierarchy: KeyHierarchyVersion1, deviceKey: SecretBytes, passcode: SecretBytes?
     ) throws(KeychainFailure) {
         let opened = try hierarchy.openDeviceKeys()
         var classes = opened.classes

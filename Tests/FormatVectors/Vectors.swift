@@ -152,10 +152,13 @@ package struct FieldVector: Codable, Hashable, Sendable {
     }
 }
 
-/// Documentation/Formats/row-v1.md, "Labels". An invalid test holds a label of something else.
+/// Documentation/Formats/row-v1.md and row-v2.md, "Labels". An invalid test holds a label of something
+/// else.
 package struct LabelVector: FormatVector {
     package enum Domain: String, Codable, Sendable {
         case attribute, remainingKey, accessGroup
+        /// In version 2.
+        case server
     }
 
     package var tcId = 0
@@ -167,9 +170,9 @@ package struct LabelVector: FormatVector {
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     package var domain: Domain
-    /// The attribute, or those among the remaining key attributes that are set.
+    /// The attribute, or those among the remaining key attributes or the parts of the server that are set.
     package var fields: [FieldVector]
-    /// UTF-8; absent for an attribute's label.
+    /// UTF-8; absent for an attribute's label and a server's.
     package var accessGroup: Hex?
     package var label: Hex
 

@@ -70,14 +70,14 @@ import Testing
 
     /// What opens of a test's keybag, or the step that fails.
     private func open(_ test: KeybagVector) -> (KeychainVector?, KeybagVector.Failure?) {
-        let keybag: Keybag
+        let keybag: KeybagVersion1
         do {
-            keybag = try Keybag.parse(test.keybag.bytes)
+            keybag = try KeybagVersion1.parse(test.keybag.bytes)
         } catch {
             return (nil, error.status == .wrongVersion ? .newerVersion : .malformed)
         }
         let deviceKey = test.deviceKey.secret
-        guard let hierarchy = try? KeyHierarchy(keybag, deviceKey: deviceKey) else {
+        guard let hierarchy = try? KeyHierarchyVersion1(keybag, deviceKey: deviceKey) else {
             return (nil, .inauthentic)
         }
         do {
@@ -89,8 +89,9 @@ import Testing
         }
     }
 
-    @Test func `labels`() throws {
-        let file = try VectorFile<LabelVector>.read("label-v1")
+    @Test(arguments: [("label-v1", 52), ("label-v2", 38)])
+    func `labels`(name: String, expectedCount: Int) throws {
+        let file = try VectorFile<LabelVector>.read(name)
         var count = 0
         for test in file.tests {
             count += 1
@@ -98,7 +99,7 @@ import Testing
                 (try label(of: test) == test.label) == (test.result == .valid),
                 "test \(test.tcId)")
         }
-        #expect(count == 52)
+        #expect(count == expectedCount)
     }
 
     private func label(of test: LabelVector) throws -> Hex {
@@ -120,6 +121,8 @@ import Testing
                 index.remainingKeyLabel(attributes, accessGroup: try accessGroup(), in: space))
         case .accessGroup:
             return Hex(index.label(ofAccessGroup: try accessGroup(), in: space))
+        case .server:
+            return Hex(index.serverLabel(try #require(test.fields.attributes), in: space))
         }
     }
 }

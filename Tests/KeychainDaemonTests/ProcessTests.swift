@@ -142,7 +142,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         let service = try ServiceProcess(in: folder)
         let client = ServiceClient(socketPath: service.socket)
         let passcode = SecretBytes(copying: Array("passcode".utf8))
-        try client.perform(SetPasscode(passcode))
+        try client.perform(SetPasscode(passcode, allowsWeak: true))
         #expect(try client.perform(ReadStatus()).lockState == .unlocked)
         service.kill(SIGUSR1)
         try eventually("the keychain is locked") {

@@ -135,7 +135,7 @@ private let own = AccessGroups(["default"])
         let service = try TestService()
         let one = service.client()
         let other = service.client()
-        try one.perform(SetPasscode(passcode))
+        try one.perform(SetPasscode(passcode, allowsWeak: true))
         var item = password("a")
         item.protection = .whenUnlocked
         _ = try one.perform(AddItem(item), as: own)
@@ -161,7 +161,7 @@ private let own = AccessGroups(["default"])
     @Test func `a keychain that no program reads is locked`() throws {
         let service = try TestService { $0.lockAfter = .milliseconds(200) }
         let client = service.client()
-        try client.perform(SetPasscode(passcode))
+        try client.perform(SetPasscode(passcode, allowsWeak: true))
         try eventually("the keychain is locked") {
             try client.perform(ReadStatus()).lockState == .locked
         }
@@ -175,7 +175,7 @@ private let own = AccessGroups(["default"])
     @Test func `a keychain that is read stays unlocked`() throws {
         let keychain = ServedKeychain(
             directory: try TemporaryFolder().path + "/keychain", options: .testing)
-        try keychain.engine().perform(SetPasscode(passcode))
+        try keychain.engine().perform(SetPasscode(passcode, allowsWeak: true))
         keychain.noteUse()
         #expect(!keychain.lock(ifUnusedFor: .seconds(3600)))
         #expect(try keychain.engine().lockState == .unlocked)
@@ -236,7 +236,9 @@ private let own = AccessGroups(["default"])
 
         // What takes every group is refused to a program with one.
         #expect(try client.welcome().allowsAdministration == false)
-        #expect(status { try client.perform(SetPasscode(passcode)) } == .missingEntitlement)
+        #expect(
+            status { try client.perform(SetPasscode(passcode, allowsWeak: true)) }
+                == .missingEntitlement)
         #expect(status { _ = try client.perform(ReadStatus()) } == .missingEntitlement)
         #expect(
             try peer("ask", service.configuration.socket).lines().first?.hasPrefix(

@@ -120,7 +120,7 @@ import Testing
         let record = ItemRecord(
             itemClass: .genericPassword, attributes: genericPassword("b"), accessGroup: "G1",
             isSynchronizable: false, isTombstone: false)
-        let labels = RowLabels(record, index: keychain.engine.store.index)
+        let labels = RowLabels(record, index: try keychain.index())
         let entry = Data([labels.first, labels.second, labels.rest].flatMap(\.bytes))
         let file = URL(filePath: keychain.path(.database))
         var bytes = try Data(contentsOf: file)

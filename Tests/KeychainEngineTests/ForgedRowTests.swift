@@ -19,9 +19,12 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
     let record = ItemRecord(
         itemClass: .genericPassword, attributes: genericPassword(account), accessGroup: "G1",
         isSynchronizable: false, isTombstone: false)
-    let labels = RowLabels(record, index: keychain.engine.store.index)
-    let key = Data([labels.group, labels.first, labels.second, labels.rest].flatMap(\.bytes))
-    return try #require(Data(bytes).firstRange(of: key + Data("KCM1".utf8))).upperBound - 4
+    let places = try Tier.allCases.compactMap { tier in
+        let labels = RowLabels(record, index: try keychain.index(of: tier))
+        let key = Data([labels.group, labels.first, labels.second, labels.rest].flatMap(\.bytes))
+        return Data(bytes).firstRange(of: key + Data("KCM2".utf8))
+    }
+    return try #require(places.first).upperBound - 4
 }
 
 @Suite struct ForgedRowTests {
@@ -65,6 +68,24 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
                 == .itemNotFound)
     }
 
+    @Test func `a row that names a class of the other tier is counted out of its own`() throws {
+        let keychain = try TemporaryKeychain()
+        for account in ["a", "b"] {
+            _ = try keychain.engine.perform(
+                AddItem(item(account, .whenUnlocked)), as: keychain.caller)
+        }
+        keychain.engine.close()
+        try forge(keychain) { bytes in
+            let place = try placeOfMetadata(of: "a", in: keychain, bytes) - 65
+            bytes[place] = ProtectionClass.always.rawValue
+        }
+        try keychain.reopen()
+        // It takes the place of the one that doesn't open.
+        _ = try keychain.engine.perform(AddItem(item("a", .whenUnlocked)), as: keychain.caller)
+        #expect(try keychain.engine.setAsideRows().count == 1)
+        #expect(try keychain.engine.check().isSound)
+    }
+
     @Test func `a row that is set aside leaves nothing in the index of attributes`() throws {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] {
@@ -102,7 +123,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
             itemClass: .genericPassword, attributes: genericPassword("a"), accessGroup: "G1",
             isSynchronizable: true, isTombstone: true)
         record.isTombstone = true
-        let labels = RowLabels(record, index: keychain.engine.store.index)
+        let labels = RowLabels(record, index: try keychain.index())
         let entry = Data([labels.first, labels.second, labels.rest].flatMap(\.bytes))
         try forge(keychain) { bytes in
             let pages = stride(from: 0, to: bytes.count, by: PageFormat.pageByteCount)

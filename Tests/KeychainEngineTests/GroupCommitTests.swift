@@ -177,9 +177,8 @@ extension TemporaryKeychain {
                 {
                     _ = try store.write(keybagGeneration: generation) {
                         transaction throws(KeychainFailure) in
-                        let all = RowSearch(
-                            ItemQuery(itemClass: .genericPassword), visibleTo: AccessGroups(["*"]),
-                            index: store.index)
+                        let all = transaction.search(
+                            ItemQuery(itemClass: .genericPassword), visibleTo: AccessGroups(["*"]))
                         for case .row(let row) in try transaction.rows(
                             all, includesSecret: false)
                         {

@@ -57,7 +57,7 @@ import Testing
 
     @Test func `where the labels of what is lost are known, no other miss is disturbed`() throws {
         // In the secret, so that the attributes and with them the labels are authentic.
-        let keychain = try damagedKeychain("KCS1", 60)
+        let keychain = try damagedKeychain("KCS2", 60)
         let report = try recover(keychain)
         #expect(report.isVerified && !report.isComplete && !report.hasUnknownLoss)
         #expect(report.damagedItems.count == 1)
@@ -67,7 +67,7 @@ import Testing
         #expect(find([.label: .string("label c")], in: keychain) == .itemNotFound)
     }
 
-    @Test(arguments: [("KCM1", 40), ("KCHD", 60)])
+    @Test(arguments: [("KCM2", 40), ("KCHD", 60)])
     func `where they are not known every miss is answered with damage until it is dismissed`(
         _ magic: String, _ offset: Int
     ) throws {
@@ -127,7 +127,7 @@ import Testing
 
     /// A keychain whose item "a" was set aside by a check.
     private func checkedKeychain() throws -> TemporaryKeychain {
-        let keychain = try damagedKeychain("KCS1", 60)
+        let keychain = try damagedKeychain("KCS2", 60)
         try keychain.reopen()
         #expect(try keychain.engine.check(settingAside: true).setAsideCount == 1)
         return keychain
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func `what was deleted or replaced while it was damaged disturbs nothing`() throws {
-        let keychain = try damagedKeychain("KCM1", 40)
+        let keychain = try damagedKeychain("KCM2", 40)
         try keychain.reopen()
         let lost = ["a", "b"].filter { find(genericPassword($0), in: keychain) == .decode }
         let account = try #require(lost.first)
@@ -198,7 +198,7 @@ import Testing
         #expect(find(genericPassword(account), in: keychain) == .itemNotFound)
         #expect(find([.label: .string("label " + account)], in: keychain) == .itemNotFound)
 
-        let other = try damagedKeychain("KCM1", 40)
+        let other = try damagedKeychain("KCM2", 40)
         try other.reopen()
         try other.engine.perform(DeleteItems(query, tombstones: .never), as: other.caller)
         #expect(

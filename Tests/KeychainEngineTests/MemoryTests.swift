@@ -13,11 +13,8 @@ import Testing
     private func needles(
         _ keychain: TemporaryKeychain, _ passcodeText: String
     ) throws -> (kept: [Needle], forgotten: [Needle]) {
-        let folder = StoreFolder(path: keychain.directory)
-        let deviceKey = try DeviceKeyFile.decode(try #require(try folder.read(.deviceKey))).key
-        let keybag = try Keybag.parse(try #require(try folder.read(.keybag)).plainBytes)
-        let hierarchy = try KeyHierarchy(keybag, deviceKey: deviceKey)
-        let opened = try hierarchy.openPasscodeKeys(passcode(passcodeText)).classes
+        let (hierarchy, guarded) = try keychain.keys(passcode(passcodeText))
+        let opened = guarded.classes
         var kept: [Needle] = []
         var forgotten: [Needle] = []
         for (protection, keys) in opened {
@@ -32,29 +29,25 @@ import Testing
         let row = try #require(try rows(of: keychain).first)
         let secret = try #require(row.secret)
         let classKey = try #require(opened[.whenUnlocked]).classKey
+        let labels = [row.labels.group, row.labels.first, row.labels.second, row.labels.rest]
         let binding =
-            Array("KCRK".utf8) + keybag.keychainID + row.reference.bytes + [row.protection]
-            + Array("genp".utf8)
-        forgotten.append(
-            Needle(
-                try AuthenticatedEncryption.unwrap(
-                    secret[12..<72], using: classKey, authenticating: binding)))
+            Array("KCR2".utf8) + hierarchy.keybag.keychainID + row.reference.bytes
+            + [row.protection] + Array("genp".utf8) + labels.flatMap(\.bytes)
+        let rowKey = try AuthenticatedEncryption.open(
+            secret[12..<80], using: classKey, authenticating: binding)
+        forgotten.append(Needle(SecretBytes(copying: rowKey.prefix(32))))
+        // What tells names apart stays until `lockAll`.
+        kept += [guarded.indexKey, guarded.integrityKey].map { key in
+            Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
+        }
         // Of the classes under the passcode: two keys each that stay, or go; and the key of the row.
-        try #require(kept.count == 2 * 2 && forgotten.count == 2 * 3 + 1)
+        try #require(kept.count == 2 * 2 + 2 && forgotten.count == 2 * 3 + 1)
         return (kept, forgotten)
     }
 
     private func rows(of keychain: TemporaryKeychain) throws -> [SealedRow] {
-        var found: [SealedRow] = []
-        let query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
-        _ = try keychain.engine.store.visit(
-            RowSearch(query, visibleTo: keychain.caller, index: keychain.engine.store.index),
-            includesSecret: true, limit: nil
-        ) { candidate in
-            if case .row(let row) = candidate { found.append(row) }
-            return true
-        }
-        return found
+        try keychain.rows(
+            ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")))
     }
 
     /// Loads a secret, then drops it.
@@ -97,6 +90,25 @@ import Testing
             "memory after lock: \(forgotten.count) keys looked for, \(kept.count) kept ones found")
     }
 
+    @Test func `what tells names apart is in memory from the first unlock to lock-all`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        try useSecret(keychain, adding: true)
+        let needles = try {
+            let (_, guarded) = try keychain.keys(passcode("1234"))
+            return [guarded.indexKey, guarded.integrityKey].map { key in
+                // As a keyed hash has it.
+                Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
+            }
+        }()
+        for needle in needles { #expect(try needle.occurrenceCount() > 0) }
+        try keychain.engine.lock()
+        for needle in needles { #expect(try needle.occurrenceCount() > 0) }
+        try keychain.engine.lockAll()
+        for needle in needles { #expect(try needle.occurrenceCount() == 0) }
+        #expect(keychain.engine.lockState == .beforeFirstUnlock)
+    }
+
     @Test func `after the keychain is dropped no key is left in memory`() throws {
         var all: [Needle] = []
         do {
@@ -119,11 +131,9 @@ import Testing
     {
         let keychain = try TemporaryKeychain()
         try useSecret(keychain, adding: true)
-        let folder = StoreFolder(path: keychain.directory)
-        let deviceKey = try DeviceKeyFile.decode(try #require(try folder.read(.deviceKey))).key
-        let keybag = try Keybag.parse(try #require(try folder.read(.keybag)).plainBytes)
-        let keys = try KeyHierarchy(keybag, deviceKey: deviceKey).openDeviceKeys()
-        for key in [keys.indexKey, keys.integrityKey] {
+        let (hierarchy, guarded) = try keychain.keys()
+        let open = try hierarchy.openTier()
+        for key in [guarded.indexKey, guarded.integrityKey, open.indexKey, open.integrityKey] {
             for pad: UInt8 in [0x36, 0x5C] {
                 var block = [UInt8](repeating: pad, count: 64)
                 for (index, byte) in key.plainBytes.enumerated() { block[index] ^= byte }

@@ -70,10 +70,22 @@ import Testing
 
     @Test func `a deleted row that was put back shows in a check`() throws {
         let keychain = try keychain(puttingBack: rows) { keychain in
+            try add("b", "new", to: keychain)
             try keychain.engine.perform(
                 DeleteItems(query("a"), tombstones: .never), as: keychain.caller)
         }
         #expect(try find("a", in: keychain) == [Data("old".utf8)])
+        #expect(
+            try keychain.engine.check().problems
+                == ["its rows are not those that its header vouches for"])
+    }
+
+    @Test func `a row in a tier that has none by the header isn't found`() throws {
+        let keychain = try keychain(puttingBack: rows) { keychain in
+            try keychain.engine.perform(
+                DeleteItems(query("a"), tombstones: .never), as: keychain.caller)
+        }
+        #expect(status { _ = try find("a", in: keychain) } == .itemNotFound)
         #expect(
             try keychain.engine.check().problems == ["it holds 1 items and should hold 0"])
     }

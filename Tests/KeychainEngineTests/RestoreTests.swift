@@ -60,7 +60,7 @@ import Testing
         return try keychain.engine.restoreSetAside(rows).map(\.outcome)
     }
 
-    @Test(arguments: [("KCM1", 40), ("KCS1", 60), ("KCS1", 6)])
+    @Test(arguments: [("KCM2", 40), ("KCS2", 60), ("KCS2", 6)])
     func `an item that opens again is restored`(_ magic: String, _ offset: Int) throws {
         let keychain = try keychain(["a"])
         try damage(keychain, behind: magic, at: offset)
@@ -82,10 +82,10 @@ import Testing
 
     @Test func `an item whose place was taken stays set aside until it is free`() throws {
         let keychain = try keychain(["a"])
-        try damage(keychain, behind: "KCS1", at: 60)
+        try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()
         _ = try keychain.engine.check(settingAside: true)
-        try undoDamage(keychain, behind: "KCS1", at: 60)
+        try undoDamage(keychain, behind: "KCS2", at: 60)
         try add("a", to: keychain)
         #expect(try restoreAll(keychain) == [.keyTaken])
         try keychain.engine.perform(
@@ -98,13 +98,13 @@ import Testing
 
     @Test func `an item that was deleted while it was damaged goes back only by its name`() throws {
         let keychain = try keychain(["a"])
-        try damage(keychain, behind: "KCM1", at: 40)
+        try damage(keychain, behind: "KCM2", at: 40)
         try keychain.reopen()
         try keychain.engine.perform(
             DeleteItems(
                 ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
                 tombstones: .automatic), as: keychain.caller)
-        try undoDamage(keychain, behind: "KCM1", at: 40)
+        try undoDamage(keychain, behind: "KCM2", at: 40)
         let row = try #require(try keychain.engine.setAsideRows().first)
         #expect(try keychain.engine.restoreSetAside().isEmpty)
         #expect(try keychain.engine.setAsideRows().map(\.row) == [row.row])
@@ -116,7 +116,7 @@ import Testing
     /// The numbers stand in databases, and the texts in those of version 1, so they are never changed.
     @Test func `a set-aside row's reason is read again`() throws {
         let keychain = try keychain(["a", "b"])
-        try damage(keychain, behind: "KCS1", at: 60)
+        try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()
         _ = try keychain.engine.check(settingAside: true)
         let reasons = try keychain.engine.setAsideRows().map(\.reason)
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// The second is in a label, so the table and its indexes disagree.
-    @Test(arguments: [("KCS1", 60), ("KCM1", -10), ("KCM1", 40)])
+    @Test(arguments: [("KCS2", 60), ("KCM2", -10), ("KCM2", 40)])
     func `a damaged item is set aside by a recovery and never just missing`(
         _ magic: String, _ offset: Int
     ) throws {
@@ -165,7 +165,7 @@ import Testing
 
     @Test func `what was set aside before a recovery is set aside after it`() throws {
         let keychain = try keychain(["a", "b"])
-        try damage(keychain, behind: "KCS1", at: 60)
+        try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()
         _ = try keychain.engine.check(settingAside: true)
         let before = try keychain.engine.setAsideRows()

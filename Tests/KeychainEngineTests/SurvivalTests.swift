@@ -108,7 +108,7 @@ import Testing
         try forge(keychain) { bytes in
             let whole = Data(bytes)
             var start = whole.startIndex
-            while let found = whole[start...].firstRange(of: Data("KCS1".utf8)) {
+            while let found = whole[start...].firstRange(of: Data("KCS2".utf8)) {
                 bytes[found.lowerBound + 80] ^= 0x20
                 start = found.upperBound
                 count += 1
@@ -130,6 +130,10 @@ import Testing
         keychain.engine.close()
         _ = try flipContents(keychain)
         try keychain.reopen()
+        let aside = Set(try keychain.engine.setAsideRows().map(\.row.reference))
+        #expect(
+            try keychain.engine.restoreSetAside(aside).allSatisfy { $0.outcome == .locked })
+        try keychain.engine.unlock(passcode: passcode("1234"))
         // By name: their bytes are others than those that were set aside.
         let rows = Set(try keychain.engine.setAsideRows().map(\.row.reference))
         let outcomes = try keychain.engine.restoreSetAside(rows).map(\.outcome)

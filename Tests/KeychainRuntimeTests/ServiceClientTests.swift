@@ -28,6 +28,9 @@ import Testing
         hasPasscode: true, lockState: .locked, isMemoryLocked: true, byteCount: 5,
         deviceKeyPath: "/d/device.key", deviceKeyProtection: .hardware)
 
+    static let slot = SlotSummary(
+        number: 9, kind: .credential, madeAt: 10, opensPasscode: true, opensMachine: false)
+
     static let report: CheckReport = {
         var report = CheckReport()
         report.itemCount = 7
@@ -41,7 +44,10 @@ import Testing
         case .add: .answer(item)
         case .find, .addAll: .answer([item, item])
         case .update, .delete, .updateIdentities, .deleteIdentities, .removePasscode: .answer(3)
-        case .put, .unlock, .lock, .lockAll, .setPasscode, .changePasscode: .answer(Done())
+        case .put, .unlock, .lock, .lockAll, .setPasscode, .changePasscode, .unlockWith,
+            .changeSlots:
+            .answer(Done())
+        case .slots: .answer([slot])
         case .findIdentities: .answer([identity])
         case .authenticate: .answer(grant)
         case .hasPasscode, .hasSecureEnclave: .answer(true)
@@ -106,6 +112,9 @@ import Testing
         try client.perform(SetPasscode(passcode))
         try client.perform(ChangePasscode(from: passcode, to: passcode))
         #expect(try client.perform(RemovePasscode(passcode)) == 3)
+        try client.perform(UnlockWith(.credential(passcode)))
+        try client.perform(ChangeSlots(.bind))
+        #expect(try client.perform(ListSlots()) == [Self.slot])
         #expect(try client.perform(ReadStatus()) == Self.status)
         #expect(try client.perform(CheckKeychain()) == Self.report)
 

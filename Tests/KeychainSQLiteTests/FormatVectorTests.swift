@@ -92,8 +92,8 @@ import Testing
         let file = try VectorFile<RowVector>.read("row-v1")
         let keychains = try #require(file.testGroups.first?.keychains)
         let opened = try keychains.map { keychain in
-            let hierarchy = try KeyHierarchy(
-                Keybag.parse(keychain.keybag.bytes), deviceKey: keychain.deviceKey.secret)
+            let hierarchy = try KeyHierarchyVersion1(
+                KeybagVersion1.parse(keychain.keybag.bytes), deviceKey: keychain.deviceKey.secret)
             // The keys that the file names are those in its keybag.
             #expect(
                 try KeychainVector(
@@ -110,7 +110,9 @@ import Testing
             if test.result == .valid, let record {
                 let index = BlindIndex(key: opened[test.keychain].indexKey)
                 let expected = try labels(of: test)
-                #expect(RowLabels(record, index: index) == expected, "test \(test.tcId)")
+                #expect(
+                    RowLabels(record, index: index, isVersion1: true) == expected,
+                    "test \(test.tcId)")
             }
         }
         #expect(count == 83)
@@ -128,12 +130,12 @@ import Testing
         let classKeys = try #require(keys.classes[protection])
         let keychainID = test.keychainID.bytes
         guard
-            let record = try? RowSealing.openMetadata(
+            let record = try? RowSealingVersion1.openMetadata(
                 of: row, keychainID: keychainID, keys: classKeys)
         else { return (nil, nil, .metadata) }
         if record.secretTag == nil, row.secret == nil { return (record, nil, nil) }
         guard
-            let secret = try? RowSealing.openSecret(
+            let secret = try? RowSealingVersion1.openSecret(
                 of: row, record: record, keychainID: keychainID, keys: classKeys)
         else { return (record, nil, .secret) }
         guard record.constraints.requiresApplicationPassword else {
@@ -170,18 +172,20 @@ import Testing
         for test in file.tests {
             count += 1
             let authenticator = StoreAuthenticator(key: test.integrityKey.secret)
-            let header = StoreHeader(test.header.bytes, authenticator: authenticator)
+            let header = StoreHeader(
+                test.header.bytes,
+                StoreTiers(
+                    version1: StoreTier(
+                        indexKey: test.integrityKey.secret, integrityKey: test.integrityKey.secret))
+            )
             #expect((header != nil) == (test.result == .valid), "test \(test.tcId)")
             #expect(header.map { Hex($0.keychainID) } == test.keychainID, "test \(test.tcId)")
             #expect(header?.generation == test.generation, "test \(test.tcId)")
             #expect(header?.itemCount == test.itemCount, "test \(test.tcId)")
             #expect(header?.setAsideCount == test.setAsideCount, "test \(test.tcId)")
             #expect(header?.keybagGeneration == test.keybagGeneration, "test \(test.tcId)")
-            #expect(header.map { Hex($0.digest.bytes) } == test.digest, "test \(test.tcId)")
-            if let header {
-                #expect(
-                    Hex(header.encoded(with: authenticator)) == test.header, "test \(test.tcId)")
-            }
+            #expect(
+                header?.digest(of: .open).map { Hex($0.bytes) } == test.digest, "test \(test.tcId)")
             if let rows = test.rows {
                 let digest = rows.reduce(StoreDigest.zero) { sum, row in
                     sum

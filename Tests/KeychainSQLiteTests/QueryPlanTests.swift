@@ -117,10 +117,11 @@ struct Lookup: CustomTestStringConvertible, Sendable {
     @Test(arguments: Lookup.all)
     func `a look-up is carried by its index and scans no table`(lookup: Lookup) throws {
         let index = BlindIndex(key: .random(byteCount: 32))
+        let other = BlindIndex(key: .random(byteCount: 32))
         for includesSecret in [false, true] {
-            for limit in [1, 5, nil] {
+            for (limit, indexes) in [(1, [index]), (5, [index]), (nil, [index, other])] {
                 let search = RowSearch(
-                    lookup.query, visibleTo: AccessGroups(["g1", "g2"]), index: index)
+                    lookup.query, visibleTo: AccessGroups(["g1", "g2"]), indexes: indexes)
                 let plan = try plan(of: search, includesSecret: includesSecret, limit: limit)
                 #expect(
                     plan.contains { $0.contains(lookup.index) }, "\(lookup.name): \(plan)")

@@ -14,21 +14,19 @@ import Testing
     private let secret = Data("secret".utf8)
 
     private func sealed(_ reference: ItemReference) -> (row: SealedRow, record: ItemRecord) {
-        let secret = RowSealing.seal(
-            secret: self.secret, reference: reference, protection: .whenUnlocked,
-            itemClass: .genericPassword, keychainID: keychainID, keys: keys)
-        let record = ItemRecord(
+        var record = ItemRecord(
             itemClass: .genericPassword,
             attributes: [.service: .string("service"), .account: .string("account")],
-            accessGroup: "G1", isSynchronizable: false, isTombstone: false, secretTag: secret.tag)
-        let labels = RowLabels(record, index: BlindIndex(key: .random(byteCount: 32)))
-        let metadata = RowSealing.seal(
-            record, reference: reference, protection: .whenUnlocked, labels: labels,
-            keychainID: keychainID, keys: keys)
-        let row = SealedRow(
-            id: 1, reference: reference, protection: ProtectionClass.whenUnlocked.rawValue,
-            labels: labels, metadata: metadata, secret: secret.bytes)
-        return (row, record)
+            accessGroup: "G1", isSynchronizable: false, isTombstone: false)
+        let binding = RowBinding(
+            keychainID: keychainID, reference: reference,
+            protection: ProtectionClass.whenUnlocked.rawValue,
+            labels: RowLabels(record, index: BlindIndex(key: .random(byteCount: 32))))
+        let secret = RowSealing.seal(
+            secret: self.secret, itemClass: .genericPassword, constraints: [], for: binding,
+            keys: keys)
+        record.secretTag = secret.tag
+        return (SealedRow(id: 1, binding, record, keys: keys, secret: secret.bytes), record)
     }
 
     @Test func `attributes need the metadata key alone`() throws {
@@ -58,15 +56,19 @@ import Testing
         var rowKeys: Set<[UInt8]> = []
         for low in 1...20 {
             let reference = ItemReference(Bytes16(high: 1, low: UInt64(low)))
-            let bytes = try #require(sealed(reference).row.secret)
-            var binding = ByteWriter(capacity: 64)
-            binding.bytes(Array("KCRK".utf8) + keychainID + reference.bytes)
+            let row = sealed(reference).row
+            var binding = ByteWriter(capacity: 105)
+            binding.bytes(Array("KCR2".utf8) + keychainID + reference.bytes)
             binding.number(ProtectionClass.whenUnlocked.rawValue)
             binding.number(ItemClass.genericPassword.rawValue)
-            // Magic and length stand before the wrapped key.
-            let rowKey = try AuthenticatedEncryption.unwrap(
-                bytes.dropFirst(12).prefix(AuthenticatedEncryption.wrappedKeyByteCount),
-                using: keys.classKey, authenticating: binding.result)
+            let labels = [row.labels.group, row.labels.first, row.labels.second, row.labels.rest]
+            binding.bytes(labels.flatMap(\.bytes))
+            // Magic and length stand before the sealed key, the constraints behind it.
+            let opened = try AuthenticatedEncryption.open(
+                try #require(row.secret)[12..<80], using: keys.classKey,
+                authenticating: binding.result)
+            let rowKey = SecretBytes(copying: opened.prefix(32))
+            #expect(opened.dropFirst(32) == Data(count: 8))
             rowKeys.insert(rowKey.plainBytes)
             #expect(rowKey.plainBytes != keys.classKey.plainBytes)
         }

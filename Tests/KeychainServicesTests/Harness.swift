@@ -135,12 +135,11 @@ final class EngineUnderTest: KeychainUnderTest {
     /// Rewrites every row as something else, with a header that agrees: what only the tags of the
     /// row itself can show.
     func tamper(_ change: ([SealedRow]) -> [SealedRow]) throws {
-        let everything = RowSearch(
-            ItemQuery(itemClass: .genericPassword), visibleTo: AccessGroups(["*"]),
-            index: engine.store.index)
         let generation = try engine.store.header().keybagGeneration
         _ = try engine.store.write(keybagGeneration: generation) {
             transaction throws(KeychainFailure) in
+            let everything = transaction.search(
+                ItemQuery(itemClass: .genericPassword), visibleTo: AccessGroups(["*"]))
             let rows = try transaction.rows(everything, includesSecret: true).compactMap { found in
                 if case .row(let row) = found { row } else { nil }
             }
@@ -150,12 +149,13 @@ final class EngineUnderTest: KeychainUnderTest {
         }
     }
 
-    /// Flips a bit in the sealed attributes of every row.
-    func damageAttributes() throws {
+    /// Flips a bit in both halves of every row.
+    func damageItem() throws {
         try tamper { rows in
             rows.map { row in
                 var row = row
                 row.metadata[row.metadata.startIndex + row.metadata.count / 2] ^= 1
+                if let secret = row.secret { row.secret?[secret.endIndex - 1] ^= 1 }
                 return row
             }
         }

@@ -267,6 +267,24 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
     }
 
     func execute(
+        _ request: UnlockWith, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: ListSlots, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        throw .notModelled
+    }
+
+    func execute(
+        _ request: ChangeSlots, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        throw .notModelled
+    }
+
+    func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus {
         throw .notModelled

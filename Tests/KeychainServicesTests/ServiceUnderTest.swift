@@ -76,6 +76,6 @@ final class ServiceUnderTest: KeychainUnderTest {
         server = try Self.start(configuration)
     }
 
-    func setPasscode() throws { try client.perform(SetPasscode(passcode)) }
+    func setPasscode() throws { try client.perform(SetPasscode(passcode, allowsWeak: true)) }
     func removePasscode() throws { _ = try client.perform(RemovePasscode(passcode)) }
 }

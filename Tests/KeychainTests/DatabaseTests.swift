@@ -82,6 +82,16 @@ import Testing
         for keychain in keychains { #expect(try await keychain.load(.counter) == 80) }
     }
 
+    @Test func `a passcode has twelve characters or five words`() throws {
+        let folder = Folder()
+        let database = KeychainDatabase(directory: folder.url, accessGroups: ["g"])
+        try Keychain(service: "s", in: database).save("x", for: .token)
+        for passcode in ["", "eleven char", "one two 3 4"] {
+            #expect(failure { try database.setPasscode(passcode) }?.code == .param)
+        }
+        #expect(try !database.status().hasPasscode)
+    }
+
     @Test func `a passcode locks what is readable while unlocked only`() throws {
         let test = try TestDatabase(.typed)
         let database = test.database
@@ -91,9 +101,9 @@ import Testing
         #expect(try !database.status().hasPasscode)
         #expect(failure { try database.lock() }?.code == .param)
 
-        try database.setPasscode("öld")
+        try database.setPasscode("öld", allowsWeak: true)
         #expect(try database.status().hasPasscode)
-        #expect(failure { try database.setPasscode("again") }?.code == .param)
+        #expect(failure { try database.setPasscode("again", allowsWeak: true) }?.code == .param)
         #expect(try keychain.load(.pin) == "1234")
         try database.lock()
         #expect(try database.status().lockState == .locked)
@@ -106,9 +116,10 @@ import Testing
         #expect(try keychain.load(.pin) == "1234")
 
         #expect(
-            failure { try database.changePasscode(from: "wrong", to: "new") }?.code
+            failure { try database.changePasscode(from: "wrong", to: "new", allowsWeak: true) }?
+                .code
                 == .authFailed)
-        try database.changePasscode(from: "öld", to: "new")
+        try database.changePasscode(from: "öld", to: "new", allowsWeak: true)
         try database.lock()
         #expect(failure { try database.unlock(passcode: "öld") }?.code == .authFailed)
         try database.unlock(passcode: "new")
@@ -121,7 +132,7 @@ import Testing
         let fragile = KeychainKey<String>(
             "fragile", accessibility: .whenPasscodeSetThisDeviceOnly)
         #expect(failure { try keychain.save("x", for: fragile) }?.code == .authFailed)
-        try test.database.setPasscode("passcode")
+        try test.database.setPasscode("passcode", allowsWeak: true)
         try keychain.save("x", for: fragile)
         try keychain.save("y", for: .token)
         #expect(try keychain.item(fragile)?.accessibility == .whenPasscodeSetThisDeviceOnly)
@@ -138,7 +149,7 @@ import Testing
         let test = try TestDatabase(.typed)
         let keychain = test.keychain()
         try await keychain.save("1234", for: .pin)
-        try test.database.setPasscode(Array("passcode".utf8))
+        try test.database.setPasscode(Array("passcode".utf8), allowsWeak: true)
         try await test.database.lock()
         #expect(try await test.database.status().lockState == .locked)
         await #expect(throws: KeychainError.self) { try await keychain.load(.pin) }

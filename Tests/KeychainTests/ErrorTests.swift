@@ -190,7 +190,7 @@ extension KeychainKey where Value == DeviceState {
 
     static let causes: [(KeychainFailure.Cause, KeychainError.Cause)] = [
         (.damage, .damage), (.permission, .permission), (.contention, .contention),
-        (.interruption, .interruption),
+        (.interruption, .interruption), (.otherMachine, .otherMachine),
         (.other, .other),
     ]
 

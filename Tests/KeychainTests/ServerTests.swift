@@ -110,9 +110,8 @@ import KeychainTesting
         #expect(try synchronizable.item(.account("alice"))?.accessibility == .afterFirstUnlock)
     }
 
-    /// Which of the optional parts a locked item has stands in what is locked.
     @Test(arguments: Way.allCases)
-    func `a password is not found to be absent while one of the same host and account is locked`(
+    func `a locked password of the same host and account is told from one with other parts`(
         way: Way
     ) throws {
         let test = try TestDatabase(way)
@@ -121,9 +120,12 @@ import KeychainTesting
         let bare = keychain(Keychain.Server("example.com"), in: test)
         #expect(try bare.load(key) == nil)
         try test.lock()
-        #expect(failure { _ = try bare.load(key) }?.code == .interactionNotAllowed)
-        #expect(failure { _ = try bare.exists(key) }?.code == .interactionNotAllowed)
         let others = [Keychain.Server("www.example.com"), Self.full]
+        #expect(
+            failure { _ = try keychain(others[1], in: test).load(key) }?.code
+                == .interactionNotAllowed)
+        #expect(try bare.load(key) == nil)
+        #expect(try !bare.exists(key))
         #expect(try keychain(others[0], in: test).load(key) == nil)
         #expect(try bare.load(KeychainKey<String>("bob")) == nil)
         try test.unlock()

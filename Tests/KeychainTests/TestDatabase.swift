@@ -84,7 +84,9 @@ struct TestDatabase {
 
     /// Sets a passcode and locks: items that are readable while unlocked only aren't any more.
     func lock() throws {
-        if try !database.status().hasPasscode { try database.setPasscode("passcode") }
+        if try !database.status().hasPasscode {
+            try database.setPasscode("passcode", allowsWeak: true)
+        }
         try database.lock()
     }
 

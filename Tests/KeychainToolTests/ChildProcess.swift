@@ -121,6 +121,8 @@ final class TestHome {
             "PATH": ChildProcess.programs + ":/usr/bin:/bin",
             // Nor does a chip that this machine has.
             "KEYCHAIN_TPM": "none",
+            // Nor is what it is called.
+            "KEYCHAIN_MACHINE": "none",
         ]
     }
 

@@ -233,7 +233,7 @@ import Testing
             """)
         #expect(kept.ending == .exit(0), "\(kept.errors)")
 
-        let change = try Dialogue(home, "passcode", "change")
+        let change = try Dialogue(home, "passcode", "change", "--weak")
         try change.expect("Present passcode: ")
         try change.type("1234\r")
         try change.expect("New passcode: ")

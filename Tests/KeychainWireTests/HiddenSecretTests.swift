@@ -33,6 +33,8 @@ import Testing
             DeriveSharedSecret(of: key, with: key, authorization: authorization),
             Unlock(passcode: passcode), SetPasscode(passcode),
             ChangePasscode(from: passcode, to: passcode), RemovePasscode(passcode),
+            UnlockWith(.passcode(passcode)),
+            ChangeSlots(.add(.credential(passcode)), provedBy: .recoveryCode(passcode)),
         ]
     }()
 
@@ -68,7 +70,7 @@ import Testing
             #expect(!shows(texts(value)), "\(type(of: value))")
         }
         let without: Set<RequestCode> = [
-            .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .check,
+            .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .check, .slots,
         ]
         #expect(without.union(Self.requests.map(\.code)) == Set(RequestCode.allCases))
         #expect(without.isDisjoint(with: Self.requests.map(\.code)))

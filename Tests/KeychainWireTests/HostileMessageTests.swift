@@ -28,7 +28,7 @@ struct Hostile: Sendable, CustomStringConvertible {
     /// The fields of a search, where one may have bytes of its own.
     enum Field: Int {
         case itemClass, attributes, accessGroup, protection, synchronizable, tombstone, reference
-        case host, grant, password, limit, includesData, skips
+        case host, grant, password, limit, includesData, includesAttributes, skips
     }
 
     static let honestFields =
@@ -88,7 +88,7 @@ struct Hostile: Sendable, CustomStringConvertible {
         Hostile("a grant of 15 bytes", AuthenticationGrant.self, "000102030405060708090a0b0c0d0e"),
         Hostile("an item of no class", ItemSnapshot.self, "00000000"),
         Hostile("items that never come", [ItemSnapshot].self, "ffffffff"),
-        Hostile("a failure of no cause", failure, "ffffffce 00000000 06 00"),
+        Hostile("a failure of no cause", failure, "ffffffce 00000000 07 00"),
         Hostile(
             "a failure with access control without meaning", failure,
             "ffffffce 00000000 05 8000000000000000 00"),
@@ -118,7 +118,8 @@ struct Hostile: Sendable, CustomStringConvertible {
         let honest = Hostile.bytes(Hostile.honestFields.joined())
         let read = try Messages.value(FindItems.self, honest)
         #expect(read.query == ItemQuery(itemClass: .genericPassword, isSynchronizable: nil))
-        #expect(read.retrieval == Retrieval(limit: nil) && Messages.bytes(read) == honest)
+        #expect(read.retrieval == Retrieval(limit: nil, includesAttributes: false))
+        #expect(Messages.bytes(read) == honest)
         #expect(Hostile.requests.count == 32 && Hostile.answers.count == 14)
     }
 
@@ -189,8 +190,8 @@ struct Hostile: Sendable, CustomStringConvertible {
             for answer in values.answers() { check(answer) }
             for value in values.others().dropLast() { check(value) }
         }
-        // Six requests have no bytes, and one answer.
-        #expect(count == 10 * 20 * (23 - 6 + 13 - 1 + 2))
+        // Seven requests have no bytes, and one answer.
+        #expect(count == 10 * 20 * (26 - 7 + 14 - 1 + 2))
     }
 
     /// Whether an application password is anywhere in a value.

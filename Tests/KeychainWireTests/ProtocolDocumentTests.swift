@@ -22,6 +22,7 @@ import Testing
             "Done": "Done",
             "AuthenticationGrant": "Grant", "MadeSecureEnclaveKey": "SecureEnclaveKey",
             "KeychainStatus": "Status", "CheckReport": "Report",
+            "Array<SlotSummary>": "list of Slot",
         ]
         let rows = try Self.document().matches(
             of: /\n\| (\d+) \| `(\w+)` \| [^|]+ \| ([\w ]+)[^|]* \|/)
@@ -119,7 +120,8 @@ import Testing
         directory: "/k", formatVersion: 1, generation: 2, itemCount: 3, setAsideCount: 4,
         hasPasscode: true, lockState: .locked, isMemoryLocked: false, byteCount: 5,
         deviceKeyPath: "/k/d", deviceKeyProtection: .hardware,
-        verification: VerificationState(.failed, at: 1, problem: "p"))
+        verification: VerificationState(.failed, at: 1, problem: "p"),
+        machine: .otherMachine, whyNotBindable: "c", deviceItemCount: 6, hasRecoveryCode: true)
 
     private static var report: CheckReport {
         var report = CheckReport()
@@ -140,6 +142,11 @@ import Testing
         #expect(
             VerificationState.Standing.allCases == [
                 .unneeded, .verified, .verifiedHere, .running, .never, .changed, .failed,
+            ])
+        #expect(MachineState.allCases == [.notBound, .thisMachine, .otherMachine, .unreachable])
+        #expect(
+            SlotSummary.Kind.allCases == [
+                .passcode, .recoveryCode, .credential, .machineIdentity, .machineChip, .unknown,
             ])
         #expect(Welcome.Kind.allCases == [.user, .system])
     }

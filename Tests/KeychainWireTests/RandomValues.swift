@@ -128,7 +128,9 @@ struct RandomValues {
     }
 
     mutating func retrieval() -> Retrieval {
-        Retrieval(limit: maybe { $0.count() }, includesData: flag(), skipsConstrained: flag())
+        Retrieval(
+            limit: maybe { $0.count() }, includesData: flag(), includesAttributes: flag(),
+            skipsConstrained: flag())
     }
 
     mutating func changes() -> ItemChanges {
@@ -162,10 +164,31 @@ struct RandomValues {
                     authorization: authorization())),
             SignDigest(data(), with: data(), authorization: authorization()),
             DeriveSharedSecret(of: data(), with: data(), authorization: authorization()),
-            Unlock(passcode: passcode()), Lock(), LockAll(), SetPasscode(passcode()),
-            ChangePasscode(from: passcode(), to: passcode()), RemovePasscode(passcode()),
-            ReadStatus(), CheckKeychain(),
+            Unlock(passcode: passcode()), Lock(), LockAll(),
+            SetPasscode(passcode(), allowsWeak: flag()),
+            ChangePasscode(from: passcode(), to: passcode(), allowsWeak: flag()),
+            RemovePasscode(passcode()),
+            ReadStatus(), CheckKeychain(), UnlockWith(way()), ListSlots(),
+            ChangeSlots(
+                pick(
+                    [.add(way()), .remove(UInt32(truncatingIfNeeded: number())), .bind, .unbind],
+                    else: .bind),
+                provedBy: maybe { $0.way() }, allowsWeak: flag()),
         ]
+    }
+
+    mutating func way() -> WayIn {
+        let secret = passcode()
+        return pick(
+            [.passcode(secret), .recoveryCode(secret), .credential(secret)],
+            else: .passcode(secret))
+    }
+
+    mutating func slot() -> SlotSummary {
+        SlotSummary(
+            number: UInt32(truncatingIfNeeded: number()),
+            kind: pick(SlotSummary.Kind.allCases, else: .unknown),
+            madeAt: Double(count() % 1_000_000), opensPasscode: flag(), opensMachine: flag())
     }
 
     // MARK: Answers
@@ -184,7 +207,7 @@ struct RandomValues {
             cause: pick(
                 [
                     .other, .damage, .permission, .contention, .interruption,
-                    .authentication(constraints()),
+                    .authentication(constraints()), .otherMachine,
                 ], else: .other), item: maybe { ItemReference($0.bytes16()) })
     }
 
@@ -225,7 +248,10 @@ struct RandomValues {
             deviceKeyProtection: pick([.file, .hardware, .memory], else: .file),
             verification: VerificationState(
                 pick(VerificationState.Standing.allCases, else: .never),
-                at: maybe { Double($0.count()) }, problem: maybe { $0.text() }))
+                at: maybe { Double($0.count()) }, problem: maybe { $0.text() }),
+            machine: pick(MachineState.allCases, else: .notBound),
+            whyNotBindable: maybe { $0.text() },
+            deviceItemCount: generator.next(), hasRecoveryCode: flag())
     }
 
     mutating func report() -> CheckReport {
@@ -261,6 +287,7 @@ struct RandomValues {
             AuthenticationGrant(token: bytes16()),
             MadeSecureEnclaveKey(blob: data(), publicKey: data()), data(),
             SecretBytes(copying: data()), status(), report(),
+            list(upTo: 3) { $0.slot() },
         ]
     }
 }

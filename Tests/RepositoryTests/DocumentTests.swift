@@ -115,8 +115,8 @@ import Testing
         // The database has parts with vectors of their own; the protocol has an example. A test
         // writes the freshness note byte by byte.
         let parts = [
-            "anchor-v1.json", "header-v1.json", "label-v1.json", "pages-v2.json",
-            "record-v1.json",
+            "anchor-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
+            "label-v2.json", "pages-v2.json", "record-v1.json",
         ]
         let withoutVectors = [
             "database-v1.json", "database-v2.json", "freshness-note-v1.json",

@@ -48,41 +48,51 @@ extension KeychainDatabase {
     /// Sets the first passcode. The database stays unlocked.
     ///
     /// From then on, a process that opens the database needs the passcode to read its items, and
-    /// no one can recover a forgotten one. The keys of the items stay the same, so a copy of the
-    /// folder that was made before gives them without the passcode.
+    /// without a recovery code no one can recover a forgotten one. The keys of the items stay the
+    /// same, so a copy of the folder that was made before gives them without the passcode.
     ///
-    /// - Parameter passcode: The passcode, 1 byte and up.
+    /// - Parameters:
+    ///   - passcode: The passcode: 12 characters or five words at the least.
+    ///   - allowsWeak: Whether a shorter one will do, of 1 byte and up.
     /// - Throws: ``KeychainError`` with code ``KeychainError/Code/param`` if one is set already
-    ///   or this one is empty.
-    public func setPasscode(_ passcode: some Collection<UInt8>) throws(KeychainError) {
+    ///   or this one is too short.
+    public func setPasscode(
+        _ passcode: some Collection<UInt8>, allowsWeak: Bool = false
+    ) throws(KeychainError) {
         let passcode = SecretBytes(copying: passcode)
         try administer { keychain throws(KeychainFailure) in
-            try keychain.perform(SetPasscode(passcode))
+            try keychain.perform(SetPasscode(passcode, allowsWeak: allowsWeak))
         }
     }
 
     /// Sets the first passcode. The database stays unlocked.
     ///
-    /// - Parameter passcode: The passcode, as text; its bytes are UTF-8.
-    /// - Throws: As `setPasscode(_:)`.
-    public func setPasscode(_ passcode: String) throws(KeychainError) {
-        try setPasscode(passcode.utf8)
+    /// - Parameters:
+    ///   - passcode: The passcode, as text; its bytes are UTF-8.
+    ///   - allowsWeak: Whether one of fewer than 12 characters and five words will do.
+    /// - Throws: As the form for bytes.
+    public func setPasscode(
+        _ passcode: String, allowsWeak: Bool = false
+    ) throws(KeychainError) {
+        try setPasscode(passcode.utf8, allowsWeak: allowsWeak)
     }
 
     /// Replaces the passcode. The items are not written again.
     ///
     /// - Parameters:
     ///   - old: The present passcode.
-    ///   - new: The one to take its place, 1 byte and up.
-    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if `old` is wrong;
-    ///   nothing was changed then.
+    ///   - new: The one to take its place: 12 characters or five words at the least.
+    ///   - allowsWeak: Whether a shorter one will do, of 1 byte and up.
+    /// - Throws: ``KeychainError`` with code ``KeychainError/Code/authFailed`` if `old` is wrong,
+    ///   ``KeychainError/Code/param`` if `new` is too short; nothing was changed then.
     public func changePasscode(
-        from old: some Collection<UInt8>, to new: some Collection<UInt8>
+        from old: some Collection<UInt8>, to new: some Collection<UInt8>,
+        allowsWeak: Bool = false
     ) throws(KeychainError) {
         let old = SecretBytes(copying: old)
         let new = SecretBytes(copying: new)
         try administer { keychain throws(KeychainFailure) in
-            try keychain.perform(ChangePasscode(from: old, to: new))
+            try keychain.perform(ChangePasscode(from: old, to: new, allowsWeak: allowsWeak))
         }
     }
 
@@ -91,9 +101,12 @@ extension KeychainDatabase {
     /// - Parameters:
     ///   - old: The present passcode, as text; its bytes are UTF-8.
     ///   - new: The one to take its place.
-    /// - Throws: As `changePasscode(from:to:)`.
-    public func changePasscode(from old: String, to new: String) throws(KeychainError) {
-        try changePasscode(from: old.utf8, to: new.utf8)
+    ///   - allowsWeak: Whether one of fewer than 12 characters and five words will do.
+    /// - Throws: As the form for bytes.
+    public func changePasscode(
+        from old: String, to new: String, allowsWeak: Bool = false
+    ) throws(KeychainError) {
+        try changePasscode(from: old.utf8, to: new.utf8, allowsWeak: allowsWeak)
     }
 
     /// Removes the passcode, and with it, for good, all items with accessibility

@@ -26,6 +26,9 @@ extension KeychainError {
         /// The keychain service didn't answer, or the connection to it broke. It is not known whether
         /// the change was made: look before you try again.
         public static let interruption = Cause(rawValue: "interruption")
+        /// The item stays on its device, and this is another machine. A person has to use the first
+        /// one, or the recovery code.
+        public static let otherMachine = Cause(rawValue: "otherMachine")
         /// What the code says.
         public static let other = Cause(rawValue: "other")
 

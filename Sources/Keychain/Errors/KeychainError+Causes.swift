@@ -75,6 +75,7 @@ extension KeychainError.Cause {
         case .permission: self = .permission
         case .contention: self = .contention
         case .interruption: self = .interruption
+        case .otherMachine: self = .otherMachine
         case .authentication, .other: return nil
         }
     }

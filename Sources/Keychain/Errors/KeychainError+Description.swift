@@ -80,6 +80,8 @@ extension KeychainError: LocalizedError {
             "Try again when other programs have finished."
         case .notAvailable where cause == .interruption:
             "Look whether the change was made, and try again if not."
+        case .notAvailable where cause == .otherMachine:
+            "Use the machine that the keychain comes from, or its recovery code. Nothing was deleted."
         case .notAvailable where cause == .permission:
             "Check who owns the keychain's folder and may use it."
         case .notAvailable, .invalidKeychain: "Check the keychain. Nothing was deleted."

@@ -37,11 +37,16 @@ struct ItemAccess: Sendable {
 
     /// - Returns: The item, with its secret where it is asked for and there is one; nil if there is
     ///   no such item.
-    func find(includesData: Bool) throws(KeychainError) -> ItemSnapshot? {
+    func find(
+        includesData: Bool, includesAttributes: Bool = true
+    ) throws(KeychainError) -> ItemSnapshot? {
         do throws(KeychainFailure) {
             let connection = try database.connection()
             return try connection.handler.perform(
-                FindItems(item, Retrieval(includesData: includesData)), as: connection.caller
+                FindItems(
+                    item,
+                    Retrieval(includesData: includesData, includesAttributes: includesAttributes)),
+                as: connection.caller
             ).first
         } catch {
             if error.status == .itemNotFound { return nil }
@@ -50,7 +55,9 @@ struct ItemAccess: Sendable {
     }
 
     /// - Returns: The secret, empty for an item without one; nil if there is no such item.
-    func load() throws(KeychainError) -> Data? { try find(includesData: true)?.secret }
+    func load() throws(KeychainError) -> Data? {
+        try find(includesData: true, includesAttributes: false)?.secret
+    }
 
     /// - Returns: The attributes; nil if there is no such item. No secret is read.
     func attributes() throws(KeychainError) -> Keychain.Item? {

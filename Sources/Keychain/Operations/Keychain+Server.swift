@@ -15,10 +15,10 @@ extension Keychain {
     /// ```
     ///
     /// All parts together identify the server, byte for byte: "example.com" at port 443 is another one
-    /// than "example.com" without a port, and neither sees the other's passwords. While the keychain
-    /// is locked, a part that is absent can't be distinguished from one that is there: an operation
-    /// that meets a locked password of the same host and account fails with
-    /// ``KeychainError/Code/interactionNotAllowed``.
+    /// than "example.com" without a port, and neither sees the other's passwords. On Apple's
+    /// platforms a part that is absent can't be told from one that is there while the keychain is
+    /// locked: an operation that meets a locked password of the same host and account fails with
+    /// ``KeychainError/Code/interactionNotAllowed`` there.
     public struct Server: Hashable, Sendable {
         /// The name or address of the host (`kSecAttrServer`).
         public var host: String

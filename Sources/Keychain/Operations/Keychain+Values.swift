@@ -74,8 +74,8 @@ extension Keychain {
     /// The corresponding call is `SecItemCopyMatching`.
     public func load<Value: Sendable>(_ key: KeychainKey<Value>) throws(KeychainError) -> Value? {
         let access = access(.load, key.account)
-        guard let item = try access.find(includesData: true) else { return nil }
-        return try access.decode(item.secret, key)
+        guard let secret = try access.load() else { return nil }
+        return try access.decode(secret, key)
     }
 
     /// Loads a value or, where there is none, makes and saves one.

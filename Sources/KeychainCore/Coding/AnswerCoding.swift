@@ -47,7 +47,8 @@ extension KeychainStatus: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         writer.encode(
             directory, formatVersion, generation, itemCount, setAsideCount, hasPasscode, lockState,
-            isMemoryLocked, byteCount, deviceKeyPath, deviceKeyProtection, verification)
+            isMemoryLocked, byteCount, deviceKeyPath, deviceKeyProtection, verification, machine,
+            whyNotBindable, deviceItemCount, hasRecoveryCode)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
@@ -58,7 +59,9 @@ extension KeychainStatus: MessageCodable {
             lockState: try .init(from: &reader), isMemoryLocked: try .init(from: &reader),
             byteCount: try .init(from: &reader), deviceKeyPath: try .init(from: &reader),
             deviceKeyProtection: try .init(from: &reader),
-            verification: try .init(from: &reader))
+            verification: try .init(from: &reader), machine: try .init(from: &reader),
+            whyNotBindable: try .init(from: &reader), deviceItemCount: try .init(from: &reader),
+            hasRecoveryCode: try .init(from: &reader))
     }
 }
 
@@ -71,6 +74,20 @@ extension VerificationState: MessageCodable {
         self.init(
             try .init(from: &reader), at: try .init(from: &reader),
             problem: try .init(from: &reader))
+    }
+}
+
+extension SlotSummary: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        writer.number(number)
+        writer.encode(kind, madeAt, opensPasscode, opensMachine)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            number: try reader.number(), kind: try .init(from: &reader),
+            madeAt: try .init(from: &reader), opensPasscode: try .init(from: &reader),
+            opensMachine: try .init(from: &reader))
     }
 }
 
@@ -141,6 +158,7 @@ extension KeychainFailure.Cause: MessageCodable {
         case .authentication(let constraints):
             writer.number(5 as UInt8)
             constraints.encode(to: &writer)
+        case .otherMachine: writer.number(6 as UInt8)
         }
     }
 
@@ -152,6 +170,7 @@ extension KeychainFailure.Cause: MessageCodable {
         case 3: self = .contention
         case 4: self = .interruption
         case 5: self = .authentication(try AccessConstraints(from: &reader))
+        case 6: self = .otherMachine
         default: throw .unreadable("a cause that isn't known")
         }
     }

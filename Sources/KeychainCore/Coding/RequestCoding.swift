@@ -148,6 +148,7 @@ extension Lock: BareRequest {}
 extension LockAll: BareRequest {}
 extension ReadStatus: BareRequest {}
 extension CheckKeychain: BareRequest {}
+extension ListSlots: BareRequest {}
 
 extension Authenticate {
     package func encode(to writer: inout MessageWriter) { passcode.encode(to: &writer) }
@@ -166,20 +167,24 @@ extension Unlock {
 }
 
 extension SetPasscode {
-    package func encode(to writer: inout MessageWriter) { passcode.encode(to: &writer) }
+    package func encode(to writer: inout MessageWriter) {
+        writer.encode(passcode, allowsWeak)
+    }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
-        self.init(try .init(from: &reader))
+        self.init(try .init(from: &reader), allowsWeak: try .init(from: &reader))
     }
 }
 
 extension ChangePasscode {
     package func encode(to writer: inout MessageWriter) {
-        writer.encode(old, new)
+        writer.encode(old, new, allowsWeak)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
-        self.init(from: try SecretBytes(from: &reader), to: try SecretBytes(from: &reader))
+        self.init(
+            from: try SecretBytes(from: &reader), to: try SecretBytes(from: &reader),
+            allowsWeak: try .init(from: &reader))
     }
 }
 
@@ -188,5 +193,72 @@ extension RemovePasscode {
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         self.init(try .init(from: &reader))
+    }
+}
+
+extension UnlockWith {
+    package func encode(to writer: inout MessageWriter) { way.encode(to: &writer) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(try .init(from: &reader))
+    }
+}
+
+extension ChangeSlots {
+    package func encode(to writer: inout MessageWriter) {
+        writer.encode(change, proof, allowsWeak)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            try .init(from: &reader), provedBy: try .init(from: &reader),
+            allowsWeak: try .init(from: &reader))
+    }
+}
+
+extension ChangeSlots.Change: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        switch self {
+        case .add(let way):
+            writer.number(0 as UInt8)
+            way.encode(to: &writer)
+        case .remove(let number):
+            writer.number(1 as UInt8)
+            writer.number(number)
+        case .bind: writer.number(2 as UInt8)
+        case .unbind: writer.number(3 as UInt8)
+        }
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        switch try reader.number() as UInt8 {
+        case 0: self = .add(try .init(from: &reader))
+        case 1: self = .remove(try reader.number())
+        case 2: self = .bind
+        case 3: self = .unbind
+        default: throw .unreadable("a change of slots that isn't known")
+        }
+    }
+}
+
+extension WayIn: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        switch self {
+        case .passcode: writer.number(0 as UInt8)
+        case .recoveryCode: writer.number(1 as UInt8)
+        case .credential: writer.number(2 as UInt8)
+        }
+        secret.encode(to: &writer)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        let kind: UInt8 = try reader.number()
+        let secret = try SecretBytes(from: &reader)
+        switch kind {
+        case 0: self = .passcode(secret)
+        case 1: self = .recoveryCode(secret)
+        case 2: self = .credential(secret)
+        default: throw .unreadable("a way in that isn't known")
+        }
     }
 }

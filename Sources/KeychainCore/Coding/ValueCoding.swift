@@ -12,6 +12,8 @@ extension TombstonePolicy: CodedByPosition {}
 extension LockState: CodedByPosition {}
 extension VerificationState.Standing: CodedByPosition {}
 extension DeviceKeyProtection: CodedByPosition {}
+extension MachineState: CodedByPosition {}
+extension SlotSummary.Kind: CodedByPosition {}
 
 extension ItemClass: MessageCodable {
     package func encode(to writer: inout MessageWriter) { writer.number(rawValue) }
@@ -188,12 +190,13 @@ extension ItemQuery: MessageCodable {
 
 extension Retrieval: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        writer.encode(limit, includesData, skipsConstrained)
+        writer.encode(limit, includesData, includesAttributes, skipsConstrained)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         self.init(
             limit: try .init(from: &reader), includesData: try .init(from: &reader),
+            includesAttributes: try .init(from: &reader),
             skipsConstrained: try .init(from: &reader))
     }
 }

@@ -91,8 +91,13 @@ package struct SetPasscode: GeneralRequest {
     package static let code = RequestCode.setPasscode
     /// 1 byte and up.
     package var passcode: SecretBytes
+    /// Whether it may be below the floor.
+    package var allowsWeak: Bool
 
-    package init(_ passcode: SecretBytes) { self.passcode = passcode }
+    package init(_ passcode: SecretBytes, allowsWeak: Bool = false) {
+        self.passcode = passcode
+        self.allowsWeak = allowsWeak
+    }
 
     package var effort: RequestEffort { .derivation }
 
@@ -110,10 +115,13 @@ package struct ChangePasscode: GeneralRequest {
     package static let code = RequestCode.changePasscode
     package var old: SecretBytes
     package var new: SecretBytes
+    /// Whether the new one may be below the floor.
+    package var allowsWeak: Bool
 
-    package init(from old: SecretBytes, to new: SecretBytes) {
+    package init(from old: SecretBytes, to new: SecretBytes, allowsWeak: Bool = false) {
         self.old = old
         self.new = new
+        self.allowsWeak = allowsWeak
     }
 
     package var effort: RequestEffort { .derivation }

@@ -273,17 +273,22 @@ package struct ItemQuery: Hashable, Sendable {
 package struct Retrieval: Hashable, Sendable {
     /// The most items to give, 0 and up. nil: all.
     package var limit: Int?
-    /// Whether to open the secrets. Attributes are always given.
+    /// Whether to open the secrets.
     package var includesData: Bool
+    /// Whether attributes, group, constraints and flags are wanted. Otherwise an answer may lack them,
+    /// which saves opening them.
+    package var includesAttributes: Bool
     /// Whether to leave out items whose secret the query's authorization doesn't open, instead of
     /// failing. It matters where secrets are to be opened only.
     package var skipsConstrained: Bool
 
     package init(
-        limit: Int? = 1, includesData: Bool = false, skipsConstrained: Bool = false
+        limit: Int? = 1, includesData: Bool = false, includesAttributes: Bool = true,
+        skipsConstrained: Bool = false
     ) {
         self.limit = limit
         self.includesData = includesData
+        self.includesAttributes = includesAttributes
         self.skipsConstrained = skipsConstrained
     }
 }

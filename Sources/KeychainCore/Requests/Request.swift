@@ -159,6 +159,9 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case removePasscode = 35
     case status = 36
     case check = 37
+    case unlockWith = 38
+    case slots = 39
+    case changeSlots = 40
 
     /// The name of the operation in logs.
     package var name: String { String(describing: self) }
@@ -171,11 +174,11 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     package var isRead: Bool {
         switch self {
         case .find, .findIdentities, .hasPasscode, .hasSecureEnclave, .makeSecureEnclaveKey, .sign,
-            .sharedSecret, .status, .check:
+            .sharedSecret, .status, .check, .slots:
             true
         case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
             .authenticate, .unlock, .lock, .lockAll, .setPasscode, .changePasscode,
-            .removePasscode:
+            .removePasscode, .unlockWith, .changeSlots:
             false
         }
     }
@@ -183,10 +186,12 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     /// Whether a passcode is in the request. Keys are derived from it.
     package var holdsPasscode: Bool {
         switch self {
-        case .authenticate, .unlock, .setPasscode, .changePasscode, .removePasscode: true
+        case .authenticate, .unlock, .setPasscode, .changePasscode, .removePasscode, .unlockWith,
+            .changeSlots:
+            true
         case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
             .deleteIdentities, .hasPasscode, .hasSecureEnclave, .makeSecureEnclaveKey, .sign,
-            .sharedSecret, .lock, .lockAll, .status, .check:
+            .sharedSecret, .lock, .lockAll, .status, .check, .slots:
             false
         }
     }
@@ -239,6 +244,11 @@ package protocol RequestExecutor {
     func execute(
         _ request: RemovePasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Int
+    func execute(_ request: UnlockWith, as caller: AccessGroups) throws(KeychainFailure) -> Done
+    func execute(
+        _ request: ListSlots, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [SlotSummary]
+    func execute(_ request: ChangeSlots, as caller: AccessGroups) throws(KeychainFailure) -> Done
     func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus

@@ -54,6 +54,16 @@ extension SecretBytes {
         }
     }
 
+    /// HMAC-SHA-256 of the bytes as a message, under a key that is no secret: 32 bytes.
+    func authenticationCode(under key: [UInt8]) -> SecretBytes {
+        // SAFETY: the buffer is used within the call only.
+        unsafe withUnsafeBytes {
+            unsafe SecretBytes(
+                copying: HMAC<SHA256>.authenticationCode(for: $0, using: SymmetricKey(data: key)),
+                byteCount: SHA256.byteCount)
+        }
+    }
+
     /// scrypt (RFC 7914) of the bytes as a password.
     func scrypt(salt: [UInt8], cost: PasscodeCost) throws -> SecretBytes {
         // SAFETY: the buffer is used within the call only.

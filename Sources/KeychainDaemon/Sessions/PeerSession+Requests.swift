@@ -95,6 +95,9 @@ struct ReceivedMessage: Sendable {
         case .changePasscode: try read(ChangePasscode.self, &reader, claim, id)
         case .removePasscode: try read(RemovePasscode.self, &reader, claim, id)
         case .status: try read(ReadStatus.self, &reader, claim, id)
+        case .unlockWith: try read(UnlockWith.self, &reader, claim, id)
+        case .slots: try read(ListSlots.self, &reader, claim, id)
+        case .changeSlots: try read(ChangeSlots.self, &reader, claim, id)
         case .check: try readStream(CheckKeychain.self, &reader, claim, id)
         }
     }

@@ -14,6 +14,7 @@ extension KeychainEngine {
             let group = try group(of: item, for: caller)
             return try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
+                try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 return try insert(
                     item, group: group, by: caller.program, keys: keys, into: &transaction)
@@ -31,6 +32,7 @@ extension KeychainEngine {
             for item in items { groups.append(try group(of: item, for: caller)) }
             return try write { transaction throws(KeychainFailure) in
                 // A lock is reported before a duplicate would be, and before anything is sealed.
+                try transaction.requireGuardedTier()
                 var keys: [ClassKeys] = []
                 for item in items { keys.append(try self.keys(for: item.protection)) }
                 var added: [ItemSnapshot] = []
@@ -100,45 +102,50 @@ extension KeychainEngine {
         try checkAttributes(record)
         try checkBlob(item.data, record, item.protection)
         try checkStorable(record)
-        let labels = RowLabels(record, index: store.index)
-        try makeRoom(for: record, labels, replacing: nil, in: &transaction)
+        let labels = RowLabels(
+            record, index: try transaction.tiers.keys(of: item.protection.tier).index)
+        try makeRoom(
+            for: record, labels, in: item.protection.tier, replacing: nil, in: &transaction)
 
-        let reference = ItemReference.random()
+        let binding = RowBinding(
+            keychainID: store.keychainID, reference: .random(),
+            protection: item.protection.rawValue, labels: labels)
         var secret: Data?
         if let data = item.data {
             let sealed = try seal(
-                data, of: record, reference: reference, protection: item.protection, keys: keys,
+                data, of: record, for: binding, protection: item.protection, keys: keys,
                 password: proof(item.authorization).password)
             secret = sealed.bytes
             record.secretTag = sealed.tag
         }
-        let metadata = RowSealing.seal(
-            record, reference: reference, protection: item.protection, labels: labels,
-            keychainID: store.keychainID, keys: keys)
-        let row = SealedRow(
-            id: 0, reference: reference, protection: item.protection.rawValue, labels: labels,
-            metadata: metadata, secret: secret)
+        let row = SealedRow(binding, record, keys: keys, secret: secret)
         try transaction.insert(row)
         return OpenedRow(row: row, record: record, protection: item.protection, keys: keys)
             .item(data: item.data)
     }
 
-    /// Makes sure that a primary key is free: a live item there is a duplicate, a damaged one is
-    /// set aside, a tombstone goes.
-    /// In an update `id` is the row that is about to take the key.
+    /// Makes sure that a primary key is free in both tiers: a live item there is a duplicate, a damaged
+    /// one is set aside, a tombstone goes.
+    /// `labels` are those in the tier that the item goes to. In an update `id` is the row that is about
+    /// to take the key.
     func makeRoom(
-        for record: ItemRecord, _ labels: RowLabels, replacing id: Int64?,
+        for record: ItemRecord, _ labels: RowLabels, in tier: Tier, replacing id: Int64?,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
-        if let occupant = try transaction.row(under: labels), occupant.id != id {
-            guard isDamaged(occupant) else { throw .duplicateItem }
-            try transaction.setAside(occupant, reason: .replaced, at: options.now())
+        try transaction.requireGuardedTier()
+        for place in Tier.allCases where transaction.header.count(of: place) > 0 {
+            let labels =
+                place == tier
+                ? labels : RowLabels(record, index: try transaction.tiers.keys(of: place).index)
+            if let occupant = try transaction.row(under: labels), occupant.id != id {
+                guard isDamaged(occupant) else { throw .duplicateItem }
+                try transaction.setAside(occupant, reason: .replaced, at: options.now())
+            }
         }
         guard !record.isTombstone else { return }
         var tombstone = record
         tombstone.isTombstone = true
-        try removeTombstone(
-            under: RowLabels(tombstone, index: store.index), butNot: id, in: &transaction)
+        try removeTombstones(of: tombstone, butNot: id, in: &transaction)
     }
 
     /// Whether a row's metadata don't open although their key is there.

@@ -140,17 +140,18 @@ extension KeychainEngine {
     /// Seals a secret as the constraints in its record ask for. Without a password where one is
     /// required, `authenticationNeeded` of no item: what is to be sealed isn't opened.
     func seal(
-        _ secret: Data, of record: ItemRecord, reference: ItemReference,
+        _ secret: Data, of record: ItemRecord, for row: RowBinding,
         protection: ProtectionClass, keys: ClassKeys, password: SecretBytes?
     ) throws(KeychainFailure) -> RowSealing.SealedSecret {
         let content =
             record.isOfSecureEnclave
             ? secret
             : try content(
-                sealing: secret, for: binding(reference, protection, record), password: password)
+                sealing: secret, for: binding(row.reference, protection, record),
+                password: password)
         return RowSealing.seal(
-            secret: content, reference: reference, protection: protection,
-            itemClass: record.itemClass, keychainID: store.keychainID, keys: keys)
+            secret: content, itemClass: record.itemClass, constraints: record.constraints,
+            for: row, keys: keys)
     }
 
     /// What is put under the keychain's keys: the secret, under the password where one is required.

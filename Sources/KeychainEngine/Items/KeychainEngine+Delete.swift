@@ -17,8 +17,9 @@ extension KeychainEngine {
         try logged(request) { () throws(KeychainFailure) in
             let query = request.query
             try authorizeWrite(caller, group: query.accessGroup)
-            let search = RowSearch(query, visibleTo: caller, index: store.index)
             return try write { transaction throws(KeychainFailure) in
+                try transaction.requireGuardedTier()
+                let search = transaction.search(query, visibleTo: caller)
                 var count = 0
                 for candidate in try transaction.rows(search, includesSecret: false) {
                     if try delete(
@@ -66,6 +67,12 @@ extension KeychainEngine {
             // caller asked for the row to go. It is kept aside.
             guard isChosen || search.reference != nil else { return false }
             guard search.includes(row) else { throw .misleadingIndex }
+            if let elsewhere = damaged.elsewhere {
+                // A tombstone needs the attributes.
+                guard tombstones != .always else { throw elsewhere }
+                try transaction.delete(row)
+                return true
+            }
             try transaction.setAside(
                 row, reason: .deleted, at: options.now())
             return true
@@ -106,27 +113,28 @@ extension KeychainEngine {
             accessGroup: old.accessGroup, isSynchronizable: old.isSynchronizable,
             isTombstone: true)
         record.attributes[.modificationDate] = .date(options.now())
-        let labels = RowLabels(record, index: store.index)
-        try removeTombstone(under: labels, in: &transaction)
-        let reference = ItemReference.random()
-        let metadata = RowSealing.seal(
-            record, reference: reference, protection: opened.protection, labels: labels,
-            keychainID: store.keychainID, keys: opened.keys)
-        try transaction.insert(
-            SealedRow(
-                id: 0, reference: reference, protection: opened.protection.rawValue,
-                labels: labels, metadata: metadata, secret: nil))
+        try removeTombstones(of: record, in: &transaction)
+        let binding = RowBinding(
+            keychainID: store.keychainID, reference: .random(),
+            protection: opened.protection.rawValue,
+            labels: RowLabels(
+                record, index: try transaction.tiers.keys(of: opened.protection.tier).index))
+        try transaction.insert(SealedRow(binding, record, keys: opened.keys, secret: nil))
     }
 
-    /// Deletes the tombstone under a primary key, if there is one. `id` is that of a row that stays.
-    func removeTombstone(
-        under labels: RowLabels, butNot id: Int64? = nil, in transaction: inout StoreTransaction
+    /// Deletes the tombstones under the primary key of one, of whichever tier. `id` is that of a row that
+    /// stays.
+    func removeTombstones(
+        of tombstone: ItemRecord, butNot id: Int64? = nil, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
-        guard let row = try transaction.row(under: labels), row.id != id else { return }
-        if isDamaged(row) {
-            try transaction.setAside(row, reason: .replaced, at: options.now())
-        } else {
-            try transaction.delete(row)
+        for tier in Tier.allCases where transaction.header.count(of: tier) > 0 {
+            let labels = RowLabels(tombstone, index: try transaction.tiers.keys(of: tier).index)
+            guard let row = try transaction.row(under: labels), row.id != id else { continue }
+            if isDamaged(row) {
+                try transaction.setAside(row, reason: .replaced, at: options.now())
+            } else {
+                try transaction.delete(row)
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 //   (2) A locked row that is reached ends the search; it is never passed over.
 //       A lock is reported after a look at whether another process removed the passcode.
 //   (3) A damaged row never hides a whole one. Where nothing else matches, it is the answer.
+//       So with one that is bound to another machine.
+//       Before the first unlock the open tier alone is asked; where it answers nothing, that is a lock.
 //   (4) A row whose constraints are not satisfied ends in a failure once no locked one is reached.
 
 import FoundationEssentials
@@ -48,15 +50,22 @@ extension KeychainEngine {
     private func search(
         _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
     ) throws(KeychainFailure) -> [ItemSnapshot] {
-        let search = RowSearch(query, visibleTo: caller, index: store.index)
         let proof = try presentProof(query.authorization)
         var found: [(id: Int64, item: ItemSnapshot)] = []
         var damaged = DamagedRows()
         var refused = RefusedRows(skips: retrieval.skipsConstrained)
         let limit = retrieval.limit ?? .max
-        let isDoubtful = try store.visit(
-            search, includesSecret: retrieval.includesData, limit: retrieval.limit
-        ) { candidate throws(KeychainFailure) in
+        let isDataAlone = !retrieval.includesAttributes && store.knownDamage == nil
+        let visit = try store.visit(
+            query, visibleTo: caller, includesSecret: retrieval.includesData,
+            limit: retrieval.limit
+        ) { candidate, search throws(KeychainFailure) in
+            if isDataAlone, case .row(let row) = candidate,
+                let item = dataAlone(of: row, query, search)
+            {
+                found.append((row.id, item))
+                return found.count + refused.count < limit
+            }
             guard let opened = try open(candidate, for: search, noting: &damaged),
                 opened.record.matches(query, search, opened.protection, caller: caller)
             else { return true }
@@ -74,10 +83,16 @@ extension KeychainEngine {
             }
             return found.count + refused.count < limit
         }
+        if isDataAlone, visit.isDoubtful {
+            // An earlier secret of the item proves itself as well. Only the attributes tell.
+            var retrieval = retrieval
+            retrieval.includesAttributes = true
+            return try search(query, retrieval, caller)
+        }
         if let failure = refused.first { throw failure }
         if found.count < limit {
             try store.requireSound()
-        } else if isDoubtful {
+        } else if visit.isDoubtful {
             try store.requireSoundRows()
         }
         if !damaged.isEmpty {
@@ -88,7 +103,13 @@ extension KeychainEngine {
                     "first": "\(damaged.first.map(\.description) ?? "?")",
                 ])
         }
-        guard !found.isEmpty else { throw try failureForNoMatch(search, damaged) }
+        guard !found.isEmpty else {
+            throw try failureForNoMatch(query, caller, damaged, isComplete: visit.isComplete)
+        }
+        // A list that leaves out what is locked is no answer.
+        if found.count < limit, !visit.isComplete, try store.header().count(of: .guarded) > 0 {
+            throw .lockedBeforeFirstUnlock
+        }
         if retrieval.limit == nil { found.sort { $0.id < $1.id } }
         return found.map(\.item)
     }
@@ -97,9 +118,11 @@ extension KeychainEngine {
     /// lost. Changes and deletions go on as if nothing had been there: what is saved anew takes the
     /// place of what is lost.
     private func failureForNoMatch(
-        _ search: RowSearch, _ damaged: DamagedRows
+        _ query: ItemQuery, _ caller: AccessGroups, _ damaged: DamagedRows, isComplete: Bool
     ) throws(KeychainFailure) -> KeychainFailure {
         if let failure = damaged.failure { return failure }
+        guard isComplete else { return .lockedBeforeFirstUnlock }
+        let search = RowSearch(query, visibleTo: caller, indexes: store.tiers.indexes)
         return switch try store.loss(for: search) {
         case .setAside(let reference): .setAsideItem(reference)
         case .unknown: .lostItems
@@ -107,9 +130,29 @@ extension KeychainEngine {
         }
     }
 
+    /// The secret of a row that the labels choose and that nothing guards, without opening the
+    /// attributes. nil: it takes more than that.
+    private func dataAlone(
+        of row: SealedRow, _ query: ItemQuery, _ search: RowSearch
+    ) -> ItemSnapshot? {
+        guard row.secret != nil, row.isOnOnePage, search.isDecided(by: query), search.namesItem,
+            query.itemClass != .key, search.includes(row),
+            let protection = ProtectionClass(rawValue: row.protection),
+            let keys = try? keys(for: protection),
+            let data = try? RowSealing.openSecret(
+                of: row, of: query.itemClass, constraints: [], keychainID: store.keychainID,
+                keys: keys)
+        else { return nil }
+        openedSecrets.wrappingAdd(1, ordering: .relaxed)
+        return ItemSnapshot(
+            itemClass: query.itemClass, reference: row.reference, attributes: [:],
+            accessGroup: "", protection: protection, isSynchronizable: false, isTombstone: false,
+            hasData: true, data: data)
+    }
+
     // MARK: Opening rows
 
-    /// Opens a row's metadata; nil, and a note, where it is damaged.
+    /// Opens a row's metadata; nil, and a note, where it is damaged or bound to another machine.
     /// - Throws: `interactionNotAllowed` while its class is locked.
     ///   `notAvailable` for a row that only an altered index can have given.
     func open(
@@ -123,7 +166,14 @@ extension KeychainEngine {
             damaged.note(row.reference)
             return nil
         }
-        let keys = try keys(for: protection)
+        let keys: ClassKeys
+        do throws(KeychainFailure) {
+            keys = try self.keys(for: protection)
+        } catch {
+            guard error.cause == .otherMachine else { throw error }
+            damaged.elsewhere = error
+            return nil
+        }
         let opened: OpenedRow
         do {
             let record = try RowSealing.openMetadata(
@@ -193,6 +243,8 @@ private struct RefusedRows {
 struct DamagedRows {
     private(set) var references: [ItemReference] = []
     private var misshapenCount = 0
+    /// Why one doesn't open on this machine.
+    var elsewhere: KeychainFailure?
 
     var count: Int { references.count + misshapenCount }
     var isEmpty: Bool { count == 0 }
@@ -203,6 +255,7 @@ struct DamagedRows {
 
     var failure: KeychainFailure? {
         if let first { return .damagedItem(first) }
-        return misshapenCount > 0 ? .damagedStore("a row has columns of the wrong kind") : nil
+        return misshapenCount > 0
+            ? .damagedStore("a row has columns of the wrong kind") : elsewhere
     }
 }

@@ -74,6 +74,7 @@ extension KeychainEngine {
         _ query: IdentityQuery, _ tombstones: TombstonePolicy, _ caller: AccessGroups,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Int {
+        try transaction.requireGuardedTier()
         let pairs = try pairs(query, caller, in: &transaction)
         var certificates: Set<ItemReference> = []
         for (certificate, _) in pairs
@@ -105,6 +106,7 @@ extension KeychainEngine {
             }
         }
         guard !pairs.isEmpty else {
+            try transaction.requireGuardedTier()
             try store.requireSound()
             throw .itemNotFound
         }
@@ -115,7 +117,7 @@ extension KeychainEngine {
     func opened(
         _ query: ItemQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [OpenedRow] {
-        let search = RowSearch(query, visibleTo: caller, index: store.index)
+        let search = transaction.search(query, visibleTo: caller)
         var damaged = DamagedRows()
         var rows: [OpenedRow] = []
         for candidate in try transaction.rows(search, includesSecret: false) {
@@ -135,8 +137,7 @@ extension KeychainEngine {
             itemClass: opened.record.itemClass, isSynchronizable: nil,
             isTombstone: opened.record.isTombstone, reference: opened.row.reference,
             authorization: authorization)
-        let search = RowSearch(query, visibleTo: caller, index: store.index)
-        _ = try change(query, changes, search, caller, in: &transaction)
+        _ = try change(query, changes, caller, in: &transaction)
     }
 
     /// Whether any certificate, of whatever group, is about a key.

@@ -16,9 +16,9 @@ extension KeychainEngine {
             let group = try group(of: item, for: caller)
             var query = request.query
             query.accessGroup = query.accessGroup ?? group
-            let search = RowSearch(query, visibleTo: caller, index: store.index)
             try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
+                try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 do throws(KeychainFailure) {
                     _ = try insert(
@@ -27,7 +27,7 @@ extension KeychainEngine {
                     // Nothing has changed then.
                     guard error.status == .duplicateItem else { throw error }
                     try transaction.noteExistingItem()
-                    _ = try change(query, request.changes, search, caller, in: &transaction)
+                    _ = try change(query, request.changes, caller, in: &transaction)
                 }
             }
             note(request)

@@ -18,25 +18,25 @@ extension KeychainEngine {
             let changes = request.changes
             try authorizeWrite(caller, group: query.accessGroup)
             if let group = changes.accessGroup { try authorizeWrite(caller, group: group) }
-            let search = RowSearch(query, visibleTo: caller, index: store.index)
             return try write { transaction throws(KeychainFailure) in
-                try change(query, changes, search, caller, in: &transaction)
+                try change(query, changes, caller, in: &transaction)
             }
         }
     }
 
     /// Changes all items that match; throws `itemNotFound` where none does.
     func change(
-        _ query: ItemQuery, _ changes: ItemChanges, _ search: RowSearch, _ caller: AccessGroups,
+        _ query: ItemQuery, _ changes: ItemChanges, _ caller: AccessGroups,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Int {
+        let search = transaction.search(query, visibleTo: caller)
         let proof = proof(query.authorization)
         let isConfined = caller.isConfined(by: query)
         var damaged = DamagedRows()
         var rows: [OpenedRow] = []
         // All are opened first: a lock is reported before authentication is asked for.
         for candidate in try transaction.rows(
-            search, includesSecret: mayOpenSecret(changes, proof))
+            search, includesSecret: needsSecret(changes, proof, of: query.itemClass))
         {
             guard let opened = try open(candidate, for: search, noting: &damaged),
                 opened.record.matches(query, search, opened.protection, caller: caller),
@@ -46,6 +46,7 @@ extension KeychainEngine {
         }
         guard !rows.isEmpty else {
             if let failure = damaged.failure { throw failure }
+            if query.protection?.tier != .open { try transaction.requireGuardedTier() }
             try store.requireSound()
             throw .itemNotFound
         }
@@ -53,11 +54,15 @@ extension KeychainEngine {
         return rows.count
     }
 
-    /// A change of protection class or constraints may need the old secret, to seal it anew; a
-    /// password is checked with it.
-    private func mayOpenSecret(_ changes: ItemChanges, _ proof: Proof) -> Bool {
+    /// A change of protection class, constraints or primary key may need the old secret, to seal it or
+    /// its key anew; a password is checked with it.
+    private func needsSecret(
+        _ changes: ItemChanges, _ proof: Proof, of itemClass: ItemClass
+    ) -> Bool {
         proof.password != nil
-            || changes.data == nil && (changes.protection != nil || changes.constraints != nil)
+            || changes.data == nil
+                && (changes.protection != nil || changes.constraints != nil
+                    || changes.areInKey(of: itemClass))
     }
 
     private func apply(
@@ -93,36 +98,54 @@ extension KeychainEngine {
         {
             try checkStorable(record)
         }
+        let index = try transaction.tiers.keys(of: protection.tier).index
+        let labels =
+            changes.areInLabels || protection.tier != opened.protection.tier
+            ? RowLabels(record, index: index) : old.labels
+        let binding = RowBinding(
+            keychainID: store.keychainID, reference: old.reference,
+            protection: protection.rawValue, labels: labels)
+        let isKeyOther = !labels.haveKey(of: old.labels)
         var secret: Data?
         if let data = try newSecret(changes, opened, record, protection, proof) {
             let sealed = try seal(
-                data, of: record, reference: old.reference, protection: protection, keys: keys,
+                data, of: record, for: binding, protection: protection, keys: keys,
                 password: proof.password)
             secret = sealed.bytes
             record.secretTag = sealed.tag
-        }
-
-        let labels = changes.areInLabels ? RowLabels(record, index: store.index) : old.labels
-        if labels.first != old.labels.first || labels.second != old.labels.second
-            || labels.rest != old.labels.rest
+        } else if record.secretTag != nil,
+            isKeyOther || record.constraints != opened.record.constraints
         {
-            try makeRoom(for: record, labels, replacing: old.id, in: &transaction)
+            secret = try rebound(opened, record.constraints, binding, keys)
         }
-        let metadata = RowSealing.seal(
-            record, reference: old.reference, protection: protection, labels: labels,
-            keychainID: store.keychainID, keys: keys)
+        if isKeyOther {
+            try makeRoom(
+                for: record, labels, in: protection.tier, replacing: old.id, in: &transaction)
+        }
         try transaction.replace(
-            old,
-            with: SealedRow(
-                id: old.id, reference: old.reference, protection: protection.rawValue,
-                labels: labels, metadata: metadata, secret: secret),
+            old, with: SealedRow(id: old.id, binding, record, keys: keys, secret: secret),
             replacesSecret: secret != nil)
-        if record.isSynchronizable != opened.record.isSynchronizable
-            || labels.rest != old.labels.rest || labels.first != old.labels.first
-            || labels.second != old.labels.second, opened.record.isSynchronizable,
-            !opened.record.isTombstone
+        let before =
+            protection.tier == opened.protection.tier
+            ? old.labels : RowLabels(opened.record, index: index)
+        if record.isSynchronizable != opened.record.isSynchronizable || !labels.haveKey(of: before),
+            opened.record.isSynchronizable, !opened.record.isTombstone
         {
             try leaveTombstone(for: opened, in: &transaction)
+        }
+    }
+
+    /// The old secret, whose key is sealed for another primary key or other constraints.
+    private func rebound(
+        _ opened: OpenedRow, _ constraints: AccessConstraints, _ binding: RowBinding,
+        _ keys: ClassKeys
+    ) throws(KeychainFailure) -> Data {
+        do {
+            return try RowSealing.rebind(
+                secretOf: opened.row, record: opened.record, to: constraints, for: binding,
+                keys: keys)
+        } catch {
+            throw .damagedItem(opened.row.reference)
         }
     }
 
@@ -164,5 +187,14 @@ extension ItemChanges {
     /// Whether an item's labels may be others afterwards. Those of an opened row are authentic.
     fileprivate var areInLabels: Bool {
         !attributes.isEmpty || accessGroup != nil || isSynchronizable != nil || isTombstone != nil
+    }
+
+    /// Whether an item's primary key may be another one afterwards.
+    fileprivate func areInKey(of itemClass: ItemClass) -> Bool {
+        accessGroup != nil || isSynchronizable != nil || isTombstone != nil
+            || attributes.keys.contains {
+                $0 == itemClass.firstKey || $0 == itemClass.secondKey
+                    || itemClass.otherKeys.contains($0)
+            }
     }
 }

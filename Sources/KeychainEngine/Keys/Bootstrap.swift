@@ -13,13 +13,13 @@ import Logging
 enum Bootstrap {
     /// Makes a keychain where there is none.
     static func createIfNew(
-        _ lock: StoreFolder.Lock, _ hardware: (any KeyHardware)?
+        _ lock: StoreFolder.Lock, _ options: EngineOptions
     ) throws(KeychainFailure) {
         let folder = lock.folder
         lock.removeUnfinishedDatabase()
         guard !folder.exists(.database) else { return }
         guard !folder.exists(.keybag) else { throw folder.failureForMissingDatabase }
-        let place = DeviceKeyPlace(folder: folder, hardware: hardware)
+        let place = DeviceKeyPlace(folder: folder, hardware: options.hardware)
         let deviceKey: SecretBytes
         if let existing = try place.read() {
             deviceKey = existing
@@ -27,14 +27,15 @@ enum Bootstrap {
             deviceKey = .random(byteCount: AuthenticatedEncryption.keyByteCount)
             try place.write(deviceKey, lock)
         }
-        let hierarchy = KeyHierarchy.create(deviceKey: deviceKey)
-        let authenticator = StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey)
+        let hierarchy = KeyHierarchy.create(
+            deviceKey: deviceKey, machine: options.machine, at: options.now())
+        let tiers = try KeyRing(hierarchy).tiers
         try lock.createDatabase { folder throws(KeychainFailure) in
             try StoreFile.create(
-                folder, hierarchy: hierarchy, authenticator: authenticator, deviceKey: deviceKey
+                folder, hierarchy: hierarchy, tiers: tiers, deviceKey: deviceKey
             ).close()
         }
-        Anchor(folder: folder, authenticator: authenticator).note(generation: 1)
+        Anchor(folder: folder, authenticator: tiers.open.authenticator).note(generation: 1)
         try lock.write(SecretBytes(copying: hierarchy.encoded), to: .keybag)
     }
 
@@ -79,20 +80,44 @@ enum Bootstrap {
 
     /// The keybag of the database, or its copy where that one is damaged.
     static func readKeybag(
-        _ file: StoreFile, deviceKey: SecretBytes
+        _ file: StoreFile, deviceKey: SecretBytes, machine: Machine,
+        after known: KeyHierarchy? = nil
     ) throws(KeychainFailure) -> KeyHierarchy {
         let failure: KeychainFailure
         do {
-            return try hierarchy(try file.keybagBytes(), deviceKey)
+            return try hierarchy(try file.keybagBytes(), deviceKey, machine, known)
         } catch {
             // Also of a version that isn't known: one changed byte can say so. Where the keybag is of
             // a later version, its copy is too.
             failure = error
         }
         do {
-            return try hierarchy(try file.folder?.read(.keybag)?.plainBytes, deviceKey)
+            return try hierarchy(
+                try file.folder?.read(.keybag)?.plainBytes, deviceKey, machine, known)
         } catch {
             throw failure
+        }
+    }
+
+    /// The keybag of a database, or its copy where that one is damaged, of version 1; nil where the
+    /// database's is of a later version.
+    static func readKeybagVersion1(
+        _ file: StoreFile, deviceKey: SecretBytes
+    ) throws(KeychainFailure) -> KeyHierarchyVersion1? {
+        let bytes = try file.keybagBytes()
+        // A later version that belongs to the device key is no accident.
+        if let bytes, (try? hierarchy(bytes, deviceKey, .unidentified)) != nil { return nil }
+        func version1(_ bytes: [UInt8]?) throws(KeychainFailure) -> KeyHierarchyVersion1 {
+            guard let bytes else { throw .damagedStore("the keybag is missing") }
+            return try KeyHierarchyVersion1(KeybagVersion1.parse(bytes), deviceKey: deviceKey)
+        }
+        do {
+            return try version1(bytes)
+        } catch {
+            guard let copy = try? version1(file.folder?.read(.keybag)?.plainBytes) else {
+                throw error
+            }
+            return copy
         }
     }
 
@@ -103,11 +128,13 @@ enum Bootstrap {
     }
 
     private static func hierarchy(
-        _ bytes: [UInt8]?, _ deviceKey: SecretBytes
+        _ bytes: [UInt8]?, _ deviceKey: SecretBytes, _ machine: Machine,
+        _ known: KeyHierarchy? = nil
     ) throws(KeychainFailure) -> KeyHierarchy {
         guard let bytes else {
             throw .damagedStore("the keybag is missing")
         }
-        return try KeyHierarchy(Keybag.parse(bytes), deviceKey: deviceKey)
+        return try KeyHierarchy(
+            Keybag.parse(bytes), deviceKey: deviceKey, machine: machine, after: known)
     }
 }

@@ -171,8 +171,6 @@ package struct MemoryPlace: Sendable {
     package init() throws(KeychainFailure) {
         deviceKey = .random(byteCount: AuthenticatedEncryption.keyByteCount)
         let hierarchy = KeyHierarchy.create(deviceKey: deviceKey)
-        file = try StoreFile.createInMemory(
-            hierarchy,
-            authenticator: StoreAuthenticator(key: try hierarchy.openDeviceKeys().integrityKey))
+        file = try StoreFile.createInMemory(hierarchy, tiers: try KeyRing(hierarchy).tiers)
     }
 }

@@ -3,22 +3,40 @@
 //   (2) Keys of after-first-unlock classes come with the first unlock and stay until `lockAll`.
 //   (3) Keys of when-unlocked classes go with `lock`.
 //   (4) Without a passcode all keys but those of the when-passcode-set class are there.
+//   (5) The keys that find and count the items of the guarded tier are there exactly as long as those of
+//       after-first-unlock classes.
 
 import KeychainCrypto
 import KeychainCore
+import KeychainSQLite
 
 struct KeyRing: Sendable {
     private(set) var hierarchy: KeyHierarchy
-    private var classes: [ProtectionClass: ClassKeys]
+    private(set) var classes: [ProtectionClass: ClassKeys]
+    private(set) var tiers: StoreTiers
     private(set) var lockState: LockState
+    /// How many items stay on this device, where they don't open here.
+    var unreachableCount: UInt64?
     /// How often it was locked.
     private(set) var lockCount = 0
 
     /// - Throws: `invalidKeychain` when the keybag doesn't open.
-    init(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) {
+    init(_ hierarchy: KeyHierarchy) throws(KeychainFailure) {
         self.hierarchy = hierarchy
-        classes = deviceKeys.classes
-        lockState = hierarchy.keybag.hasPasscode ? .beforeFirstUnlock : .unlocked
+        let open = try hierarchy.openTier()
+        classes = open.classes
+        tiers = StoreTiers(open: StoreTier(open), guarded: nil)
+        lockState = .beforeFirstUnlock
+        if let guarded = try hierarchy.guardedTierWithoutPasscode() { take(guarded) }
+    }
+
+    /// Takes over what opens the guarded tier.
+    private mutating func take(_ guarded: TierKeys) {
+        classes.merge(guarded.classes) { _, new in new }
+        if tiers.guarded == nil {
+            tiers = StoreTiers(open: tiers.open, guarded: StoreTier(guarded))
+        }
+        lockState = .unlocked
     }
 
     var keybagGeneration: UInt64 { hierarchy.keybag.generation }
@@ -31,17 +49,13 @@ struct KeyRing: Sendable {
                 "An item that is there only while a passcode is set needs a passcode. Set one with "
                     + "`keychainctl passcode set`.")
         }
+        if protection.isThisDeviceOnly, !hierarchy.machineState.isOpen, tiers.guarded != nil {
+            throw .boundElsewhere(hierarchy.machineState, itemCount: unreachableCount)
+        }
         throw .locked(protection)
     }
 
-    mutating func unlock(_ passcode: SecretBytes) throws(KeychainFailure) {
-        unlock(try hierarchy.openPasscodeKeys(passcode))
-    }
-
-    mutating func unlock(_ opened: PasscodeKeys) {
-        classes.merge(opened.classes) { _, new in new }
-        lockState = .unlocked
-    }
+    mutating func unlock(_ opened: UnlockedTier) { take(opened.keys) }
 
     /// - Throws: `param` where no passcode is set: nothing would keep it locked.
     mutating func lock() throws(KeychainFailure) {
@@ -57,7 +71,8 @@ struct KeyRing: Sendable {
     mutating func lockAll() throws(KeychainFailure) {
         try lock()
         lockState = .beforeFirstUnlock
-        keepClasses { $0.availability == .always }
+        tiers = StoreTiers(open: tiers.open, guarded: nil)
+        keepClasses { $0.tier == .open }
     }
 
     private mutating func keepClasses(_ isKept: (ProtectionClass) -> Bool) {
@@ -76,18 +91,25 @@ struct KeyRing: Sendable {
         if state == .beforeFirstUnlock { try? lockAll() } else { try? lock() }
     }
 
-    /// Takes over a keybag that this or another process wrote.
+    /// Takes over a keybag that this or another process wrote, of another generation.
     ///
-    /// Class keys stay the same under a new passcode, so those in memory are kept; the key of
-    /// the when-passcode-set class may be another one and is dropped.
-    ///
-    /// - Returns: Whether it is another one than before.
-    mutating func adopt(_ hierarchy: KeyHierarchy, deviceKeys: DeviceKeys) -> Bool {
-        guard hierarchy.keybag.generation != keybagGeneration else { return false }
+    /// Keys of tiers and classes stay the same under a new passcode, so those in memory are kept; the key of
+    /// the when-passcode-set class may be another one and is dropped then.
+    mutating func adopt(_ hierarchy: KeyHierarchy) throws(KeychainFailure) {
+        let withoutPasscode = try hierarchy.guardedTierWithoutPasscode()
+        let open = try hierarchy.openTier()
+        if !hierarchy.hasSameKey(.classKey(.whenPasscodeSetThisDeviceOnly), as: self.hierarchy) {
+            classes[.whenPasscodeSetThisDeviceOnly] = nil
+        }
         self.hierarchy = hierarchy
-        classes[.whenPasscodeSetThisDeviceOnly] = nil
-        classes.merge(deviceKeys.classes) { _, new in new }
-        if !hierarchy.keybag.hasPasscode { lockState = .unlocked }
-        return true
+        // The keychain may have been bound to this machine meanwhile.
+        classes.merge(open.classes) { _, new in new }
+        if let withoutPasscode { take(withoutPasscode) }
+    }
+}
+
+extension StoreTier {
+    convenience init(_ keys: TierKeys) {
+        self.init(indexKey: keys.indexKey, integrityKey: keys.integrityKey)
     }
 }

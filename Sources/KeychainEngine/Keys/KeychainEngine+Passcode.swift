@@ -29,11 +29,16 @@ extension KeychainEngine {
     /// Makes every item readable until ``lock()`` or the end of the process.
     /// - Throws: `authFailed` for a wrong passcode; `param` when none is set.
     package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
+        try unlock(.passcode(passcode))
+    }
+
+    /// The same by any way in.
+    func unlock(_ way: WayIn) throws(KeychainFailure) {
         try reloadKeybag()
         // Deriving takes long; the ring stays usable meanwhile.
         let before = ring.withLock { $0 }
-        let opened = try before.hierarchy.openPasscodeKeys(passcode)
-        try ring.withLock { ring throws(KeychainFailure) in
+        let opened = try before.hierarchy.unlock(way)
+        try changeRing { ring throws(KeychainFailure) in
             guard ring.keybagGeneration == before.keybagGeneration else {
                 throw .busy("The passcode was changed meanwhile. Try again.")
             }
@@ -44,6 +49,7 @@ extension KeychainEngine {
             ring.unlock(opened)
         }
         store.commits.signal()
+        if before.tiers.guarded == nil { verifyIfSmall() }
     }
 
     /// Forgets the keys of the when-unlocked classes, and ends all grants.
@@ -62,7 +68,7 @@ extension KeychainEngine {
         _ keys: (inout KeyRing) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
         try reloadKeybag()
-        try ring.withLock { ring throws(KeychainFailure) in try keys(&ring) }
+        try changeRing { ring throws(KeychainFailure) in try keys(&ring) }
         endGrants()
         store.commits.signal()
     }
@@ -74,21 +80,27 @@ extension KeychainEngine {
         let before = ring.withLock { $0 }
         try replace(
             before,
-            with: try before.hierarchy.settingPasscode(passcode, cost: options.passcodeCost),
-            unlockingWith: passcode)
+            with: try before.hierarchy.settingPasscode(
+                passcode, cost: options.passcodeCost, at: options.now()),
+            unlockingWith: .passcode(passcode))
     }
 
     /// - Throws: `authFailed` when `old` is wrong; nothing is changed then.
     package func changePasscode(
         from old: SecretBytes, to new: SecretBytes
     ) throws(KeychainFailure) {
+        try changePasscode(by: .passcode(old), to: new)
+    }
+
+    /// The same by any way in, also where there is no passcode beside it.
+    func changePasscode(by way: WayIn, to new: SecretBytes) throws(KeychainFailure) {
         try reloadKeybag()
         let before = ring.withLock { $0 }
         try replace(
             before,
             with: try before.hierarchy.changingPasscode(
-                from: old, to: new, cost: options.passcodeCost),
-            unlockingWith: new)
+                from: way, to: new, cost: options.passcodeCost, at: options.now()),
+            unlockingWith: .passcode(new))
     }
 
     /// Removes the passcode and with it all items of the when-passcode-set class, for good.
@@ -98,10 +110,11 @@ extension KeychainEngine {
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
         try reloadKeybag()
         let before = ring.withLock { $0 }
-        let going = try before.hierarchy.openPasscodeKeys(passcode)
+        let going = try before.hierarchy.unlock(.passcode(passcode)).keys
             .classes[.whenPasscodeSetThisDeviceOnly]
         return try replace(
-            before, with: try before.hierarchy.removingPasscode(passcode), unlockingWith: nil
+            before, with: try before.hierarchy.removingPasscode(.passcode(passcode)),
+            unlockingWith: nil
         ) { transaction throws(KeychainFailure) in
             var count = 0
             for row in try transaction.rows(of: .whenPasscodeSetThisDeviceOnly) {
@@ -124,16 +137,24 @@ extension KeychainEngine {
     ///
     /// - Returns: What `clearing` gives.
     @discardableResult
-    private func replace(
-        _ before: KeyRing, with new: KeyHierarchy, unlockingWith passcode: SecretBytes?,
+    func replace(
+        _ before: KeyRing, with new: KeyHierarchy, unlockingWith way: WayIn?,
+        keepsKeys: Bool = false,
         clearing: (inout StoreTransaction) throws(KeychainFailure) -> Int = { _ in 0 }
     ) throws(KeychainFailure) -> Int {
         let bytes = new.encoded
-        let deviceKeys = try new.openDeviceKeys()
-        var ring = KeyRing(new, deviceKeys: deviceKeys)
-        if let passcode { try ring.unlock(passcode) }
+        var ring: KeyRing
+        if keepsKeys {
+            ring = before
+            try ring.adopt(new)
+        } else {
+            ring = try KeyRing(new)
+            if let way { ring.unlock(try new.unlock(way)) }
+        }
         let outcome = try store.write(keybagGeneration: before.keybagGeneration) {
             transaction throws(KeychainFailure) in
+            // Before the first unlock the store has no keys of the guarded tier.
+            try transaction.take(ring.tiers)
             let count = try clearing(&transaction)
             try transaction.setKeybag(bytes, generation: new.keybag.generation)
             return count
@@ -141,7 +162,7 @@ extension KeychainEngine {
         guard case .done(let count) = outcome else {
             throw .busy("Another process changed the passcode meanwhile. Try again.")
         }
-        self.ring.withLock { $0.become(ring, unlessLockedSince: before.lockCount) }
+        changeRing { $0.become(ring, unlessLockedSince: before.lockCount) }
         endGrants()
         Bootstrap.updateKeybagCopy(store, new, log)
         store.commits.signal()
@@ -163,7 +184,7 @@ extension KeychainEngine {
             throw KeychainFailure(.notAvailable, "No passcode is set.")
         }
         if lockState == .unlocked {
-            _ = try hierarchy.openPasscodeKeys(request.passcode)
+            _ = try hierarchy.unlock(.passcode(request.passcode))
         } else {
             try unlock(passcode: request.passcode)
         }

@@ -1,47 +1,112 @@
-// Conversion: a database of version 1 becomes one of version 2, at the first opening.
+// Conversion: a keychain of version 1 becomes one of version 2: database, keybag, header and rows.
 //   (1) The old database is checked whole first. Where anything is damaged, nothing is changed, and
 //       recovery makes the new one.
 //   (2) The new database is complete and on the disk before it takes the name of the old one, whose log
-//       is empty by then. A conversion that is ended before that has lost nothing, and the next opening
+//       is empty by then. A conversion that is ended before that has lost nothing, and the next one
 //       begins anew.
 //   (3) No other process has the keychain open meanwhile: programs of earlier versions hold the lease as
 //       long as they have, and those of this version wait for the folder's lock.
-//   (4) It holds the same rows, under the same ids, the same keybag and the next generation.
+//   (4) It holds the same items under the same ids, each sealed anew, and the next generation. Keys of
+//       classes stay the same; those that labels and digests are made with are others.
+//   (5) Without a passcode it is done by the first opening. With one somebody has to give it, once:
+//       `keychainctl convert` asks.
 
-import KeychainCore
+package import KeychainCore
 import KeychainCrypto
 import KeychainSQLite
 
-enum Conversion {
-    /// Converts the database of a folder where it is of version 1.
+extension KeychainEngine {
+    /// Converts a keychain of version 1.
     ///
-    /// - Throws: `readOnly` for a folder that can't be written, `notAvailable` where another program has
-    ///   the keychain open or the database is damaged. Nothing is changed then.
+    /// - Parameters:
+    ///   - directory: An absolute path.
+    ///   - passcode: Needed where one is set.
+    ///   - options: The cost of passcodes, and the hardware that a sealed device key needs.
+    /// - Returns: Whether there was anything to convert.
+    /// - Throws: `interactionNotAllowed` without a needed passcode, `authFailed` for a wrong one, `readOnly`,
+    ///   `notAvailable` where another program has the keychain open or it is damaged. Nothing is changed
+    ///   then.
+    package static func convert(
+        directory: String, passcode: SecretBytes?, options: EngineOptions = EngineOptions()
+    ) throws(KeychainFailure) -> Bool {
+        let folder = StoreFolder(path: directory)
+        try folder.checkFolder()
+        return try Conversion.runIfNeeded(folder, options, passcode: passcode)
+    }
+
+    /// Whether the keychain in a folder is of version 1, and has a passcode that its conversion needs.
+    package static func conversionNeedsPasscode(
+        directory: String, options: EngineOptions = EngineOptions()
+    ) throws(KeychainFailure) -> Bool {
+        let folder = StoreFolder(path: directory)
+        try folder.checkFolder()
+        guard try Conversion.isNeeded(folder, options) else { return false }
+        return try Conversion.openKeybag(folder, options) { $0?.keybag.hasPasscode ?? false }
+    }
+}
+
+enum Conversion {
+    /// Converts the keychain of a folder where it is of version 1.
+    ///
+    /// - Returns: Whether it was.
+    /// - Throws: As ``KeychainEngine/convert(directory:passcode:options:)``.
+    @discardableResult
     static func runIfNeeded(
-        _ folder: StoreFolder, _ options: EngineOptions
-    ) throws(KeychainFailure) {
-        guard folder.holdsVersion1 else { return }
+        _ folder: StoreFolder, _ options: EngineOptions, passcode: SecretBytes? = nil
+    ) throws(KeychainFailure) -> Bool {
+        guard try isNeeded(folder, options) else { return false }
         guard !folder.isReadOnly else {
             throw KeychainFailure(
                 .readOnly,
                 "The keychain in \(folder.path) is of an earlier version and has to be converted, but "
                     + "its folder can't be written. Open it once where the folder can be written.")
         }
-        try folder.withLock { lock throws(KeychainFailure) in
+        return try folder.withLock { lock throws(KeychainFailure) in
             lock.removeUnfinishedDatabase()
             // Another process may have converted it meanwhile.
-            guard folder.holdsVersion1 else { return }
+            guard try isNeeded(folder, options) else { return false }
             let lease = try folder.lease(
                 exclusive: true,
                 refusal: "The keychain has to be converted to this version, and a program of an "
                     + "earlier version has it open. End that program and try again.")
             defer { lease.end() }
-            let place = DeviceKeyPlace(folder: folder, hardware: options.hardware)
-            guard let deviceKey = try place.read() else {
-                throw Bootstrap.missingDeviceKey(in: folder)
-            }
-            try convert(lock, deviceKey: deviceKey)
+            try convert(
+                lock, deviceKey: try Bootstrap.readDeviceKey(folder, options.hardware),
+                passcode: passcode, options)
+            return true
         }
+    }
+
+    /// Whether a folder holds a keychain of version 1. The copy of the keybag alone doesn't say so: it is
+    /// written after the database.
+    static func isNeeded(
+        _ folder: StoreFolder, _ options: EngineOptions
+    ) throws(KeychainFailure) -> Bool {
+        if folder.holdsVersion1 { return true }
+        guard folder.exists(.database), !folder.exists(.recoveredDatabase),
+            let copy = try folder.read(.keybag), Keybag.formatVersion(of: copy.plainBytes) == 1
+        else { return false }
+        return try openKeybag(folder, options) { $0 != nil }
+    }
+
+    /// Opens a keybag of version 1; nil where the database's is of a later one.
+    static func openKeybag<Result>(
+        _ folder: StoreFolder, _ options: EngineOptions,
+        _ body: (KeyHierarchyVersion1?) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
+        let file = try open(folder, deviceKey)
+        defer { file.close() }
+        return try body(try Bootstrap.readKeybagVersion1(file, deviceKey: deviceKey))
+    }
+
+    /// Opens the database, which is of version 1, or of version 2 with a keybag of version 1.
+    private static func open(
+        _ folder: StoreFolder, _ deviceKey: SecretBytes
+    ) throws(KeychainFailure) -> StoreFile {
+        folder.holdsVersion1
+            ? try StoreFile.openVersion1(folder)
+            : try StoreFile.open(folder, deviceKey: deviceKey)
     }
 
     /// The lease of a process that uses the keychain.
@@ -60,28 +125,43 @@ enum Conversion {
 
     /// Puts a new database in the place of the old one. The caller keeps other processes out.
     static func convert(
-        _ lock: StoreFolder.Lock, deviceKey: SecretBytes
+        _ lock: StoreFolder.Lock, deviceKey: SecretBytes, passcode: SecretBytes?,
+        _ options: EngineOptions
     ) throws(KeychainFailure) {
         let folder = lock.folder
-        let file = try StoreFile.openVersion1(folder)
+        let file = try open(folder, deviceKey)
         defer { file.close() }
-        let hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
-        let deviceKeys = try hierarchy.openDeviceKeys()
-        let old = try Store(
-            file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
+        guard let hierarchy = try Bootstrap.readKeybagVersion1(file, deviceKey: deviceKey) else {
+            return
+        }
+        if hierarchy.keybag.hasPasscode, passcode == nil { throw needsPasscode }
+        let keys = try RowKeys(hierarchy, passcode: passcode)
+        let old = try Store(file, keychainID: keys.keychainID, tiers: keys.tiers)
         let header = try old.header()
         guard header.keybagGeneration == hierarchy.keybag.generation else {
             throw .damagedStore("its keybag is not the one that its items were written with")
         }
-        try check(old, KeyRing(hierarchy, deviceKeys: deviceKeys))
-        guard let aside = try old.setAsideRowsOfVersion1(),
-            aside.count == Int(clamping: header.setAsideCount)
-        else { throw .damagedStore("what was set aside can't be read") }
+        try check(old)
+        let aside = try old.setAsideRows()
+        guard aside.count == Int(clamping: header.setAsideCount) else {
+            throw .damagedStore("what was set aside can't be read")
+        }
         try old.emptyLog()
+        let (new, unlocked) = try KeyHierarchy.converting(
+            hierarchy, passcode: passcode, deviceKey: deviceKey, machine: options.machine,
+            cost: options.passcodeCost, at: options.now())
+        var ring = try KeyRing(new)
+        if let unlocked { ring.unlock(unlocked) }
         var generation: UInt64 = 0
-        try lock.createDatabase { new throws(KeychainFailure) in
-            generation = try make(
-                in: new, from: old, header, aside, hierarchy, deviceKeys, deviceKey)
+        try lock.createDatabase { place throws(KeychainFailure) in
+            generation = try make(in: place, ring, deviceKey, generation: header.generation) {
+                transaction throws(KeychainFailure) in
+                try keys.resealAll(
+                    of: old, aside, into: &transaction, for: RowKeys(ring), at: options.now())
+                guard transaction.header.itemCount == header.itemCount else {
+                    throw .damagedStore("its rows changed while they were converted")
+                }
+            }
             // Its log would be taken for the new one's.
             old.close()
             guard folder.byteCount(of: .writeAheadLog) == 0 else {
@@ -90,64 +170,43 @@ enum Conversion {
                     "The log of the keychain could not be emptied. Nothing was changed. Try again.")
             }
         }
-        Anchor(folder: folder, authenticator: old.authenticator).note(generation: generation)
+        Anchor(folder: folder, authenticator: ring.tiers.open.authenticator)
+            .note(generation: generation)
+        try lock.write(SecretBytes(copying: new.encoded), to: .keybag)
     }
 
-    /// - Throws: `notAvailable` where something is not as it was written, as far as the keys tell that
-    ///   are there without a passcode.
-    private static func check(_ store: Store, _ ring: KeyRing) throws(KeychainFailure) {
-        var damagedCount = 0
-        let found = try store.verify(includesSecrets: true) { found, _, _ in
-            if isDamaged(found, store, ring) { damagedCount += 1 }
-            return true
+    static let needsPasscode = KeychainFailure(
+        .notAvailable,
+        "The keychain is of an earlier version and has a passcode, which converting it needs. Run "
+            + "`keychainctl convert`, which asks for it once. Nothing was changed.")
+
+    /// - Throws: `notAvailable` where something is not as it was written, as far as that shows without
+    ///   opening rows.
+    private static func check(_ store: Store) throws(KeychainFailure) {
+        if let problem = try store.verify().problem ?? store.knownDamage {
+            throw .damagedStore(problem)
         }
-        if let problem = found.problem ?? store.knownDamage { throw .damagedStore(problem) }
-        guard damagedCount == 0 else {
-            throw .damagedStore("\(damagedCount) of its items are not as they were written")
-        }
     }
 
-    private static func isDamaged(_ found: Store.Found, _ store: Store, _ ring: KeyRing) -> Bool {
-        guard case .row(let row) = found,
-            let protection = ProtectionClass(rawValue: row.protection)
-        else { return true }
-        guard let keys = try? ring.keys(for: protection) else { return false }
-        let condition = row.condition(
-            keychainID: store.keychainID, index: store.index, keys: keys)
-        return if case .whole = condition { false } else { true }
-    }
-
-    /// Makes the new database in a folder of its own, and closes it.
-    /// - Returns: Its generation.
+    /// Makes a new database in a folder of its own, with what `fill` does, and closes it.
+    /// - Returns: Its generation, one above that which is given.
     private static func make(
-        in folder: StoreFolder, from old: Store, _ header: StoreHeader,
-        _ aside: [SetAsideRowOfVersion1], _ hierarchy: KeyHierarchy, _ deviceKeys: DeviceKeys,
-        _ deviceKey: SecretBytes
+        in folder: StoreFolder, _ ring: KeyRing, _ deviceKey: SecretBytes, generation: UInt64,
+        _ fill: (inout StoreTransaction) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) -> UInt64 {
         let file = try StoreFile.create(
-            folder, hierarchy: hierarchy, authenticator: old.authenticator, deviceKey: deviceKey,
-            generation: header.generation)
+            folder, hierarchy: ring.hierarchy, tiers: ring.tiers, deviceKey: deviceKey,
+            generation: generation)
         defer { file.close() }
         let store = try Store(
-            file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
+            file, keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers)
         defer { store.close() }
-        _ = try store.write(keybagGeneration: hierarchy.keybag.generation) {
+        _ = try store.write(keybagGeneration: ring.keybagGeneration) {
             transaction throws(KeychainFailure) in
             transaction.noteChange()
-            try old.forEachRow { row throws(KeychainFailure) in
-                try transaction.insert(row, keepingID: true)
-            }
-            for row in aside {
-                // Version 1 vouches for the number of these rows alone.
-                try transaction.addSetAside(
-                    row.row, reason: row.reason, at: row.moment, isVouchedFor: false)
-            }
+            try fill(&transaction)
         }
         try store.emptyLog()
-        let made = try store.header()
-        guard made.itemCount == header.itemCount, made.setAsideCount == header.setAsideCount,
-            made.digest == header.digest
-        else { throw .damagedStore("its rows changed while they were converted") }
-        return made.generation
+        return try store.header().generation
     }
 }

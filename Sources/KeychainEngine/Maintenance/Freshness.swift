@@ -4,7 +4,8 @@
 //       changed by anything but a keychain. That is remembered where processes can find it.
 //   (2) One with few items is verified when it is opened. A service verifies larger ones while they
 //       are used.
-//   (3) What is found is recorded as damage is: items are given where the rows are sound, misses
+//   (3) Before the first unlock nobody can verify it as a whole; the unlock does then.
+//   (4) What is found is recorded as damage is: items are given where the rows are sound, misses
 //       and writes fail.
 
 package import KeychainCore
@@ -61,6 +62,7 @@ extension KeychainEngine {
     /// - Returns: What is known then.
     package func verifyIfNeeded(while isWanted: () -> Bool = { true }) -> VerificationState {
         // Another process's verification or checkpoint can keep this one from being noted.
+        guard store.canBeVerified else { return verification }
         for _ in 0..<3 where verification.isNeeded && isWanted() {
             do {
                 _ = try store.verify(notingAt: options.now) { _, _, _ in isWanted() }

@@ -2,8 +2,6 @@
 //   (1) The database is verified as a whole, see `Verification`, and the outcome is remembered.
 //   (2) Nothing is changed, unless rows are to be set aside, and but for the copy of the keybag,
 //       which is made anew where it isn't the database's.
-//   (3) A `RowCondition` says how much of a row is as it was written, as far as the keys at hand
-//       tell.
 
 import FoundationEssentials
 package import KeychainCore
@@ -84,7 +82,9 @@ extension KeychainEngine {
             let record = try? RowSealing.openMetadata(
                 of: row, keychainID: store.keychainID, keys: keys)
         else { return "its attributes can't be opened" }
-        guard RowLabels(record, index: store.index) == row.labels else {
+        guard let index = try? store.tiers.keys(of: row.tier).index,
+            RowLabels(record, index: index) == row.labels
+        else {
             return "it stands under labels that are not its own"
         }
         let opened = OpenedRow(row: row, record: record, protection: protection, keys: keys)
@@ -101,36 +101,5 @@ extension KeychainEngine {
                 || PasswordSealing.isWellFormed(content)
         else { return "its secret isn't one under an application password" }
         return nil
-    }
-}
-
-// MARK: - Rows
-
-enum RowCondition {
-    /// Both halves open, under the labels that are its own.
-    case whole(ItemRecord)
-    /// The attributes open, so the labels are authentic; the secret doesn't.
-    case withoutSecret
-    case damaged
-    /// Its class is locked.
-    case locked
-}
-
-extension SealedRow {
-    /// Opens both halves.
-    func condition(
-        keychainID: [UInt8], index: BlindIndex, keys: ClassKeys
-    ) -> RowCondition {
-        guard
-            let record = try? RowSealing.openMetadata(
-                of: self, keychainID: keychainID, keys: keys),
-            RowLabels(record, index: index) == labels
-        else { return .damaged }
-        let isWhole =
-            record.secretTag == nil
-            ? secret == nil
-            : (try? RowSealing.openSecret(
-                of: self, record: record, keychainID: keychainID, keys: keys)) != nil
-        return isWhole ? .whole(record) : .withoutSecret
     }
 }

@@ -105,9 +105,13 @@ extension KeychainEngine {
             return .damaged
         }
         guard let keys = try? keys(for: protection) else { return .locked }
-        let condition = setAside.row.condition(
-            keychainID: store.keychainID, index: store.index, keys: keys)
-        guard case .whole(let record) = condition else { return .damaged }
+        let rowKeys = RowKeys(
+            keychainID: store.keychainID, tiers: store.tiers, classes: [protection: keys])
+        guard case .whole(let record, _) = rowKeys.condition(of: setAside.row) else {
+            return .damaged
+        }
+        // Whether its place is free isn't known before the first unlock.
+        guard store.tiers.guarded != nil else { return .locked }
         return try putBack(setAside, record) ? .restored : .keyTaken
     }
 
@@ -121,7 +125,8 @@ extension KeychainEngine {
                 guard try transaction.row(withReference: row.reference) == nil else {
                     throw .duplicateItem
                 }
-                try makeRoom(for: record, row.labels, replacing: nil, in: &transaction)
+                try makeRoom(
+                    for: record, row.labels, in: row.tier, replacing: nil, in: &transaction)
                 try transaction.insert(row)
                 try transaction.removeSetAside(setAside)
             }

@@ -11,8 +11,8 @@
 //   (5) Where items may be lost whose labels are not known, every miss is answered with damage,
 //       until the loss is dismissed.
 //   (6) The new database goes on above every generation that was seen.
-//   (7) The new database is verified as a whole before a recovery is said to be done.
-//   (8) It is of version 2, whichever version the damaged one is of.
+//   (7) It is of version 2, whichever version the damaged one is of: rows of version 1 are sealed anew.
+//   (8) It is verified as a whole before a recovery is said to be done.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -84,7 +84,7 @@ extension KeychainEngine {
         }
         try folder.placeRecovered(movingOldTo: place.damaged)
         report.damagedDirectory = place.damaged.path
-        try finish(folder, deviceKey: deviceKey, options, &report)
+        try finish(folder, deviceKey: deviceKey, passcode: passcode, options, &report)
         place.rebuilding.removeAll()
         return report
     }
@@ -92,22 +92,27 @@ extension KeychainEngine {
     /// Opens the new database under its own name: its keybag is copied to the file, and its
     /// generation noted.
     private static func finish(
-        _ folder: StoreFolder, deviceKey: SecretBytes, _ options: EngineOptions,
-        _ report: inout RecoveryReport
+        _ folder: StoreFolder, deviceKey: SecretBytes, passcode: SecretBytes?,
+        _ options: EngineOptions, _ report: inout RecoveryReport
     ) throws(KeychainFailure) {
         PageDamage.registry(forPath: folder.path(of: .database)).reset()
-        if folder.holdsVersion1 {
+        if try Conversion.isNeeded(folder, options) {
             // An earlier version of this program began the recovery.
             try folder.withLock { lock throws(KeychainFailure) in
-                try Conversion.convert(lock, deviceKey: deviceKey)
+                try Conversion.convert(lock, deviceKey: deviceKey, passcode: passcode, options)
             }
         }
         let file = try StoreFile.open(folder, deviceKey: deviceKey)
         defer { file.close() }
-        let hierarchy = try Bootstrap.readKeybag(file, deviceKey: deviceKey)
+        let hierarchy = try Bootstrap.readKeybag(
+            file, deviceKey: deviceKey, machine: options.machine)
+        var ring = try KeyRing(hierarchy)
+        // One that is finished without it is verified as far as the keys go.
+        if let passcode, hierarchy.keybag.hasPasscode {
+            ring.unlock(try hierarchy.unlock(.passcode(passcode)))
+        }
         let store = try Store(
-            file, keychainID: hierarchy.keybag.keychainID,
-            deviceKeys: try hierarchy.openDeviceKeys(), noteIn: options.place)
+            file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers, noteIn: options.place)
         defer { store.close() }
         if let problem = try store.verify(notingAt: options.now).problem ?? store.knownDamage {
             throw .damagedStore(problem)

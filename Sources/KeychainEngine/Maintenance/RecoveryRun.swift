@@ -34,38 +34,28 @@ struct Recovery {
             throw folder.failureForMissingDatabase
         }
         let salvage = try openFiles(deviceKey)
-        let hierarchy = try findKeybag(salvage, deviceKey: deviceKey)
-        let deviceKeys = try hierarchy.openDeviceKeys()
-        var ring = KeyRing(hierarchy, deviceKeys: deviceKeys)
-        if hierarchy.keybag.hasPasscode {
-            guard let passcode else {
-                throw KeychainFailure(
-                    .interactionNotAllowed,
-                    "Recovering this keychain needs its passcode. Nothing was changed.")
-            }
-            try ring.unlock(passcode)
-        }
-        let authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
-        let headers = salvage.headers(authenticator)
+        let keys = try findKeys(salvage, deviceKey: deviceKey, passcode: passcode)
+        let ring = keys.ring
+        let headers = salvage.headers(keys.old.tiers)
+        let authenticator = keys.old.tiers.open.authenticator
         let last = [
             Anchor.last(in: folder, authenticator),
             FreshnessNote.lastGeneration(
-                in: folder, keychainID: hierarchy.keybag.keychainID, authenticator,
-                place: options.place),
+                in: folder, keychainID: keys.old.keychainID, authenticator, place: options.place),
         ].compactMap(\.self).max()
         let newest = min(max(headers.highestGeneration, last ?? 0), .max - 1)
 
         try rebuilt.prepare()
         let file = try StoreFile.create(
-            rebuilt, hierarchy: hierarchy, authenticator: authenticator, deviceKey: deviceKey,
+            rebuilt, hierarchy: ring.hierarchy, tiers: ring.tiers, deviceKey: deviceKey,
             generation: newest + 1)
         defer { file.close() }
         let store = try Store(
-            file, keychainID: hierarchy.keybag.keychainID, deviceKeys: deviceKeys)
-        let findings = try copyRows(of: salvage, to: store, ring, progress)
+            file, keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers)
+        let findings = try copyRows(of: salvage, to: store, keys, progress)
         // An older header vouches for items that were changed or deleted since.
         let header = headers.committed.flatMap { $0.generation >= last ?? 0 ? $0 : nil }
-        try place(findings, header, in: store, ring.keybagGeneration)
+        try place(findings, header, in: store, keys)
         report.itemCount = Int(clamping: try store.header().itemCount)
         try store.emptyLog()
         store.close()
@@ -84,19 +74,64 @@ struct Recovery {
         }
     }
 
-    /// The authentic keybag of the highest generation among the copy and all that the damaged
-    /// database holds; one of a transaction that didn't end only where there is no other.
-    private func findKeybag(
-        _ salvage: RowSalvage, deviceKey: SecretBytes
-    ) throws(KeychainFailure) -> KeyHierarchy {
+    // MARK: Keys
+
+    /// What opens the damaged rows, and what the new ones are sealed with.
+    private struct Keys {
+        let old: RowKeys
+        let new: RowKeys
+        let ring: KeyRing
+
+        /// Rows of version 2 stay as they are.
+        func row(_ row: SealedRow) -> SealedRow {
+            old.tiers.isVersion1 ? old.row(row, for: new) ?? row : row
+        }
+
+        func setAsideRow(_ row: SealedRow) -> (row: SealedRow, areLabelsKnown: Bool) {
+            old.tiers.isVersion1 ? old.setAsideRow(row, for: new) : (row, true)
+        }
+    }
+
+    /// The keys of the authentic keybag of the highest generation among the copy and all that the damaged
+    /// database holds; one of a transaction that didn't end only where there is no other, and one of
+    /// version 1 only where there is none of version 2.
+    private func findKeys(
+        _ salvage: RowSalvage, deviceKey: SecretBytes, passcode: SecretBytes?
+    ) throws(KeychainFailure) -> Keys {
+        func required() throws(KeychainFailure) -> SecretBytes {
+            guard let passcode else {
+                throw KeychainFailure(
+                    .interactionNotAllowed,
+                    "Recovering this keychain needs its passcode. Nothing was changed.")
+            }
+            return passcode
+        }
         var (committed, others) = salvage.keybags()
         if let copy = try? folder.read(.keybag) { committed.insert(copy.plainBytes) }
         for candidates in [committed, others] {
-            let hierarchies = candidates.compactMap { bytes in
-                try? KeyHierarchy(Keybag.parse(bytes), deviceKey: deviceKey)
+            let found = candidates.compactMap { bytes in
+                try? KeyHierarchy(
+                    Keybag.parse(bytes), deviceKey: deviceKey, machine: options.machine)
+            }.max { $0.keybag.generation < $1.keybag.generation }
+            if let found {
+                var ring = try KeyRing(found)
+                if found.keybag.hasPasscode {
+                    ring.unlock(try found.unlock(.passcode(try required())))
+                }
+                return Keys(old: RowKeys(ring), new: RowKeys(ring), ring: ring)
             }
-            if let newest = hierarchies.max(by: { $0.keybag.generation < $1.keybag.generation }) {
-                return newest
+            let earlier = candidates.compactMap { bytes in
+                try? KeyHierarchyVersion1(KeybagVersion1.parse(bytes), deviceKey: deviceKey)
+            }.max { $0.keybag.generation < $1.keybag.generation }
+            if let earlier {
+                let passcode = earlier.keybag.hasPasscode ? try required() : nil
+                let (converted, unlocked) = try KeyHierarchy.converting(
+                    earlier, passcode: passcode, deviceKey: deviceKey, machine: options.machine,
+                    cost: options.passcodeCost, at: options.now())
+                var ring = try KeyRing(converted)
+                if let unlocked { ring.unlock(unlocked) }
+                return Keys(
+                    old: try RowKeys(earlier, passcode: passcode), new: RowKeys(ring), ring: ring)
             }
         }
         throw KeychainFailure(
@@ -111,7 +146,7 @@ struct Recovery {
     private struct Findings {
         /// The rows that were copied, and what they add to the digest.
         var copied: Set<ItemReference> = []
-        var digest = StoreDigest.zero
+        var digest = TierDigests()
         /// Whole rows of cells on damaged pages.
         var unconfirmed: [SealedRow] = []
         /// Whole rows that no cell leads to: each is an item, or the remains of a deleted one.
@@ -131,7 +166,7 @@ struct Recovery {
     }
 
     private func copyRows(
-        of salvage: RowSalvage, to store: Store, _ ring: KeyRing, _ progress: (Int) -> Void
+        of salvage: RowSalvage, to store: Store, _ keys: Keys, _ progress: (Int) -> Void
     ) throws(KeychainFailure) -> Findings {
         var findings = Findings()
         var batch: [SealedRow] = []
@@ -148,12 +183,16 @@ struct Recovery {
                 return
             }
             guard !findings.copied.contains(row.reference) else { return }
-            switch condition(of: row, store, ring) {
+            switch keys.old.condition(of: row) {
             case .whole where candidate.isInCell && !candidate.isOnSoundPage:
                 findings.unconfirmed.append(row)
-            case .whole where candidate.isInCell:
+            case .whole where candidate.isInCell,
+                // A key that isn't there: the page's tag says that the row is whole.
+                .locked
+            where candidate.isInCell && candidate.isOnSoundPage
+                && !keys.old.tiers.isVersion1:
                 findings.copied.insert(row.reference)
-                findings.digest = findings.digest + row.contribution(store.authenticator)
+                findings.digest = findings.digest + keys.old.tiers.contribution(of: row)
                 batch.append(row)
             case .whole:
                 findings.stray.append(row)
@@ -166,7 +205,7 @@ struct Recovery {
             }
             guard batch.count >= 1000 else { return }
             do throws(KeychainFailure) {
-                try Self.insert(batch, in: store, ring.keybagGeneration)
+                try Self.insert(batch, in: store, keys)
                 progress(findings.copied.count)
                 batch = []
             } catch {
@@ -174,7 +213,7 @@ struct Recovery {
             }
         }
         if let failure { throw failure }
-        try Self.insert(batch, in: store, ring.keybagGeneration)
+        try Self.insert(batch, in: store, keys)
         progress(findings.copied.count)
         var known = findings.copied
         findings.unconfirmed = findings.unconfirmed.filter { known.insert($0.reference).inserted }
@@ -183,22 +222,18 @@ struct Recovery {
         return findings
     }
 
-    private func condition(of row: SealedRow, _ store: Store, _ ring: KeyRing) -> RowCondition {
-        guard let protection = ProtectionClass(rawValue: row.protection) else { return .damaged }
-        guard let keys = try? ring.keys(for: protection) else { return .locked }
-        return row.condition(keychainID: store.keychainID, index: store.index, keys: keys)
-    }
-
     private static func insert(
-        _ rows: [SealedRow], in store: Store, _ keybagGeneration: UInt64
+        _ rows: [SealedRow], in store: Store, _ keys: Keys
     ) throws(KeychainFailure) {
         guard !rows.isEmpty else { return }
-        _ = try store.write(keybagGeneration: keybagGeneration) {
+        _ = try store.write(keybagGeneration: keys.ring.keybagGeneration) {
             transaction throws(KeychainFailure) in
             // Rows come by page; within a batch the order of addition is put back.
-            for row in rows.sorted(by: { $0.id < $1.id })
-            where try transaction.row(under: row.labels) == nil {
-                try transaction.insert(row, keepingID: true)
+            for row in rows.sorted(by: { $0.id < $1.id }) {
+                let row = keys.row(row)
+                if try transaction.row(under: row.labels) == nil {
+                    try transaction.insert(row, keepingID: true)
+                }
             }
         }
     }
@@ -207,18 +242,19 @@ struct Recovery {
 
     /// Gives each row that was not copied its place: among the items, or set aside.
     private mutating func place(
-        _ findings: Findings, _ header: StoreHeader?, in store: Store, _ keybagGeneration: UInt64
+        _ findings: Findings, _ header: StoreHeader?, in store: Store, _ keys: Keys
     ) throws(KeychainFailure) {
+        let tiers = keys.old.tiers
         let inCells = findings.damaged.values.filter(\.isInCell)
         let settlement = Settlement(
             header, copied: (findings.copied.count, findings.digest),
-            unconfirmed: findings.unconfirmed.map { $0.contribution(store.authenticator) },
-            stray: findings.stray.map { $0.contribution(store.authenticator) },
-            damaged: inCells.map { $0.row.contribution(store.authenticator) })
+            unconfirmed: findings.unconfirmed.map { tiers.contribution(of: $0) },
+            stray: findings.stray.map { tiers.contribution(of: $0) },
+            damaged: inCells.map { tiers.contribution(of: $0.row) })
         try Self.insert(
             (settlement.isVerified ? findings.unconfirmed : [])
                 + findings.stray.prefix(settlement.strayCount),
-            in: store, keybagGeneration)
+            in: store, keys)
         report.isVerified = settlement.isVerified
         report.expectedCount = header.map { Int(clamping: $0.itemCount) }
 
@@ -240,21 +276,26 @@ struct Recovery {
         earlier += findings.straySetAside.prefix(max(0, expected - earlier.count))
         let moment = options.now()
         var aside = earlier.map { row, aside in
-            (row, aside.reason, aside.moment, aside.isAuthentic(row, store.authenticator))
+            (row, aside.reason, aside.moment, aside.isAuthentic(row, tiers.open.authenticator))
         }
         aside += sorted(damaged.map(\.row)).map {
             ($0, SetAsideReason.foundByRecovery.rawValue, moment, true)
         }
         aside += doubtful.map { ($0, SetAsideReason.doubtfulInRecovery.rawValue, moment, true) }
-        let isAllKnown =
+        var isAllKnown =
             settlement.isVerified && damaged.allSatisfy(\.areLabelsKnown)
             && earlier.count == expected
+        for index in aside.indices {
+            let (row, areLabelsKnown) = keys.setAsideRow(aside[index].0)
+            aside[index].0 = row
+            if !areLabelsKnown, SetAsideReason.meansLoss(aside[index].1) { isAllKnown = false }
+        }
         let lost = SetAsideReason.lostByRecovery.rawValue
         if !isAllKnown, !aside.contains(where: { $0.1 == lost }) {
             aside.append((.ofLoss(), lost, moment, true))
         }
         guard !aside.isEmpty else { return }
-        _ = try store.write(keybagGeneration: keybagGeneration) {
+        _ = try store.write(keybagGeneration: keys.ring.keybagGeneration) {
             transaction throws(KeychainFailure) in
             for (row, reason, moment, isVouchedFor) in aside {
                 try transaction.addSetAside(
@@ -289,17 +330,16 @@ struct Settlement {
     ///   - damaged: The contributions of damaged rows that cells lead to, as far as their bytes
     ///     still tell.
     init(
-        _ header: StoreHeader?, copied: (count: Int, digest: StoreDigest),
-        unconfirmed: [StoreDigest] = [], stray: [StoreDigest], damaged: [StoreDigest]
+        _ header: StoreHeader?, copied: (count: Int, digest: TierDigests),
+        unconfirmed: [TierDigests] = [], stray: [TierDigests], damaged: [TierDigests]
     ) {
         for lost in damaged.isEmpty ? [[]] : [[], damaged] {
             guard let header else { break }
             let certain = unconfirmed + lost
             let missing = Int(clamping: header.itemCount) - copied.count - certain.count
             guard stray.indices.contains(missing) || missing == stray.count else { continue }
-            guard (stray.prefix(missing) + certain).reduce(copied.digest, +) == header.digest else {
-                continue
-            }
+            guard header.vouches(for: (stray.prefix(missing) + certain).reduce(copied.digest, +))
+            else { continue }
             (isVerified, strayCount, areDamagedItems) = (true, missing, !lost.isEmpty)
             return
         }

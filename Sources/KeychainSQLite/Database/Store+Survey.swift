@@ -10,13 +10,40 @@ extension Store {
     /// The statements that make the tables and indexes.
     package static var schemaSQL: String { StoreSchema.statements }
 
+    /// How many items are of such a class.
+    package func itemCount(
+        of isCounted: (ProtectionClass) -> Bool
+    ) throws(KeychainFailure) -> UInt64 {
+        let codes = ProtectionClass.allCases.filter(isCounted).map { "\($0.rawValue)" }
+        return try connections.run { database throws(KeychainFailure) in
+            let count = try database.integer(
+                "SELECT count(*) FROM items WHERE protection IN "
+                    + "(\(codes.joined(separator: ", ")))")
+            return UInt64(clamping: count ?? 0)
+        }
+    }
+
     static let setAsideSQL =
         "SELECT id, \(StoreSchema.rowColumns), secret, at, reason, tag FROM set_aside ORDER BY id"
 
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
         try connections.run { database throws(KeychainFailure) in
-            try Self.setAsideRows(in: database, authenticator)
+            try file.version == StoreSchema.version
+                ? Self.setAsideRows(in: database, tiers.open.authenticator)
+                : Self.setAsideRowsOfVersion1(in: database)
         }
+    }
+
+    private static func setAsideRowsOfVersion1(
+        in database: DatabaseConnection
+    ) throws(KeychainFailure) -> [SetAsideRow] {
+        let cursor = try database.rows(
+            "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside ORDER BY id")
+        var rows: [SetAsideRow] = []
+        while try cursor.next() {
+            if let row = SetAsideRow(version1: cursor) { rows.append(row) }
+        }
+        return rows
     }
 
     static func setAsideRows(
@@ -28,38 +55,6 @@ extension Store {
             if let row = SetAsideRow(cursor, authenticator) { rows.append(row) }
         }
         return rows
-    }
-}
-
-// MARK: - Version 1
-
-/// A row that stands aside in a database of version 1.
-package struct SetAsideRowOfVersion1: Sendable {
-    package let row: SealedRow
-    package let moment: Double
-    /// What its text has become.
-    package let reason: Int64
-}
-
-extension Store {
-    /// The rows that stand aside in a database of version 1. nil: one can't be read.
-    package func setAsideRowsOfVersion1() throws(KeychainFailure) -> [SetAsideRowOfVersion1]? {
-        try connections.run { database throws(KeychainFailure) in
-            let cursor = try database.rows(
-                "SELECT id, \(StoreSchema.rowColumns), secret, at, reason FROM set_aside "
-                    + "ORDER BY id")
-            var rows: [SetAsideRowOfVersion1] = []
-            while try cursor.next() {
-                guard let row = try? SealedRow(cursor, includesSecret: true),
-                    let moment = cursor.real(10), let reason = cursor.text(11)
-                else { return nil }
-                rows.append(
-                    SetAsideRowOfVersion1(
-                        row: row, moment: moment,
-                        reason: SetAsideReason.number(ofVersion1: reason)))
-            }
-            return rows
-        }
     }
 
     /// Visits all rows of a database with their secrets, in the order of addition.

@@ -93,10 +93,9 @@ extension Store {
         _ first: QueuedWrite, _ others: inout [QueuedWrite], in database: DatabaseConnection,
         _ probe: WriteProbe?
     ) throws(KeychainFailure) -> UInt64? {
-        guard let bytes = try StoreFile.body("header", in: database),
-            let header = StoreHeader(bytes, authenticator: authenticator)
-        else { throw KeychainFailure.damagedStore("the header was altered or is missing") }
-        var transaction = StoreTransaction(database, header: header, authenticator, probe)
+        let tiers = tiers
+        let header = try header(in: database, tiers)
+        var transaction = StoreTransaction(database, header: header, tiers, probe)
         // Nothing comes before it, so its failure may end the transaction.
         if header.keybagGeneration == first.keybagGeneration {
             try probe?.reach(.began)
@@ -109,6 +108,7 @@ extension Store {
                 let write = queue.next(behind: others.count + 1, since: start)
             {
                 others.append(write)
+                try transaction.take(self.tiers)
                 try transaction.attempt(write)
             }
         }

@@ -9,15 +9,17 @@
 //       vouches for: an earlier row of the same item proves itself as well.
 
 import FoundationEssentials
-package import KeychainCrypto
+import KeychainCrypto
 package import KeychainCore
 import Synchronization
 
 package final class Store: Sendable {
     package let file: StoreFile
     package let keychainID: [UInt8]
-    package let index: BlindIndex
-    package let authenticator: StoreAuthenticator
+    /// Those of the open tier stay; those of the guarded tier come with the first unlock.
+    private let keys: Mutex<StoreTiers>
+    /// The last header that was read, so that one that hasn't changed isn't verified again.
+    private let verified = Mutex<(bytes: [UInt8], header: StoreHeader)?>(nil)
     /// nil: there is no folder to keep it in.
     package let anchor: Anchor?
     /// nil: there are no files that anything else could change.
@@ -37,19 +39,19 @@ package final class Store: Sendable {
 
     /// - Throws: `notAvailable` when the header is altered or behind the anchor.
     package init(
-        _ file: StoreFile, keychainID: [UInt8], deviceKeys: DeviceKeys,
+        _ file: StoreFile, keychainID: [UInt8], tiers: StoreTiers,
         noteIn place: FreshnessNote.Place = .process
     ) throws(KeychainFailure) {
         self.file = file
         self.keychainID = keychainID
-        index = BlindIndex(key: deviceKeys.indexKey)
-        authenticator = StoreAuthenticator(key: deviceKeys.integrityKey)
+        keys = Mutex(tiers)
         commits = CommitFeed(folder: file.folder)
         if let folder = file.folder {
-            anchor = Anchor(folder: folder, authenticator: authenticator)
+            anchor = Anchor(folder: folder, authenticator: tiers.open.authenticator)
             damage = PageDamage.registry(forPath: folder.path(of: .database))
             freshness = FreshnessNote(
-                ofDatabaseAt: damage.path, keychainID: keychainID, authenticator, in: place)
+                ofDatabaseAt: damage.path, keychainID: keychainID, tiers.open.authenticator,
+                in: place)
         } else {
             anchor = nil
             damage = PageDamage.none
@@ -87,12 +89,59 @@ package final class Store: Sendable {
                 + "log was damaged, or an older copy was put back")
     }
 
+    // MARK: Keys
+
+    package var tiers: StoreTiers { keys.withLock { $0 } }
+
+    /// Takes the keys of the guarded tier, or forgets them.
+    package func setGuarded(_ tier: StoreTier?) {
+        keys.withLock { $0 = StoreTiers(open: $0.open, guarded: tier) }
+        verified.withLock { $0 = nil }
+    }
+
+    // MARK: Header
+
+    static let alteredHeader = KeychainFailure.damagedStore("the header was altered or is missing")
+
     /// The header of the last commit.
     package func header() throws(KeychainFailure) -> StoreHeader {
-        guard let header = try file.header(authenticator) else {
-            throw .damagedStore("the header was altered or is missing")
+        try connections.run { database throws(KeychainFailure) in
+            try header(in: database, tiers)
         }
-        return header
+    }
+
+    func header(
+        in database: DatabaseConnection, _ tiers: StoreTiers
+    ) throws(KeychainFailure) -> StoreHeader {
+        try withHeader(in: database, tiers) { $0 }
+    }
+
+    /// Reads the header. As long as `body` runs, every statement on the connection sees its commit.
+    private func withHeader<Result>(
+        in database: DatabaseConnection, _ tiers: StoreTiers,
+        _ body: (StoreHeader) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let cursor = try database.rows("SELECT body FROM header WHERE id = 1")
+        guard try cursor.next() else { throw Self.alteredHeader }
+        let known = verified.withLock { last -> StoreHeader? in
+            guard let last, last.header.isGuardedOpened || tiers.guarded == nil,
+                cursor.isBlob(0, last.bytes)
+            else { return nil }
+            return last.header
+        }
+        let result: Result
+        if let known {
+            result = try body(known)
+        } else {
+            guard let bytes = cursor.data(0).map({ Array($0) }),
+                let header = StoreHeader(bytes, tiers)
+            else { throw Self.alteredHeader }
+            verified.withLock { $0 = (bytes, header) }
+            result = try body(header)
+        }
+        // Until here it keeps the commit in sight.
+        _ = consume cursor
+        return result
     }
 
     // MARK: Searching
@@ -104,24 +153,45 @@ package final class Store: Sendable {
         case misshapen(id: Int64?)
     }
 
-    /// Visits the rows that labels select. With a limit above one in the order of addition.
-    /// `visit` gives false to stop.
-    ///
-    /// - Returns: Whether a page was read that isn't as it was written, or a verification has found
-    ///   something. What was found may be what an earlier commit left.
+    /// What came of a visit, beside the rows.
+    package struct Visit {
+        /// Whether a page was read that isn't as it was written, or a verification has found something.
+        /// What was found may be what an earlier commit left.
+        package let isDoubtful: Bool
+        /// Whether every tier was asked that the query may be about. Before the first unlock the guarded
+        /// one isn't.
+        package let isComplete: Bool
+    }
+
+    /// Visits the rows that a query may be about, by their labels. With a limit above one in the order of
+    /// addition; with a limit of one, the guarded tier's first. `visit` gives false to stop.
     package func visit(
-        _ search: RowSearch, includesSecret: Bool, limit: Int?,
-        _ visit: (Found) throws(KeychainFailure) -> Bool
-    ) throws(KeychainFailure) -> Bool {
+        _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
+        _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool
+    ) throws(KeychainFailure) -> Visit {
         // A page that a connection keeps would not be read again.
         if !damage.isEmpty { connections.close() }
         let encounterCount = damage.encounterCount
-        let (sql, arguments) = search.statement(includesSecret: includesSecret, limit: limit)
+        let tiers = tiers
         try connections.run { database throws(KeychainFailure) in
-            try Self.visit(
-                database, sql, arguments, includesSecret: includesSecret, visit)
+            try withHeader(in: database, tiers) { header throws(KeychainFailure) in
+                let indexes = tiers.indexes(for: query, header)
+                var goesOn = true
+                for indexes in limit == 1 ? indexes.map({ [$0] }) : [indexes] where goesOn {
+                    let search = RowSearch(query, visibleTo: caller, indexes: indexes)
+                    let (sql, arguments) = search.statement(
+                        includesSecret: includesSecret, limit: limit)
+                    try Self.visit(database, sql, arguments, includesSecret: includesSecret) {
+                        found throws(KeychainFailure) in
+                        goesOn = try visit(found, search)
+                        return goesOn
+                    }
+                }
+            }
         }
-        return damage.encounterCount != encounterCount || damage.problem != nil
+        return Visit(
+            isDoubtful: damage.encounterCount != encounterCount || damage.problem != nil,
+            isComplete: tiers.guarded != nil || query.protection?.tier == .open)
     }
 
     static func visit(

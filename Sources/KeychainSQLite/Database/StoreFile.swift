@@ -113,7 +113,7 @@ package struct StoreFile: Sendable {
     /// Makes the database with its header and keybag, in one transaction, all of it in one file.
     /// `generation` is that of its first commit.
     package static func create(
-        _ folder: StoreFolder, hierarchy: KeyHierarchy, authenticator: StoreAuthenticator,
+        _ folder: StoreFolder, hierarchy: KeyHierarchy, tiers: StoreTiers,
         deviceKey: SecretBytes, generation: UInt64 = 1
     ) throws(KeychainFailure) -> StoreFile {
         // SQLite would make the file with the process's mask; log and shared memory take their
@@ -122,7 +122,7 @@ package struct StoreFile: Sendable {
         let store = StoreFile(
             folder: folder, connections: Connections(folder), deviceKey: deviceKey,
             isNew: true)
-        try store.fill(hierarchy, authenticator, generation: generation)
+        try store.fill(hierarchy, tiers, generation: generation)
         try store.connections.emptyLog()
         return store
     }
@@ -130,15 +130,15 @@ package struct StoreFile: Sendable {
     /// Makes a database in memory with its header and keybag. It goes with the last copy of
     /// what is returned.
     package static func createInMemory(
-        _ hierarchy: KeyHierarchy, authenticator: StoreAuthenticator
+        _ hierarchy: KeyHierarchy, tiers: StoreTiers
     ) throws(KeychainFailure) -> StoreFile {
         let store = StoreFile(folder: nil, connections: try Connections(), deviceKey: nil)
-        try store.fill(hierarchy, authenticator)
+        try store.fill(hierarchy, tiers)
         return store
     }
 
     private func fill(
-        _ hierarchy: KeyHierarchy, _ authenticator: StoreAuthenticator, generation: UInt64 = 1
+        _ hierarchy: KeyHierarchy, _ tiers: StoreTiers, generation: UInt64 = 1
     ) throws(KeychainFailure) {
         let header = StoreHeader(
             keychainID: hierarchy.keybag.keychainID,
@@ -149,7 +149,7 @@ package struct StoreFile: Sendable {
                 "INSERT INTO keybag(id, body) VALUES (1, ?)", [.blob(Data(hierarchy.encoded))])
             try database.run(
                 "INSERT INTO header(id, body) VALUES (1, ?)",
-                [.blob(Data(header.encoded(with: authenticator)))])
+                [.blob(Data(header.encoded(with: tiers)))])
         }
     }
 
@@ -161,11 +161,10 @@ package struct StoreFile: Sendable {
     }
 
     /// The header row, if it is authentic.
-    package func header(_ authenticator: StoreAuthenticator) throws(KeychainFailure) -> StoreHeader?
-    {
+    package func header(_ tiers: StoreTiers) throws(KeychainFailure) -> StoreHeader? {
         try connections.run { database throws(KeychainFailure) in
             try Self.body("header", in: database)
-        }.flatMap { StoreHeader($0, authenticator: authenticator) }
+        }.flatMap { StoreHeader($0, tiers) }
     }
 
     static func body(

@@ -10,22 +10,39 @@ package import KeychainCore
 
 package struct StoreTransaction {
     private let database: DatabaseConnection
-    private let authenticator: StoreAuthenticator
     private let probe: WriteProbe?
+    package private(set) var tiers: StoreTiers
     package private(set) var header: StoreHeader
     private var isChanged = false
 
     init(
-        _ database: DatabaseConnection, header: StoreHeader, _ authenticator: StoreAuthenticator,
+        _ database: DatabaseConnection, header: StoreHeader, _ tiers: StoreTiers,
         _ probe: WriteProbe?
     ) {
         self.database = database
         self.probe = probe
         self.header = header
-        self.authenticator = authenticator
+        self.tiers = tiers
+    }
+
+    /// Takes over the keys of the guarded tier where they have come since it began.
+    package mutating func take(_ now: StoreTiers) throws(KeychainFailure) {
+        guard tiers.guarded == nil, now.guarded != nil else { return }
+        guard header.openGuarded(now) else { throw Store.alteredHeader }
+        tiers = now
+    }
+
+    /// - Throws: `interactionNotAllowed` before the first unlock: which items there are isn't known.
+    package func requireGuardedTier() throws(KeychainFailure) {
+        if tiers.guarded == nil { throw .lockedBeforeFirstUnlock }
     }
 
     // MARK: Reading
+
+    /// Which rows a query is about, in the tiers that have items and whose keys are there.
+    package func search(_ query: ItemQuery, visibleTo caller: AccessGroups) -> RowSearch {
+        RowSearch(query, visibleTo: caller, indexes: tiers.indexes(for: query, header))
+    }
 
     /// All rows that labels select, in the order of addition.
     package func rows(
@@ -103,8 +120,7 @@ package struct StoreTransaction {
             "INSERT INTO items(id, \(StoreSchema.rowColumns), secret) "
                 + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [id] + row.columnValues)
         try insertTerms(of: row, id: database.lastInsertedRowID)
-        header.itemCount += 1
-        header.digest = header.digest + row.contribution(authenticator)
+        try count(row)
         isChanged = true
     }
 
@@ -133,8 +149,8 @@ package struct StoreTransaction {
             try deleteTerms(oldLabels.terms, id: old.id)
             try insertTerms(of: row, id: old.id)
         }
-        header.digest =
-            header.digest - old.contribution(authenticator) + row.contribution(authenticator)
+        try uncount(old)
+        try count(row)
         isChanged = true
     }
 
@@ -142,9 +158,24 @@ package struct StoreTransaction {
         try execute("DELETE FROM items WHERE id = ?", [.integer(row.id)])
         guard database.changedRowCount == 1 else { throw .misleadingIndex }
         try deleteTerms(row.labels.terms, id: row.id)
-        header.itemCount -= min(header.itemCount, 1)
-        header.digest = header.digest - row.contribution(authenticator)
+        try uncount(row)
         isChanged = true
+    }
+
+    private mutating func count(_ row: SealedRow) throws(KeychainFailure) {
+        let contribution = row.contribution(try tiers.keys(of: row.tier).authenticator)
+        try header.change(row.tier) { count, digest in
+            count += 1
+            digest = digest + contribution
+        }
+    }
+
+    private mutating func uncount(_ row: SealedRow) throws(KeychainFailure) {
+        let contribution = row.contribution(try tiers.keys(of: row.tier).authenticator)
+        try header.change(row.tier) { count, digest in
+            count -= min(count, 1)
+            digest = digest - contribution
+        }
     }
 
     /// Moves a damaged row out of the way, with all its bytes. `moment` is now, in seconds since
@@ -157,8 +188,8 @@ package struct StoreTransaction {
         // What the row itself says of its terms may be what is damaged. An entry that stayed would
         // lead to nothing, or to the next row with the id. Every entry is looked at, once a damage.
         try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
-        // What the row contributed can't be told from its damaged bytes.
-        try recomputeDigest()
+        // What the row contributed, and to which tier, can't be told from its damaged bytes.
+        try recountRows()
     }
 
     /// The row as it stands in the database, with its secret.
@@ -181,7 +212,9 @@ package struct StoreTransaction {
     package mutating func addSetAside(
         _ row: SealedRow, reason: Int64, at moment: Double, isVouchedFor: Bool = true
     ) throws(KeychainFailure) {
-        let tag = isVouchedFor ? row.asideTag(reason: reason, at: moment, authenticator) : []
+        let tag =
+            isVouchedFor
+            ? row.asideTag(reason: reason, at: moment, tiers.open.authenticator) : []
         try execute(
             "INSERT INTO set_aside(at, reason, tag, \(StoreSchema.rowColumns), secret) "
                 + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -190,16 +223,27 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    private mutating func recomputeDigest() throws(KeychainFailure) {
-        var digest = StoreDigest.zero
+    private mutating func recountRows() throws(KeychainFailure) {
+        var digests = TierDigests()
+        var counts: [Tier: UInt64] = [:]
         try Store.visit(
             database, RowSearch.select(includesSecret: false, index: nil), [],
             includesSecret: false
         ) { found in
-            if case .row(let row) = found { digest = digest + row.contribution(authenticator) }
+            // One that has no shape of a row is of the tier of most.
+            guard case .row(let row) = found else {
+                counts[.guarded, default: 0] += 1
+                return true
+            }
+            digests = digests + tiers.contribution(of: row)
+            counts[row.tier, default: 0] += 1
             return true
         }
-        header.digest = digest
+        for tier in Tier.allCases where header.digest(of: tier) != nil {
+            try header.change(tier) { count, digest in
+                (count, digest) = (counts[tier] ?? 0, digests[tier])
+            }
+        }
     }
 
     package mutating func setKeybag(_ bytes: [UInt8], generation: UInt64) throws(KeychainFailure) {
@@ -250,7 +294,7 @@ package struct StoreTransaction {
         header.renewMask()
         try execute(
             "UPDATE header SET body = ? WHERE id = 1",
-            [.blob(Data(header.encoded(with: authenticator)))])
+            [.blob(Data(header.encoded(with: tiers)))])
         return header.generation
     }
 
@@ -297,7 +341,7 @@ package struct SetAsideRow: Sendable {
     /// nil: one that this version doesn't know.
     package var reason: SetAsideReason? { SetAsideReason(rawValue: number) }
     package var reasonText: String { reason?.text ?? "reason \(number), of a later version" }
-    private let number: Int64
+    package let number: Int64
     /// Whether its tag fits: it was set aside by a keychain, at this moment and for this reason.
     package let isAuthentic: Bool
     /// Whether it has a tag. Without one nothing vouches for it, and that is no damage.
@@ -314,5 +358,18 @@ package struct SetAsideRow: Sendable {
         let found = cursor.data(12).map { Array($0) }
         hasTag = found != []
         isAuthentic = found == sealed.asideTag(reason: reason, at: moment, authenticator)
+    }
+
+    /// Reads the columns of a row with its secret, then at and reason, in a database of version 1. It
+    /// had no tags, and texts as reasons.
+    init?(version1 cursor: borrowing RowCursor) {
+        guard let sealed = try? SealedRow(cursor, includesSecret: true),
+            let moment = cursor.real(10), let reason = cursor.text(11)
+        else { return nil }
+        row = sealed
+        self.moment = moment
+        number = SetAsideReason.number(ofVersion1: reason)
+        hasTag = false
+        isAuthentic = false
     }
 }

@@ -5,7 +5,8 @@
 //       in between. Each part is held against the header of its own transaction. The structure
 //       comes first: later commits rest on it, and leave true what was found of the parts before.
 //   (3) It opens nothing, so it needs no keys beyond the store's. What an item's own tags protect,
-//       its attributes and its secret, is not looked at.
+//       its attributes and its secret, is not looked at. Before the first unlock the digest of the
+//       guarded tier isn't either, and nothing is noted.
 //   (4) Where something is wrong the rest is still read, as far as that goes: reading is what finds
 //       damaged pages.
 
@@ -22,28 +23,6 @@ package struct Verification: Sendable {
     package fileprivate(set) var setAsideProblem: String?
     /// Whether all rows were visited.
     package fileprivate(set) var isComplete = true
-}
-
-/// Rows that a number and a digest of the header vouch for.
-private struct RowTier {
-    let expectedCount: UInt64
-    let expectedDigest: StoreDigest
-    let authenticator: StoreAuthenticator
-    let includes: (SealedRow) -> Bool
-    var count: UInt64 = 0
-    var digest = StoreDigest.zero
-
-    mutating func add(_ row: SealedRow) {
-        digest = digest + row.contribution(authenticator)
-    }
-
-    var problem: String? {
-        if count != expectedCount {
-            return "it holds \(count) items and should hold \(expectedCount)"
-        }
-        return digest == expectedDigest
-            ? nil : "its rows are not those that its header vouches for"
-    }
 }
 
 extension Store {
@@ -119,42 +98,44 @@ extension Store {
         in database: DatabaseConnection, includesSecrets: Bool, isComplete: inout Bool,
         _ visit: (Found, Int, Int) -> Bool
     ) throws(KeychainFailure) -> String? {
-        let header = try header(in: database)
+        let tiers = tiers
+        let header = try header(in: database, tiers)
         if let keybag = try StoreFile.body("keybag", in: database).flatMap({ try? Keybag.parse($0) }
         ),
             keybag.generation != header.keybagGeneration
         {
             return "its keybag is not the one that its items were written with"
         }
-        var tiers = [
-            RowTier(
-                expectedCount: header.itemCount, expectedDigest: header.digest,
-                authenticator: authenticator, includes: { _ in true })
-        ]
-        let total = tiers.reduce(0) { $0 + Int(clamping: $1.expectedCount) }
+        let total = Int(clamping: header.itemCount)
+        var digests = TierDigests()
+        var openCount: UInt64 = 0
         var position = 0
-        var isWanted = true
+        isComplete = true
         try Self.visit(
             database,
             RowSearch.select(includesSecret: includesSecrets, index: nil) + " ORDER BY items.id",
             [],
             includesSecret: includesSecrets
         ) { found in
-            isWanted = visit(found, position, total)
-            guard isWanted else { return false }
+            isComplete = visit(found, position, total)
+            guard isComplete else { return false }
             position += 1
-            guard case .row(let row) = found else {
-                // Of which tier can't be told.
-                tiers[0].count += 1
-                return true
+            if case .row(let row) = found {
+                digests = digests + tiers.contribution(of: row)
+                if tiers.tier(of: row) == .open { openCount += 1 }
             }
-            let tier = tiers.firstIndex { $0.includes(row) } ?? 0
-            tiers[tier].count += 1
-            tiers[tier].add(row)
             return true
         }
-        isComplete = isWanted
-        return isWanted ? tiers.lazy.compactMap(\.problem).first : nil
+        guard isComplete else { return nil }
+        guard position == total else {
+            return "it holds \(position) items and should hold \(total)"
+        }
+        guard openCount == header.count(of: .open) else {
+            return "it holds \(openCount) items that are always readable and should hold "
+                + "\(header.count(of: .open))"
+        }
+        return header.vouches(for: digests)
+            ? nil : "its rows are not those that its header vouches for"
     }
 
     /// Each term of each row has its entry, and there are no others.
@@ -179,13 +160,14 @@ extension Store {
     private func setAsideProblem(
         in database: DatabaseConnection, _ problem: inout String?
     ) throws(KeychainFailure) -> String? {
-        let expected = try header(in: database).setAsideCount
+        let tiers = tiers
+        let expected = try header(in: database, tiers).setAsideCount
         let count = try database.integer("SELECT count(*) FROM set_aside") ?? -1
         guard count >= 0, UInt64(count) == expected else {
             return "\(count) rows are set aside and should be \(expected)"
         }
         guard !isVersion1, count > 0 else { return nil }
-        let rows = try Self.setAsideRows(in: database, authenticator)
+        let rows = try Self.setAsideRows(in: database, tiers.open.authenticator)
         if rows.count < count || rows.contains(where: { $0.hasTag && !$0.isAuthentic }) {
             problem = "a row that is set aside is not as it was written"
         }
@@ -193,13 +175,6 @@ extension Store {
     }
 
     private var isVersion1: Bool { file.version == 1 }
-
-    private func header(in database: DatabaseConnection) throws(KeychainFailure) -> StoreHeader {
-        guard let bytes = try StoreFile.body("header", in: database),
-            let header = StoreHeader(bytes, authenticator: authenticator)
-        else { throw .damagedStore("the header was altered or is missing") }
-        return header
-    }
 }
 
 // MARK: - What is remembered
@@ -214,24 +189,29 @@ extension Store {
         guard let freshness else { return try verify(includesSecrets: includesSecrets, visit) }
         verificationCount.add(1, ordering: .relaxed)
         defer { verificationCount.subtract(1, ordering: .relaxed) }
-        let number = freshness.begin(generation: try header().generation, at: now())
+        let header = try header()
+        let number =
+            header.isGuardedOpened ? freshness.begin(generation: header.generation, at: now()) : nil
         let found: Verification
         do {
             found = try verify(includesSecrets: includesSecrets, visit)
         } catch {
             if error.cause == .damage {
                 damage.record(problem: "it can't be read as a whole")
-                freshness.end(number, isSound: false, at: now())
+                if let number { freshness.end(number, isSound: false, at: now()) }
             }
             throw error
         }
         if let problem = found.problem { damage.record(problem: problem) }
-        if found.isComplete {
+        if let number, found.isComplete {
             let isSound = damage.isEmpty && found.setAsideProblem == nil
             freshness.end(number, isSound: isSound, at: now())
         }
         return found
     }
+
+    /// Whether all keys are there that a verification of the whole needs.
+    package var canBeVerified: Bool { tiers.guarded != nil }
 
     package var isBeingVerified: Bool { verificationCount.load(ordering: .relaxed) > 0 }
 

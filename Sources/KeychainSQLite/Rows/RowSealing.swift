@@ -1,21 +1,89 @@
 // RowSealing: seals and opens the two halves of a row.
-// Documentation/Formats/row-v1.md.
+// Documentation/Formats/row-v2.md.
 //   (1) The metadata's associated data bind them to keychain, reference, protection class and
 //       labels; the metadata hold the secret's tag; the secret's associated data bind it to
 //       keychain, reference, protection class and item class. So no half and no label can be
 //       moved to another row, another keychain or an earlier state of the other half.
-//   (2) Each secret is sealed under a fresh key, so no nonce is used twice with one.
+//   (2) Each secret is sealed under a fresh key, so no nonce is used twice with one. Beside that key
+//       stand the constraints, bound to the labels of the primary key: what the secret asks for, and
+//       which item it is of, is known without the metadata.
+//   (3) Both halves are padded: a row shows steps of the sizes of its attributes and its secret.
 
 package import FoundationEssentials
-package import KeychainCrypto
 package import KeychainCore
+package import KeychainCrypto
+
+/// What the halves of a row belong to.
+package struct RowBinding {
+    package let keychainID: [UInt8]
+    package let reference: ItemReference
+    /// The number in the file.
+    package let protection: UInt8
+    package let labels: RowLabels
+
+    package init(
+        keychainID: [UInt8], reference: ItemReference, protection: UInt8, labels: RowLabels
+    ) {
+        self.keychainID = keychainID
+        self.reference = reference
+        self.protection = protection
+        self.labels = labels
+    }
+
+    package init(_ row: SealedRow, keychainID: [UInt8]) {
+        self.init(
+            keychainID: keychainID, reference: row.reference, protection: row.protection,
+            labels: row.labels)
+    }
+
+    /// Keychain, reference and protection class.
+    private func head(_ magic: [UInt8], capacity: Int) -> ByteWriter {
+        var writer = ByteWriter(capacity: capacity)
+        writer.bytes(magic)
+        writer.bytes(keychainID)
+        reference.value.write(to: &writer)
+        writer.number(protection)
+        return writer
+    }
+
+    fileprivate func ofMetadata() -> [UInt8] {
+        var writer = head(RowSealing.metadataMagic, capacity: 101 + 16 * labels.terms.count)
+        writeKey(to: &writer)
+        for term in labels.terms { term.write(to: &writer) }
+        return writer.result
+    }
+
+    fileprivate func ofSecret(_ itemClass: ItemClass) -> [UInt8] {
+        var writer = head(RowSealing.secretMagic, capacity: 41)
+        writer.number(itemClass.rawValue)
+        return writer.result
+    }
+
+    fileprivate func ofRowKey(_ itemClass: ItemClass) -> [UInt8] {
+        var writer = head(RowSealing.rowKeyMagic, capacity: 105)
+        writer.number(itemClass.rawValue)
+        writeKey(to: &writer)
+        return writer.result
+    }
+
+    /// Group and primary key.
+    private func writeKey(to writer: inout ByteWriter) {
+        labels.group.write(to: &writer)
+        labels.first.write(to: &writer)
+        labels.second.write(to: &writer)
+        labels.rest.write(to: &writer)
+    }
+}
 
 package enum RowSealing {
-    private static let metadataMagic = Array("KCM1".utf8)
-    private static let secretMagic = Array("KCS1".utf8)
-    private static let rowKeyMagic = Array("KCRK".utf8)
+    fileprivate static let metadataMagic = Array("KCM2".utf8)
+    fileprivate static let secretMagic = Array("KCS2".utf8)
+    fileprivate static let rowKeyMagic = Array("KCR2".utf8)
     private static let metadataHeadByteCount = 8
     private static let secretHeadByteCount = 12
+    /// The box of a row key and the constraints.
+    private static let rowKeyBoxByteCount =
+        AuthenticatedEncryption.keyByteCount + 8 + AuthenticatedEncryption.overheadByteCount
 
     /// The bytes are not what was sealed.
     package struct Damaged: Error {}
@@ -23,13 +91,12 @@ package enum RowSealing {
     // MARK: Metadata
 
     package static func seal(
-        _ record: ItemRecord, reference: ItemReference, protection: ProtectionClass,
-        labels: RowLabels, keychainID: [UInt8], keys: ClassKeys
+        _ record: ItemRecord, for binding: RowBinding, keys: ClassKeys
     ) -> Data {
         let sealed = AuthenticatedEncryption.seal(
-            record.encoded(), using: keys.metadataKey,
-            authenticating: metadataBinding(reference, protection.rawValue, labels, keychainID))
-        return Data(metadataHead(byteCount: metadataHeadByteCount + sealed.count)) + sealed
+            Padding.padded(record.encoded(), floor: Padding.metadataFloor),
+            using: keys.metadataKey, authenticating: binding.ofMetadata())
+        return metadataHead(byteCount: metadataHeadByteCount + sealed.count) + sealed
     }
 
     package static func openMetadata(
@@ -37,42 +104,26 @@ package enum RowSealing {
     ) throws(Damaged) -> ItemRecord {
         guard row.metadata.count > metadataHeadByteCount,
             row.metadata.prefix(metadataHeadByteCount)
-                == Data(metadataHead(byteCount: row.metadata.count))
+                == metadataHead(byteCount: row.metadata.count)
         else { throw Damaged() }
         do {
             let plaintext = try AuthenticatedEncryption.open(
                 row.metadata.dropFirst(metadataHeadByteCount), using: keys.metadataKey,
-                authenticating: metadataBinding(
-                    row.reference, row.protection, row.labels, keychainID))
-            guard let record = ItemRecord(decoding: Array(plaintext)) else { throw Damaged() }
+                authenticating: RowBinding(row, keychainID: keychainID).ofMetadata())
+            guard let encoded = Padding.content(of: plaintext, floor: Padding.metadataFloor),
+                let record = ItemRecord(decoding: Array(encoded))
+            else { throw Damaged() }
             return record
         } catch {
             throw Damaged()
         }
     }
 
-    private static func metadataHead(byteCount: Int) -> [UInt8] {
+    private static func metadataHead(byteCount: Int) -> Data {
         var writer = ByteWriter(capacity: metadataHeadByteCount)
         writer.bytes(metadataMagic)
         writer.number(UInt32(truncatingIfNeeded: byteCount))
-        return writer.result
-    }
-
-    private static func metadataBinding(
-        _ reference: ItemReference, _ protection: UInt8, _ labels: RowLabels,
-        _ keychainID: [UInt8]
-    ) -> [UInt8] {
-        var writer = ByteWriter(capacity: 128 + 16 * labels.terms.count)
-        writer.bytes(metadataMagic)
-        writer.bytes(keychainID)
-        reference.value.write(to: &writer)
-        writer.number(protection)
-        labels.group.write(to: &writer)
-        labels.first.write(to: &writer)
-        labels.second.write(to: &writer)
-        labels.rest.write(to: &writer)
-        for term in labels.terms { term.write(to: &writer) }
-        return writer.result
+        return Data(writer.result)
     }
 
     // MARK: Secret
@@ -84,62 +135,121 @@ package enum RowSealing {
     }
 
     package static func seal(
-        secret: Data, reference: ItemReference, protection: ProtectionClass,
-        itemClass: ItemClass, keychainID: [UInt8], keys: ClassKeys
+        secret: Data, itemClass: ItemClass, constraints: AccessConstraints,
+        for binding: RowBinding, keys: ClassKeys
     ) -> SealedSecret {
         let rowKey = SecretBytes.random(byteCount: AuthenticatedEncryption.keyByteCount)
-        let binding = secretBinding(reference, protection.rawValue, itemClass, keychainID)
-        let wrapped = AuthenticatedEncryption.wrap(
-            rowKey, using: keys.classKey, authenticating: rowKeyMagic + binding)
+        var padded = Padding.padded(secret, floor: Padding.secretFloor)
+        defer { padded.resetBytes(in: padded.startIndex..<padded.endIndex) }
         let sealed = AuthenticatedEncryption.seal(
-            secret, using: rowKey, authenticating: secretMagic + binding)
-        let total = secretHeadByteCount + wrapped.count + sealed.count
-        var bytes = Data(capacity: total)
-        bytes += secretHead(byteCount: total)
-        bytes += wrapped
-        bytes += sealed
-        return SealedSecret(bytes: bytes, tag: Array(sealed.suffix(16)))
+            padded, using: rowKey, authenticating: binding.ofSecret(itemClass))
+        let box = seal(rowKey, constraints, binding.ofRowKey(itemClass), keys)
+        return SealedSecret(
+            bytes: secretHead(byteCount: secretHeadByteCount + box.count + sealed.count) + box
+                + sealed,
+            tag: Array(sealed.suffix(AuthenticatedEncryption.tagByteCount)))
     }
 
     package static func openSecret(
         of row: SealedRow, record: ItemRecord, keychainID: [UInt8], keys: ClassKeys
     ) throws(Damaged) -> Data {
-        let wrappedByteCount = AuthenticatedEncryption.wrappedKeyByteCount
-        guard let secret = row.secret, let tag = record.secretTag,
-            secret.count >= secretHeadByteCount + wrappedByteCount,
-            secret.suffix(tag.count) == Data(tag),
-            secret.prefix(secretHeadByteCount) == Data(secretHead(byteCount: secret.count))
-        else { throw Damaged() }
-        let binding = secretBinding(row.reference, row.protection, record.itemClass, keychainID)
-        let start = secret.startIndex + secretHeadByteCount
+        guard let tag = record.secretTag, row.secret?.suffix(tag.count) == Data(tag) else {
+            throw Damaged()
+        }
+        return try openSecret(
+            of: row, of: record.itemClass, constraints: record.constraints,
+            keychainID: keychainID, keys: keys)
+    }
+
+    /// The secret of a row whose metadata aren't opened: it is that of its labels, and asks for no more
+    /// than the constraints.
+    ///
+    /// Only the metadata tell that it is the row's last one. Where both are on one page, the page's tag
+    /// does.
+    package static func openSecret(
+        of row: SealedRow, of itemClass: ItemClass, constraints: AccessConstraints,
+        keychainID: [UInt8], keys: ClassKeys
+    ) throws(Damaged) -> Data {
+        let secret = try parts(of: row)
+        let binding = RowBinding(row, keychainID: keychainID)
+        let (rowKey, found) = try openRowKey(secret.box, binding.ofRowKey(itemClass), keys)
+        guard found == constraints else { throw Damaged() }
         do {
-            let rowKey = try AuthenticatedEncryption.unwrap(
-                secret[start..<start + wrappedByteCount], using: keys.classKey,
-                authenticating: rowKeyMagic + binding)
-            return try AuthenticatedEncryption.open(
-                secret[(start + wrappedByteCount)...], using: rowKey,
-                authenticating: secretMagic + binding)
+            var padded = try AuthenticatedEncryption.open(
+                secret.sealed, using: rowKey, authenticating: binding.ofSecret(itemClass))
+            defer { padded.resetBytes(in: padded.startIndex..<padded.endIndex) }
+            guard let content = Padding.content(of: padded, floor: Padding.secretFloor) else {
+                throw Damaged()
+            }
+            // A slice would keep the padded bytes from being wiped.
+            var secret = Data(capacity: content.count)
+            secret.append(content)
+            return secret
         } catch {
             throw Damaged()
         }
     }
 
-    private static func secretHead(byteCount: Int) -> [UInt8] {
+    /// The secret of a row for other labels or constraints of the same row: its key is sealed anew, and
+    /// the tag stays.
+    package static func rebind(
+        secretOf row: SealedRow, record: ItemRecord, to constraints: AccessConstraints,
+        for binding: RowBinding, keys: ClassKeys
+    ) throws(Damaged) -> Data {
+        let secret = try parts(of: row)
+        guard let tag = record.secretTag, secret.sealed.suffix(tag.count) == Data(tag) else {
+            throw Damaged()
+        }
+        let old = RowBinding(row, keychainID: binding.keychainID).ofRowKey(record.itemClass)
+        let (rowKey, before) = try openRowKey(secret.box, old, keys)
+        guard before == record.constraints else { throw Damaged() }
+        let box = seal(rowKey, constraints, binding.ofRowKey(record.itemClass), keys)
+        return secretHead(byteCount: row.secret?.count ?? 0) + box + secret.sealed
+    }
+
+    private static func parts(
+        of row: SealedRow
+    ) throws(Damaged) -> (box: Data, sealed: Data) {
+        guard let secret = row.secret,
+            secret.count >= secretHeadByteCount + rowKeyBoxByteCount,
+            secret.prefix(secretHeadByteCount) == secretHead(byteCount: secret.count)
+        else { throw Damaged() }
+        let rest = secret.dropFirst(secretHeadByteCount)
+        return (rest.prefix(rowKeyBoxByteCount), rest.dropFirst(rowKeyBoxByteCount))
+    }
+
+    private static func seal(
+        _ rowKey: SecretBytes, _ constraints: AccessConstraints, _ binding: [UInt8],
+        _ keys: ClassKeys
+    ) -> Data {
+        var writer = ByteWriter(capacity: 8)
+        writer.number(constraints.rawValue)
+        return AuthenticatedEncryption.wrap(
+            rowKey.appending(SecretBytes(copying: writer.result)), using: keys.classKey,
+            authenticating: binding)
+    }
+
+    private static func openRowKey(
+        _ box: Data, _ binding: [UInt8], _ keys: ClassKeys
+    ) throws(Damaged) -> (SecretBytes, AccessConstraints) {
+        do {
+            var plaintext = try AuthenticatedEncryption.open(
+                box, using: keys.classKey, authenticating: binding)
+            defer { plaintext.resetBytes(in: plaintext.startIndex..<plaintext.endIndex) }
+            let key = plaintext.prefix(AuthenticatedEncryption.keyByteCount)
+            let constraints = plaintext.dropFirst(key.count).reduce(0 as UInt64) {
+                $0 << 8 | UInt64($1)
+            }
+            return (SecretBytes(copying: key), AccessConstraints(rawValue: constraints))
+        } catch {
+            throw Damaged()
+        }
+    }
+
+    private static func secretHead(byteCount: Int) -> Data {
         var writer = ByteWriter(capacity: secretHeadByteCount)
         writer.bytes(secretMagic)
         writer.number(UInt64(byteCount))
-        return writer.result
-    }
-
-    private static func secretBinding(
-        _ reference: ItemReference, _ protection: UInt8, _ itemClass: ItemClass,
-        _ keychainID: [UInt8]
-    ) -> [UInt8] {
-        var writer = ByteWriter(capacity: 40)
-        writer.bytes(keychainID)
-        reference.value.write(to: &writer)
-        writer.number(protection)
-        writer.number(itemClass.rawValue)
-        return writer.result
+        return Data(writer.result)
     }
 }

@@ -13,11 +13,11 @@ package import KeychainCore
 /// The part of a query that is decided by labels.
 package struct RowSearch: Hashable, Sendable {
     package var reference: ItemReference?
-    /// One label a space (synchronizable or not), or empty: any.
+    /// One label a tier and space (synchronizable or not), or empty: any.
     package var first: [Label] = []
     package var second: [Label] = []
     package var groups: [Label] = []
-    /// For each further attribute the labels of its value.
+    /// For each further attribute, or all parts of a server, the labels of the value.
     package var terms: [[Label]] = []
     /// Whether the first key attribute tells one item from nearly all others, as the application
     /// label of a key does, and a service, server or issuer doesn't.
@@ -26,37 +26,46 @@ package struct RowSearch: Hashable, Sendable {
     /// Attributes that labels can't decide; they are compared after the metadata are opened.
     package var residual: Attributes = [:]
 
-    package init(_ query: ItemQuery, visibleTo caller: AccessGroups, index: BlindIndex) {
+    /// `indexes` are those of the tiers that are searched, one at least.
+    package init(_ query: ItemQuery, visibleTo caller: AccessGroups, indexes: [BlindIndex]) {
         reference = query.reference
         residual = query.attributes
         let flags = query.isSynchronizable.map { [$0] } ?? [false, true]
-        let spaces = flags.map {
-            BlindIndex.Space(
-                itemClass: query.itemClass, isSynchronizable: $0, isTombstone: query.isTombstone)
+        let spaces = indexes.flatMap { index in
+            flags.map {
+                (
+                    index,
+                    BlindIndex.Space(
+                        itemClass: query.itemClass, isSynchronizable: $0,
+                        isTombstone: query.isTombstone)
+                )
+            }
         }
         func labels(_ attribute: Attribute) -> [Label] {
             guard let value = residual.removeValue(forKey: attribute) else { return [] }
-            return spaces.map { index.label(of: attribute, value, in: $0) }
+            return spaces.map { index, space in index.label(of: attribute, value, in: space) }
         }
         isFirstTelling = query.itemClass == .key
         first = labels(query.itemClass.firstKey)
         second = labels(query.itemClass.secondKey)
-        let otherKeys = query.itemClass.otherKeys
-        for attribute in query.itemClass.searchTerms {
-            // The empty value of a key attribute equals an absent one, which has no entry, so
-            // it has to be looked for in the metadata.
-            if otherKeys.contains(attribute),
-                residual[attribute]?.isEqual(to: .empty(of: attribute.kind)) == true
-            {
-                continue
-            }
+        if query.itemClass == .internetPassword,
+            ItemClass.serverParts.allSatisfy({ residual[$0] != nil })
+        {
+            terms.append(spaces.map { index, space in index.serverLabel(residual, in: space) })
+            for part in ItemClass.serverParts { residual[part] = nil }
+        }
+        for attribute in residual.isEmpty ? [] : query.itemClass.searchTerms {
+            let isEmpty = residual[attribute]?.isEqual(to: .empty(of: attribute.kind)) == true
+            // The empty value of a key attribute equals an absent one. Where that has no entry, it
+            // has to be looked for in the metadata.
+            if isEmpty, query.itemClass.otherKeys.contains(attribute) { continue }
             let found = labels(attribute)
             if !found.isEmpty { terms.append(found) }
         }
         if let group = query.accessGroup {
-            groups = spaces.map { index.label(ofAccessGroup: group, in: $0) }
+            groups = spaces.map { index, space in index.label(ofAccessGroup: group, in: space) }
         } else if !caller.includesAll {
-            groups = spaces.flatMap { space in
+            groups = spaces.flatMap { index, space in
                 caller.names.map { index.label(ofAccessGroup: $0, in: space) }
             }
         }
@@ -66,6 +75,9 @@ package struct RowSearch: Hashable, Sendable {
     package func isDecided(by query: ItemQuery) -> Bool {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }
+
+    /// Whether it names labels that are those of items of one class, with the query's flags.
+    package var namesItem: Bool { !first.isEmpty || !second.isEmpty }
 
     /// Whether the search names any label. One that doesn't selects all rows.
     var namesLabels: Bool {

@@ -17,7 +17,8 @@ package struct RowLabels: Hashable, Sendable {
     package var second: Label
     /// The rest of the primary key.
     package var rest: Label
-    /// Further attributes that are set and have an index entry.
+    /// The parts of a server, all together, and further attributes that are set and have an index
+    /// entry.
     package var terms: [Label]
 
     package init(group: Label, first: Label, second: Label, rest: Label, terms: [Label]) {
@@ -28,8 +29,8 @@ package struct RowLabels: Hashable, Sendable {
         self.terms = terms
     }
 
-    /// The labels under which an item must stand.
-    package init(_ record: ItemRecord, index: BlindIndex) {
+    /// The labels under which an item must stand. In version 1 a server had none.
+    package init(_ record: ItemRecord, index: BlindIndex, isVersion1: Bool = false) {
         let space = BlindIndex.Space(
             itemClass: record.itemClass, isSynchronizable: record.isSynchronizable,
             isTombstone: record.isTombstone)
@@ -43,8 +44,17 @@ package struct RowLabels: Hashable, Sendable {
             first: label(record.itemClass.firstKey), second: label(record.itemClass.secondKey),
             rest: index.remainingKeyLabel(
                 record.attributes, accessGroup: record.accessGroup, in: space),
-            terms: record.itemClass.searchTerms.filter { record.attributes[$0] != nil }
-                .map(label))
+            terms: (isVersion1 || record.itemClass != .internetPassword
+                ? [] : [index.serverLabel(record.attributes, in: space)])
+                + record.itemClass.searchTerms.filter { record.attributes[$0] != nil }.map(label))
+    }
+}
+
+extension RowLabels {
+    /// Whether group and primary key are those of others.
+    package func haveKey(of others: RowLabels) -> Bool {
+        group == others.group && first == others.first && second == others.second
+            && rest == others.rest
     }
 }
 
@@ -54,9 +64,9 @@ package struct SealedRow: Hashable, Sendable {
     /// The number in the file; a damaged row may hold any.
     package var protection: UInt8
     package var labels: RowLabels
-    /// "KCM1" ‖ length ‖ sealed record.
+    /// "KCM2" ‖ length ‖ sealed record.
     package var metadata: Data
-    /// "KCS1" ‖ length ‖ wrapped row key ‖ sealed secret. nil: no secret, or not read.
+    /// "KCS2" ‖ length ‖ sealed row key ‖ sealed secret. nil: no secret, or not read.
     package var secret: Data?
 
     package init(
@@ -71,9 +81,28 @@ package struct SealedRow: Hashable, Sendable {
         self.secret = secret
     }
 
+    /// Seals a record. `secret` is sealed for the same binding, or nil: there is none, or it stays.
+    package init(
+        id: Int64 = 0, _ binding: RowBinding, _ record: ItemRecord, keys: ClassKeys, secret: Data?
+    ) {
+        self.init(
+            id: id, reference: binding.reference, protection: binding.protection,
+            labels: binding.labels,
+            metadata: RowSealing.seal(record, for: binding, keys: keys), secret: secret)
+    }
+
+    /// Whose keys find it and vouch for it. A damaged row may name any class, or none.
+    package var tier: Tier { ProtectionClass(rawValue: protection)?.tier ?? .guarded }
+
     /// The tag of the sealed metadata: it vouches for the whole row, since the metadata's
     /// associated data hold the labels and its plaintext the secret's tag.
     package var metadataTag: [UInt8] { Array(metadata.suffix(16)) }
+
+    /// Whether the row is short enough to be on one page, without pages of its own for the rest.
+    package var isOnOnePage: Bool {
+        metadata.count + (secret?.count ?? 0) + BlindIndex.labelByteCount * labels.terms.count
+            < 3800
+    }
 
     package func contribution(_ authenticator: StoreAuthenticator) -> StoreDigest {
         authenticator.contribution(reference: reference.bytes, metadataTag: metadataTag)
@@ -154,7 +183,7 @@ package enum SetAsideReason: Int64, CaseIterable, Sendable {
 
     /// Whether a look-up of the row's labels may miss an item because of it. What was deleted or
     /// replaced is not missed; of a reason that this version doesn't know, nothing is known.
-    static func meansLoss(_ reason: Int64) -> Bool {
+    package static func meansLoss(_ reason: Int64) -> Bool {
         switch SetAsideReason(rawValue: reason) {
         case .replaced, .deleted: false
         case .foundByCheck, .foundByRecovery, .doubtfulInRecovery, .lostByRecovery, nil: true

@@ -79,6 +79,12 @@ struct RowCursor: ~Copyable {
         unsafe withBlob(column) { unsafe Data($0) }
     }
 
+    /// Whether a column holds a blob of these bytes.
+    func isBlob(_ column: Int32, _ bytes: [UInt8]) -> Bool {
+        // SAFETY: as above.
+        unsafe withBlob(column) { unsafe $0.elementsEqual(bytes) } ?? false
+    }
+
     /// The blob in a column as 16-byte values; nil for anything else.
     func list16(_ column: Int32) -> [Bytes16]? {
         // SAFETY: as above.

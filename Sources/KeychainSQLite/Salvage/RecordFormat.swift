@@ -281,8 +281,8 @@ struct BTreeFormat {
 
 /// The magics that salvage looks for, and what it knows of the bytes around them.
 enum BlobFormat {
-    /// "KCM1": the metadata of a row.
-    static let metaMagic: UInt32 = 0x4B43_4D31
+    /// "KCM1" and "KCM2": the metadata of a row of either version.
+    static let metaMagics: [UInt32] = [0x4B43_4D31, 0x4B43_4D32]
     /// Bytes of uuid, protection, grp, k1, k2, k3: what stands in front of the metadata.
     static let metaOffset = 16 + 1 + 16 * 4
     /// "KCHD": the store's header.
@@ -290,5 +290,5 @@ enum BlobFormat {
     /// "KCKB", version byte, three bytes, then the keybag's byte count as UInt32 at offset 8.
     static let keybagMagic: UInt32 = 0x4B43_4B42
     static let keybagLengthOffset = 8
-    static let keybagByteCounts: ClosedRange<UInt32> = 12...4096
+    static let keybagByteCounts: ClosedRange<UInt32> = 12...16384
 }

@@ -110,7 +110,9 @@ struct RowPlace {
             if known.insert(place.uuidPosition).inserted { places.append(place) }
         }
         guard !isSound else { return places }
-        let hits = page.offsets(of: BlobFormat.metaMagic, below: limit, most: mostHits)
+        let hits = BlobFormat.metaMagics.flatMap {
+            page.offsets(of: $0, below: limit, most: mostHits)
+        }
         for hit in hits {
             let uuid = hit - BlobFormat.metaOffset
             guard uuid > 0, !known.contains(uuid), let place = RowPlace(page, uuidAt: uuid, format)

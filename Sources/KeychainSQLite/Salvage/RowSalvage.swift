@@ -8,7 +8,7 @@
 //       out the right ones.
 
 package import KeychainCore
-package import KeychainCrypto
+import KeychainCrypto
 
 package struct RowSalvage: Sendable {
     private let images: PageImages
@@ -84,13 +84,14 @@ package struct RowSalvage: Sendable {
     }
 
     /// The headers whose tags verify, wherever they stand.
-    package func headers(_ authenticator: StoreAuthenticator) -> Headers {
+    package func headers(_ tiers: StoreTiers) -> Headers {
         var headers = Headers()
+        let byteCount =
+            tiers.isVersion1 ? StoreHeader.version1ByteCount : StoreHeader.byteCount
         forEach(BlobFormat.headerMagic) { page, hit, standing in
-            let end = hit + StoreHeader.byteCount
+            let end = hit + byteCount
             guard end <= bTree.usableByteCount,
-                let header = StoreHeader(
-                    Array(page.bytes[hit..<end]), authenticator: authenticator)
+                let header = StoreHeader(Array(page.bytes[hit..<end]), tiers)
             else { return }
             headers.highestGeneration = max(headers.highestGeneration, header.generation)
             if standing != .uncommitted, header.generation > headers.committed?.generation ?? 0 {
@@ -117,7 +118,7 @@ package struct RowSalvage: Sendable {
             guard hit + local <= bTree.usableByteCount else { return }
             var body = Array(page.bytes[hit..<(hit + local)])
             if local < byteCount, let first = page.uint32(at: hit + local) {
-                var reads = 2
+                var reads = 8
                 follow(first, byteCount - local, into: &body, &reads)
             }
             if standing == .uncommitted { others.insert(body) } else { committed.insert(body) }

@@ -233,7 +233,10 @@ extension RequestDictionary {
             case .count(let count): count
             case .all: nil
             }
-        return Retrieval(limit: count, includesData: needsData)
+        let passwords = [ItemKind.stored(.genericPassword), .stored(.internetPassword)]
+        let isOfDataAlone = returns == .data && kind.map(passwords.contains) == true
+        return Retrieval(
+            limit: count, includesData: needsData, includesAttributes: !isOfDataAlone)
     }
 
     /// Whether data have to be read: they are asked for, or an object is made of them, or a

@@ -44,6 +44,7 @@ struct DoctorCommand: ParsableCommand {
                 try diagnosis.run()
                 findings = diagnosis.findings
             }
+            findings += try Self.machineFindings(files.engine.status())
             setAside = try files.engine.setAsideRows()
             verification = files.engine.verification
         } else {
@@ -56,6 +57,29 @@ struct DoctorCommand: ParsableCommand {
             ]
         }
         try show(findings, setAside, verification, caller)
+    }
+
+    /// What would be lost with the machine, or is out of reach on it.
+    private static func machineFindings(_ status: KeychainStatus) -> [Finding] {
+        let count = counted(Int(clamping: status.deviceItemCount), "item")
+        switch status.machine {
+        case .otherMachine, .unreachable:
+            return [
+                Finding(
+                    kind: .otherMachine,
+                    text: "The keychain is bound to another machine, or the identity of this one "
+                        + "changed: \(count) can't be read here. Use the first machine, or the "
+                        + "recovery code: `keychainctl bind --recovery-code`.")
+            ]
+        case .thisMachine where status.deviceItemCount > 0 && !status.hasRecoveryCode:
+            return [
+                Finding(
+                    kind: .boundWithoutRecovery,
+                    text: "\(count) would be lost with this machine. `keychainctl slot add "
+                        + "recovery-code` makes the way to take them along.")
+            ]
+        case .notBound, .thisMachine: return []
+        }
     }
 
     // MARK: Who asks

@@ -48,17 +48,26 @@ struct UnlockCommand: ParsableCommand {
         commandName: "unlock",
         abstract: "Unlocks the keychain of the service, for every program.",
         discussion: """
-            The passcode is asked for at the terminal, or read with --passcode-fd. It stays \
+            The passcode is asked for at the terminal, or read with --passcode-fd; in its place \
+            the recovery code or a credential is taken where that is asked for. It stays \
             unlocked until `keychainctl lock`, or as long as the service was told to keep it.
             """)
 
-    @OptionGroup var passcode: PasscodeOptions
+    @OptionGroup var way: WayInOptions
+
+    @Flag(help: "Never asks at the terminal.")
+    var noPrompt = false
 
     func run() throws {
-        let session = try KeychainSession(ofService: passcode.source)
+        let session = try KeychainSession(
+            ofService: PasscodeSource(descriptor: way.descriptor, mayAsk: !noPrompt))
         guard try session.hasPasscode else {
             throw ControlFailure(
                 .notFound, "No passcode is set, so the keychain is never locked.")
+        }
+        if way.isOther, let other = try way.read(hasPasscode: true) {
+            try session.keychain.perform(UnlockWith(other))
+            return
         }
         guard try session.unlock() else {
             throw ControlFailure(

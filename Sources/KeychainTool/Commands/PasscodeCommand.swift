@@ -21,7 +21,17 @@ struct PasscodeCommand: ParsableCommand {
                 valueName: "number"))
         var descriptor: Int32?
 
+        @Flag(help: "Takes a passcode of fewer than 12 characters and five words.")
+        var weak = false
+
+        /// - Throws: ``KeychainFailure`` for one below the floor.
         func read() throws -> SecretBytes {
+            let passcode = try readAny()
+            try (weak ? PasscodePolicy.weak : .floor).check(passcode)
+            return passcode
+        }
+
+        private func readAny() throws -> SecretBytes {
             if let descriptor { return try SecretInput.passcode(from: descriptor) }
             guard let terminal = Terminal() else {
                 throw ControlFailure(
@@ -59,7 +69,8 @@ struct PasscodeCommand: ParsableCommand {
             discussion: """
                 From then on every process must give it before it reads items, save those of \
                 the classes always and always-this-device-only. There is no way to the items \
-                without it.
+                without it, but by a recovery code: `keychainctl slot add recovery-code`. It has 12 \
+                characters or five words, unless --weak is given.
                 """)
 
         @OptionGroup var new: NewPasscodeOptions
@@ -72,30 +83,34 @@ struct PasscodeCommand: ParsableCommand {
                     .exists,
                     "A passcode is set already. `keychainctl passcode change` replaces it.")
             }
-            try session.keychain.perform(SetPasscode(new.read()))
+            try session.keychain.perform(SetPasscode(new.read(), allowsWeak: new.weak))
         }
     }
 
     struct Change: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Replaces the passcode. Items stay as they are.")
+            abstract: "Replaces the passcode. Items stay as they are.",
+            discussion: "A forgotten one is replaced with --recovery-code or --credential.")
 
-        @OptionGroup var old: OldPasscodeOptions
+        @OptionGroup var old: WayInOptions
         @OptionGroup var new: NewPasscodeOptions
 
         mutating func validate() throws {
             try InputOption.requireDistinct([
                 InputOption("--fd", new.descriptor), InputOption("--passcode-fd", old.descriptor),
+                InputOption("--recovery-code-fd", old.recoveryCodeFd),
             ])
         }
 
         func run() throws {
             let session = try PasscodeCommand.sessionWithPasscode()
             defer { session.close() }
-            let present = try old.read()
+            guard let present = try old.read(hasPasscode: true) else { return }
             // A wrong one is told before the new one is asked for.
-            if new.descriptor == nil { try session.keychain.perform(Unlock(passcode: present)) }
-            try session.keychain.perform(ChangePasscode(from: present, to: new.read()))
+            if new.descriptor == nil { try session.keychain.perform(UnlockWith(present)) }
+            try session.keychain.perform(
+                ChangeSlots(
+                    .add(.passcode(new.read())), provedBy: present, allowsWeak: new.weak))
         }
     }
 

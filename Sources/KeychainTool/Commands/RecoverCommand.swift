@@ -61,8 +61,7 @@ struct RecoverCommand: ParsableCommand {
         let line = ProgressLine()
         defer { line.end() }
         return try KeychainEngine.recover(
-            directory: directory, passcode: passcode,
-            options: EngineOptions(freshness: EmbeddedKeychain.freshness())
+            directory: directory, passcode: passcode, options: .ofThisMachine
         ) { count in
             line.show("\(counted(count, "item")) so far")
         }

@@ -36,7 +36,7 @@ struct SetCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When the item can be read. A new item: after-first-unlock-this-device-only.",
+            "When the item can be read. A new item: after-first-unlock.",
             valueName: "class"))
     var accessible: AccessibilityName?
 
@@ -173,7 +173,7 @@ struct SetCommand: ParsableCommand {
             itemClass: itemClass, attributes: key.attributes.merging(remarks) { $1 },
             accessGroup: key.group,
             protection: accessible?.protection
-                ?? (synchronizable ? .afterFirstUnlock : .afterFirstUnlockThisDeviceOnly),
+                ?? .afterFirstUnlock,
             isSynchronizable: synchronizable, data: secret)
         _ = try session.unlocking { () throws(KeychainFailure) in
             try session.keychain.perform(AddItem(item), as: session.caller)

@@ -162,6 +162,7 @@ struct StatusCommand: ParsableCommand {
             deviceKey(status.deviceKeyPath, status.deviceKeyProtection),
             sealed(status.deviceKeyProtection),
             flag("passcode", "passcode", status.hasPasscode, passcode),
+            machine(status), staying(status),
             field(
                 "lock state", "lockState", status.lockState.rawValue,
                 status.lockState == .unlocked
@@ -180,6 +181,44 @@ struct StatusCommand: ParsableCommand {
                 label: "", key: "verifiedAt", text: "",
                 json: .optional(state.moment.map(timestamp)), isShown: false),
         ]
+    }
+
+    private func machine(_ status: KeychainStatus) -> ItemField {
+        let (word, text) =
+            switch status.machine {
+            case .notBound:
+                (
+                    "not-bound",
+                    status.whyNotBindable.map { "not bound. \($0)" }
+                        ?? "not bound. `keychainctl bind` binds the items of this device to it"
+                )
+            case .thisMachine: ("this-machine", "bound to this one")
+            case .otherMachine:
+                (
+                    "other-machine",
+                    "bound to another one, or the identity of this one changed. `keychainctl bind "
+                        + "--recovery-code` binds it to this one"
+                )
+            case .unreachable:
+                ("unreachable", "bound to one that can't be told from here")
+            }
+        return field("machine", "machine", word, text)
+    }
+
+    /// What would be lost with the machine.
+    private func staying(_ status: KeychainStatus) -> ItemField {
+        let count = Int(clamping: status.deviceItemCount)
+        let text =
+            switch (count, status.machine, status.hasRecoveryCode) {
+            case (0, _, _): "0"
+            case (_, .notBound, _): "\(count), which a copy of the folder takes along all the same"
+            case (_, .thisMachine, false):
+                "\(count), lost with it: `keychainctl slot add recovery-code` makes the way to take "
+                    + "them along"
+            case (_, .thisMachine, true): "\(count), which the recovery code takes along"
+            default: "\(count), which can't be read here"
+            }
+        return field("staying behind", "deviceItems", count, text)
     }
 
     private func field(

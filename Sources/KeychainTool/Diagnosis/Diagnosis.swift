@@ -10,7 +10,7 @@ struct Finding {
     enum Kind: String {
         case found, noKeychain, nothing, locked, damaged, deniedGroup, otherGroup, synchronizable,
             otherAttribute, otherAccessibility, otherClass, tombstone, noSecret, accessControl,
-            nearMiss, otherAccounts
+            nearMiss, otherAccounts, otherMachine, boundWithoutRecovery
     }
 
     let kind: Kind

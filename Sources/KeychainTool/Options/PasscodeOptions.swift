@@ -68,6 +68,18 @@ enum SecretInput {
     static func fromDescriptor(
         _ descriptor: Int32, _ what: String
     ) throws(ControlFailure) -> SecretBytes {
+        let bytes = try wholeInput(of: descriptor, what)
+        let newline = SecretBytes(copying: [UInt8(ascii: "\n")])
+        guard bytes.count > 0,
+            bytes.slice(bytes.count - 1..<bytes.count).isEqual(to: newline)
+        else { return bytes }
+        return bytes.slice(0..<bytes.count - 1)
+    }
+
+    /// A secret from a descriptor, byte for byte.
+    static func wholeInput(
+        of descriptor: Int32, _ what: String
+    ) throws(ControlFailure) -> SecretBytes {
         ProcessProtection.beginHoldingSecrets()
         guard Descriptor.isInherited(descriptor),
             let bytes = try? SecretBytes(readingFrom: descriptor, atMost: Terminal.longestInput)
@@ -77,11 +89,7 @@ enum SecretInput {
                 "Can't read the \(what) from descriptor \(descriptor): \(errorText(errno)). Name one "
                     + "that is open for reading.")
         }
-        let newline = SecretBytes(copying: [UInt8(ascii: "\n")])
-        guard bytes.count > 0,
-            bytes.slice(bytes.count - 1..<bytes.count).isEqual(to: newline)
-        else { return bytes }
-        return bytes.slice(0..<bytes.count - 1)
+        return bytes
     }
 
     /// A new secret, typed twice.

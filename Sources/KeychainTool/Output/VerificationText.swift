@@ -12,10 +12,12 @@ enum VerificationText {
             case .verifiedHere:
                 "yes, at \(moment), by this process only: there is no XDG_RUNTIME_DIR"
             case .running: "not yet: a verification is under way"
-            case .never: "no, not since the machine started. `keychainctl check` verifies it"
+            case .never:
+                "no, not since the machine started. `keychainctl check` verifies it, with the passcode "
+                    + "where one is set"
             case .changed:
                 "no: its files have changed in an unknown way since it was verified at \(moment). "
-                    + "`keychainctl check` verifies it again"
+                    + "`keychainctl check` verifies it again, with the passcode where one is set"
             case .failed:
                 "no: \(state.problem ?? "it is damaged"). `keychainctl recover` rebuilds it from every "
                     + "item that is whole"

@@ -56,17 +56,17 @@ let sectionO: [DamageRow] = [
     // Differences.md: Apple answers -25300 and deletes the row.
     DamageRow(343, "a damaged item is reported and stays") { k, engine in
         withItem(k)
-        try engine.damageAttributes()
+        try engine.damageItem()
         for _ in 1...2 {
             k.copy(GP("a", "s", ["R.data": true])).gives(-26275)
             k.copy(GP("a", "s", ["R.attrs": true, "limit": all])).gives(-26275)
         }
-        try engine.damageAttributes()
+        try engine.damageItem()
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("x"))
     },
     DamageRow(344, "an add takes the place of a damaged item") { k, engine in
         withItem(k)
-        try engine.damageAttributes()
+        try engine.damageItem()
         k.add(GP("a", "s", ["data": bytes("y")])).gives(0)
         try k.copy(GP("a", "s", ["R.data": true])).givesData(bytes("y"))
     },
@@ -93,7 +93,7 @@ let sectionO: [DamageRow] = [
     // Differences.md: Apple answers -25300 and deletes the row. A row of section H.
     DamageRow(190, "a damaged item can't be updated, and an add takes its place") { k, engine in
         withItem(k)
-        try engine.damageAttributes()
+        try engine.damageItem()
         k.update(GP("a", "s"), ["labl": "L"]).gives(-26275)
         k.add(GP("a", "s", ["data": bytes("y")])).gives(0)
         k.update(GP("a", "s"), ["labl": "L"]).gives(0)
@@ -115,7 +115,7 @@ private func setMode(_ mode: Int, of path: String) throws {
         let engine = try EngineUnderTest()
         let k = Client(engine, groups: ["G1"])
         withItem(k)
-        try engine.damageAttributes()
+        try engine.damageItem()
         k.add(GP("b", "s", ["data": bytes("y")])).gives(0)
         let found = try k.copy(genp(["svc": "s", "R.attrs": true, "limit": all])).givesArray(1)
         #expect((found.first as? Entries)?["acct"] as? String == "b")

@@ -100,7 +100,7 @@ extension KeychainState where Value: Equatable {
         try await keychain.save("1234", for: .pin)
         var states = keychain.changes(of: .pin).makeAsyncIterator()
         #expect(await states.next()?.isValue("1234") == true)
-        try test.database.setPasscode("passcode")
+        try test.database.setPasscode("passcode", allowsWeak: true)
         try await test.database.lock()
         #expect(await states.next()?.error?.code == .interactionNotAllowed)
         // Neither deletes nor changes the item, and is one reason: not told again.

@@ -128,7 +128,7 @@ let samplePhoto = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
     @Test func `before the first unlock the program says so, and makes nothing anew`() throws {
         _ = try home.run("capture seal photo.jpg")
         let state = try home.secret(forKey: "rial.device.state")
-        _ = try home.run("printf 1234 | keychainctl passcode set --fd 0")
+        _ = try home.run("printf 1234 | keychainctl passcode set --weak --fd 0")
         let locked = """
             capture: Failed to load item from Keychain (status: -25308). Wait until the device is \
             unlocked and try again; the item is still there.

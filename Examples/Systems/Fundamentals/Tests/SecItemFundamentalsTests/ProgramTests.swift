@@ -99,7 +99,7 @@ import Testing
         let set =
             "printf secret | keychainctl set --service org.example.fundamentals --account kept"
         #expect(try home.run(set) == "")
-        #expect(try home.run("printf 1234 | keychainctl passcode set --fd 0") == "")
+        #expect(try home.run("printf 1234 | keychainctl passcode set --weak --fd 0") == "")
         // Before the first unlock.
         _ = service.end(requestsOf: "Fundamentals")
         let restarted = try ServiceProcess(in: home)

@@ -155,7 +155,7 @@ import Testing
     @Test func `a locked keychain is reported, and the session is there after unlock`() throws {
         try turnOn()
         let alice = try signIn()
-        #expect(try home.run("echo 1234 | keychainctl passcode set --fd 0") == "")
+        #expect(try home.run("echo 1234 | keychainctl passcode set --weak --fd 0") == "")
         for command in ["status", "sign-in bob"] {
             #expect(
                 try home.run("sign-in \(command)") == "sign-in: Keychain error: -25308\n[4]\n")

@@ -1,4 +1,4 @@
-// Keybag: the file of wrapped keys, as bytes and as a value.
+// KeybagVersion1: the wrapped keys as version 1 had them, as bytes and as a value.
 // Documentation/Formats/keybag-v1.md states the layout.
 //   (1) `parse` takes any bytes: it gives a keybag or an error, never a trap, and holds
 //       nothing that encodes to other bytes.
@@ -8,7 +8,7 @@
 package import FoundationEssentials
 package import KeychainCore
 
-package struct Keybag: Hashable, Sendable {
+package struct KeybagVersion1: Hashable, Sendable {
     package static let magic = Array("KCKB".utf8)
     package static let version: UInt8 = 1
     package static let maximumByteCount = 4096
@@ -18,14 +18,17 @@ package struct Keybag: Hashable, Sendable {
     package var keychainID: [UInt8]
     /// Raised by one with every change of the keybag.
     package var generation: UInt64
-    package var slots: [KeySlot]
-    package var keys: [WrappedKey]
+    package var slots: [KeySlotVersion1]
+    package var keys: [WrappedKeyVersion1]
     /// HMAC-SHA-256 over everything before it. Empty until encoded.
     package fileprivate(set) var tag: [UInt8] = []
 
     package var hasPasscode: Bool { !slots.isEmpty }
 
-    package init(keychainID: [UInt8], generation: UInt64, slots: [KeySlot], keys: [WrappedKey]) {
+    package init(
+        keychainID: [UInt8], generation: UInt64, slots: [KeySlotVersion1],
+        keys: [WrappedKeyVersion1]
+    ) {
         self.keychainID = keychainID
         self.generation = generation
         self.slots = slots
@@ -45,7 +48,8 @@ package struct Keybag: Hashable, Sendable {
 
     private var bodyBytes: [UInt8] {
         let total =
-            Self.headByteCount + slots.count * KeySlot.byteCount + keys.count * WrappedKey.byteCount
+            Self.headByteCount + slots.count * KeySlotVersion1.byteCount + keys.count
+            * WrappedKeyVersion1.byteCount
             + StoreAuthenticator.tagByteCount
         var writer = ByteWriter()
         writer.bytes(Self.magic)
@@ -63,7 +67,7 @@ package struct Keybag: Hashable, Sendable {
 
     /// - Throws: `wrongVersion` for a newer format; `invalidKeychain` for anything else
     ///   that is no keybag.
-    package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> Keybag {
+    package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> KeybagVersion1 {
         var reader = ByteReader(bytes)
         guard bytes.count <= maximumByteCount, reader.bytes(4) == magic else { throw notAKeybag }
         guard let version: UInt8 = reader.number() else { throw notAKeybag }
@@ -78,20 +82,20 @@ package struct Keybag: Hashable, Sendable {
             let zero: UInt32 = reader.number(), zero == 0,
             let keychainID = reader.bytes(16), let generation: UInt64 = reader.number()
         else { throw notAKeybag }
-        var slots: [KeySlot] = []
+        var slots: [KeySlotVersion1] = []
         for _ in 0..<slotCount {
-            guard let slot = KeySlot(reading: &reader) else { throw notAKeybag }
+            guard let slot = KeySlotVersion1(reading: &reader) else { throw notAKeybag }
             slots.append(slot)
         }
-        var keys: [WrappedKey] = []
+        var keys: [WrappedKeyVersion1] = []
         for _ in 0..<keyCount {
-            guard let key = WrappedKey(reading: &reader) else { throw notAKeybag }
+            guard let key = WrappedKeyVersion1(reading: &reader) else { throw notAKeybag }
             keys.append(key)
         }
         guard let tag = reader.bytes(StoreAuthenticator.tagByteCount), reader.isAtEnd else {
             throw notAKeybag
         }
-        var keybag = Keybag(
+        var keybag = KeybagVersion1(
             keychainID: keychainID, generation: generation, slots: slots, keys: keys)
         guard slots.count <= 1, keys.map(\.identity) == keybag.orderOfKeys else {
             throw notAKeybag
@@ -101,16 +105,16 @@ package struct Keybag: Hashable, Sendable {
     }
 
     /// Which keys a keybag holds, in the one order that they have.
-    private var orderOfKeys: [WrappedKey.Identity] {
+    private var orderOfKeys: [WrappedKeyVersion1.Identity] {
         var order = [
-            WrappedKey.Identity(role: .indexKey, protection: nil, protector: .device),
-            WrappedKey.Identity(role: .integrityKey, protection: nil, protector: .device),
+            WrappedKeyVersion1.Identity(role: .indexKey, protection: nil, protector: .device),
+            WrappedKeyVersion1.Identity(role: .integrityKey, protection: nil, protector: .device),
         ]
         for protection in ProtectionClass.allCases {
             guard hasPasscode || protection != .whenPasscodeSetThisDeviceOnly else { continue }
-            let protector: WrappedKey.Protector =
+            let protector: WrappedKeyVersion1.Protector =
                 hasPasscode && protection.availability != .always ? .deviceAndPasscode : .device
-            for role in [WrappedKey.Role.classKey, .metadataKey] {
+            for role in [WrappedKeyVersion1.Role.classKey, .metadataKey] {
                 order.append(.init(role: role, protection: protection, protector: protector))
             }
         }
@@ -123,7 +127,7 @@ package struct Keybag: Hashable, Sendable {
 }
 
 /// One way to open the passcode tier of a keybag, as LUKS has key slots.
-package struct KeySlot: Hashable, Sendable {
+package struct KeySlotVersion1: Hashable, Sendable {
     static let byteCount = 20 + AuthenticatedEncryption.wrappedKeyByteCount
 
     package enum Kind: UInt8, Sendable {
@@ -168,7 +172,7 @@ package struct KeySlot: Hashable, Sendable {
 }
 
 /// One key of the keybag, sealed.
-package struct WrappedKey: Hashable, Sendable {
+package struct WrappedKeyVersion1: Hashable, Sendable {
     static let byteCount = 4 + AuthenticatedEncryption.wrappedKeyByteCount
 
     package enum Role: UInt8, Sendable {

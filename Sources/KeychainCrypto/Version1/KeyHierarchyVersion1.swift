@@ -1,4 +1,5 @@
-// KeyHierarchy: what is done with a keybag: made, opened, given another passcode.
+// KeyHierarchyVersion1: what was done with a keybag of version 1: made, opened, given another
+// passcode.
 //   (1) A key is wrapped under a key derived from the device key, and from the passcode-tier
 //       key too where its class is not always available and a passcode is set.
 //   (2) Changing the passcode wraps one key anew; no row is touched.
@@ -15,23 +16,6 @@ package struct DeviceKeys: Sendable {
     package let classes: [ProtectionClass: ClassKeys]
 }
 
-/// The two keys of a protection class.
-package struct ClassKeys: Sendable {
-    /// Wraps each row's key.
-    package let classKey: SecretBytes
-    /// Seals each row's attributes.
-    package let metadataKey: SecretBytes
-
-    package init(classKey: SecretBytes, metadataKey: SecretBytes) {
-        self.classKey = classKey
-        self.metadataKey = metadataKey
-    }
-
-    static func random() -> ClassKeys {
-        ClassKeys(classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
-    }
-}
-
 /// What a passcode opens.
 package struct PasscodeKeys: Sendable {
     /// The key in every slot.
@@ -40,13 +24,13 @@ package struct PasscodeKeys: Sendable {
 }
 
 /// A keybag together with the device key that made it.
-package struct KeyHierarchy: Sendable {
-    package let keybag: Keybag
+package struct KeyHierarchyVersion1: Sendable {
+    package let keybag: KeybagVersion1
     private let deviceKey: SecretBytes
     package let authenticator: StoreAuthenticator
 
     /// - Throws: `invalidKeychain` when another device key made the keybag, or it was altered.
-    package init(_ keybag: Keybag, deviceKey: SecretBytes) throws(KeychainFailure) {
+    package init(_ keybag: KeybagVersion1, deviceKey: SecretBytes) throws(KeychainFailure) {
         self.init(unchecked: keybag, deviceKey: deviceKey)
         guard keybag.isAuthentic(authenticator) else {
             throw KeychainFailure(
@@ -55,7 +39,7 @@ package struct KeyHierarchy: Sendable {
         }
     }
 
-    private init(unchecked keybag: Keybag, deviceKey: SecretBytes) {
+    private init(unchecked keybag: KeybagVersion1, deviceKey: SecretBytes) {
         self.keybag = keybag
         self.deviceKey = deviceKey
         authenticator = StoreAuthenticator(
@@ -69,11 +53,11 @@ package struct KeyHierarchy: Sendable {
     // MARK: Making
 
     /// A keychain's first keybag, without a passcode.
-    package static func create(deviceKey: SecretBytes) -> KeyHierarchy {
-        let empty = Keybag(
+    package static func create(deviceKey: SecretBytes) -> KeyHierarchyVersion1 {
+        let empty = KeybagVersion1(
             keychainID: Bytes16.random().bytes, generation: 1, slots: [], keys: [])
         let classes = ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly }
-        return KeyHierarchy(unchecked: empty, deviceKey: deviceKey).replacing(
+        return KeyHierarchyVersion1(unchecked: empty, deviceKey: deviceKey).replacing(
             slots: [],
             device: DeviceKeys(
                 indexKey: .random(byteCount: 32), integrityKey: .random(byteCount: 32),
@@ -118,7 +102,7 @@ package struct KeyHierarchy: Sendable {
 
     package func settingPasscode(
         _ passcode: SecretBytes, cost: PasscodeCost
-    ) throws(KeychainFailure) -> KeyHierarchy {
+    ) throws(KeychainFailure) -> KeyHierarchyVersion1 {
         guard !keybag.hasPasscode else { throw .param("A passcode is set already. Change it.") }
         let device = try openDeviceKeys()
         let tierKey = SecretBytes.random(byteCount: 32)
@@ -135,17 +119,17 @@ package struct KeyHierarchy: Sendable {
 
     package func changingPasscode(
         from old: SecretBytes, to new: SecretBytes, cost: PasscodeCost
-    ) throws(KeychainFailure) -> KeyHierarchy {
+    ) throws(KeychainFailure) -> KeyHierarchyVersion1 {
         let opened = try openPasscodeKeys(old)
         var changed = keybag
         changed.slots = [try slot(new, opened.tierKey, cost)]
         changed.generation += 1
-        return KeyHierarchy(unchecked: changed, deviceKey: deviceKey)
+        return KeyHierarchyVersion1(unchecked: changed, deviceKey: deviceKey)
     }
 
     package func removingPasscode(
         _ passcode: SecretBytes
-    ) throws(KeychainFailure) -> KeyHierarchy {
+    ) throws(KeychainFailure) -> KeyHierarchyVersion1 {
         let opened = try openPasscodeKeys(passcode)
         let device = try openDeviceKeys()
         let staying = opened.classes.filter { $0.key != .whenPasscodeSetThisDeviceOnly }
@@ -178,31 +162,32 @@ package struct KeyHierarchy: Sendable {
 
     private func slot(
         _ passcode: SecretBytes, _ tierKey: SecretBytes, _ cost: PasscodeCost
-    ) throws(KeychainFailure) -> KeySlot {
+    ) throws(KeychainFailure) -> KeySlotVersion1 {
         guard passcode.count > 0 else { throw .param("The passcode is empty.") }
         defer { Residue.eraseFreedMemory() }
         let salt = Bytes16.random().bytes
         let wrapping = try slotWrappingKey(passcode, salt: salt, cost: cost)
-        return KeySlot(
+        return KeySlotVersion1(
             kind: .passcode, cost: cost, salt: salt,
             wrapped: AuthenticatedEncryption.wrap(
                 tierKey, using: wrapping, authenticating: slotBinding(.passcode)))
     }
 
-    private func slotBinding(_ kind: KeySlot.Kind) -> [UInt8] {
-        Keybag.magic + [Keybag.version] + keybag.keychainID + [0, kind.rawValue, 0]
+    private func slotBinding(_ kind: KeySlotVersion1.Kind) -> [UInt8] {
+        KeybagVersion1.magic + [KeybagVersion1.version] + keybag.keychainID + [0, kind.rawValue, 0]
     }
 
     private func binding(
-        _ role: WrappedKey.Role, _ protection: ProtectionClass?, _ protector: WrappedKey.Protector
+        _ role: WrappedKeyVersion1.Role, _ protection: ProtectionClass?,
+        _ protector: WrappedKeyVersion1.Protector
     ) -> [UInt8] {
-        Keybag.magic + [Keybag.version] + keybag.keychainID
+        KeybagVersion1.magic + [KeybagVersion1.version] + keybag.keychainID
             + [role.rawValue, protection?.rawValue ?? 0, protector.rawValue]
     }
 
     private func unwrap(
-        _ role: WrappedKey.Role, _ protection: ProtectionClass?,
-        _ protector: WrappedKey.Protector, _ wrapping: SecretBytes
+        _ role: WrappedKeyVersion1.Role, _ protection: ProtectionClass?,
+        _ protector: WrappedKeyVersion1.Protector, _ wrapping: SecretBytes
     ) throws(KeychainFailure) -> SecretBytes {
         let entry = keybag.keys.first {
             $0.role == role && $0.protection == protection && $0.protector == protector
@@ -219,7 +204,7 @@ package struct KeyHierarchy: Sendable {
     }
 
     private func openClasses(
-        _ protector: WrappedKey.Protector, _ wrapping: SecretBytes
+        _ protector: WrappedKeyVersion1.Protector, _ wrapping: SecretBytes
     ) throws(KeychainFailure) -> [ProtectionClass: ClassKeys] {
         var classes: [ProtectionClass: ClassKeys] = [:]
         for entry in keybag.keys where entry.role == .classKey && entry.protector == protector {
@@ -233,17 +218,17 @@ package struct KeyHierarchy: Sendable {
 
     /// A keybag of the same keychain with these keys, in a fixed order.
     private func replacing(
-        slots: [KeySlot], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
-    ) -> KeyHierarchy {
+        slots: [KeySlotVersion1], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
+    ) -> KeyHierarchyVersion1 {
         defer { Residue.eraseFreedMemory() }
         let deviceWrapping = deviceWrappingKey
-        var entries: [WrappedKey] = []
+        var entries: [WrappedKeyVersion1] = []
         func add(
-            _ key: SecretBytes, _ role: WrappedKey.Role, _ protection: ProtectionClass?,
-            _ protector: WrappedKey.Protector, _ wrapping: SecretBytes
+            _ key: SecretBytes, _ role: WrappedKeyVersion1.Role, _ protection: ProtectionClass?,
+            _ protector: WrappedKeyVersion1.Protector, _ wrapping: SecretBytes
         ) {
             entries.append(
-                WrappedKey(
+                WrappedKeyVersion1(
                     role: role, protection: protection, protector: protector,
                     wrapped: AuthenticatedEncryption.wrap(
                         key, using: wrapping,
@@ -263,8 +248,8 @@ package struct KeyHierarchy: Sendable {
                     passcodeWrapping)
             }
         }
-        let replaced = Keybag(
+        let replaced = KeybagVersion1(
             keychainID: keybag.keychainID, generation: generation, slots: slots, keys: entries)
-        return KeyHierarchy(unchecked: replaced, deviceKey: deviceKey)
+        return KeyHierarchyVersion1(unchecked: replaced, deviceKey: deviceKey)
     }
 }

@@ -1,0 +1,255 @@
+// KeyHierarchy+Changes: a keybag with another passcode, other ways in, or another machine.
+//   (1) Each gives the next keybag, of the next generation; this one stays as it is.
+
+import FoundationEssentials
+package import KeychainCore
+
+extension KeyHierarchy {
+    // MARK: Passcode
+
+    /// Sets the first passcode: it makes the key of the guarded tier.
+    package func settingPasscode(
+        _ passcode: SecretBytes, cost: PasscodeCost, at now: Double
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        guard !keybag.hasPasscode else { throw .param("A passcode is set already. Change it.") }
+        return try guarding(with: .passcode(passcode), cost: cost, at: now)
+    }
+
+    /// Puts another passcode in the place of the one that there is, if there is one.
+    package func changingPasscode(
+        from way: WayIn, to new: SecretBytes, cost: PasscodeCost, at now: Double
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        let opened = try unlock(way)
+        let old = keybag.slots.first { $0.kind == .passcode }
+        let number = if let old { old.number } else { try nextNumber() }
+        let slot = try wrapper.slot(
+            .passcode(new), cost: cost, opening: [(.tier, opened.tierKey)], number: number, at: now)
+        return try replacing(slots: keybag.slots.filter { $0.kind != .passcode } + [slot])
+    }
+
+    /// Ends the guarded tier: its key, all ways in, and the keys of the when-passcode-set class.
+    package func removingPasscode(_ way: WayIn) throws(KeychainFailure) -> KeyHierarchy {
+        let keys = try allKeys(provedBy: way).keys
+        return try replacing(
+            keys.filter { $0.key.protection != .whenPasscodeSetThisDeviceOnly },
+            slots: keybag.slots.compactMap { $0.removing(.tier) },
+            Protectors(tierKey: nil, machineKey: machineKey))
+    }
+
+    private func guarding(
+        with way: WayIn, cost: PasscodeCost?, at now: Double
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        var keys = try allKeys(provedBy: nil).keys
+        let tierKey = SecretBytes.random(byteCount: 32)
+        let new = ClassKeys.random()
+        keys[.classKey(.whenPasscodeSetThisDeviceOnly)] = new.classKey
+        keys[.metadataKey(.whenPasscodeSetThisDeviceOnly)] = new.metadataKey
+        let slot = try wrapper.slot(
+            way, cost: cost, opening: [(.tier, tierKey)], number: try nextNumber(), at: now)
+        return try replacing(
+            keys, slots: keybag.slots + [slot],
+            Protectors(tierKey: tierKey, machineKey: machineKey))
+    }
+
+    // MARK: Other ways in
+
+    /// Adds a recovery code, which replaces an earlier one and opens all that needs more than the
+    /// device key, or a credential. The proof is another way in, where the tier has one. Throws
+    /// `param` where a recovery code would open nothing, or there are too many slots.
+    package func adding(
+        _ way: WayIn, provedBy proof: WayIn?, at now: Double
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        switch way {
+        case .passcode: throw .param("A passcode is set or changed, not added.")
+        case .credential:
+            guard
+                keybag.slots.count(where: { $0.kind == .credential })
+                    < Keybag.maximumCredentialCount
+            else { throw .param("\(Keybag.maximumCredentialCount) credentials are the most.") }
+            guard keybag.hasPasscode else { return try guarding(with: way, cost: nil, at: now) }
+        case .recoveryCode:
+            guard keybag.hasPasscode || keybag.isBound else {
+                throw .param(
+                    "There is nothing that a recovery code would open: no passcode is set, and the "
+                        + "keychain isn't bound to this machine.")
+            }
+        }
+        var opening: [(KeySlot.Opens, SecretBytes)] = []
+        var machineKey = machineKey
+        if keybag.hasPasscode {
+            let unlocked = try unlock(try required(proof))
+            opening.append((.tier, unlocked.tierKey))
+            machineKey = unlocked.machineKey
+        }
+        if way.kind == .recoveryCode, keybag.isBound {
+            guard let machineKey else { throw .boundElsewhere(machineState) }
+            opening.append((.machine, machineKey))
+        }
+        let slot = try wrapper.slot(
+            way, cost: nil, opening: opening, number: try nextNumber(), at: now)
+        let staying = keybag.slots.filter { way.kind != .recoveryCode || $0.kind != .recoveryCode }
+        return try replacing(slots: staying + [slot])
+    }
+
+    /// - Throws: `param` where no slot has the number, for the last way in, and for
+    ///   that of the machine.
+    package func removingSlot(_ number: UInt32) throws(KeychainFailure) -> KeyHierarchy {
+        guard let slot = keybag.slots.first(where: { $0.number == number }) else {
+            throw .param("There is no slot \(number).")
+        }
+        guard !slot.kind.isOfMachine else {
+            throw .param("Slot \(number) binds the keychain to this machine. Unbind it instead.")
+        }
+        let staying = keybag.slots.filter { $0.number != number }
+        guard
+            !slot.opens.contains(.tier)
+                || staying.contains(where: { $0.kind.isKnown && $0.opens.contains(.tier) })
+        else {
+            throw .param(
+                "Slot \(number) is the last way in. Add another one first, or remove the passcode "
+                    + "protection as a whole.")
+        }
+        return try replacing(slots: staying)
+    }
+
+    // MARK: Machine
+
+    /// Binds the classes that stay on this device to this machine. The proof is a way in, where the
+    /// guarded tier has one. Throws `param` where it is bound already, or the machine has no
+    /// identity; ``KeychainFailure/boundElsewhere(_:)`` where it is bound to another machine.
+    package func binding(
+        provedBy proof: WayIn?, at now: Double
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        switch machineState {
+        case .notBound: break
+        case .thisMachine: throw .param("The keychain is bound to this machine already.")
+        case .otherMachine, .unreachable: throw .boundElsewhere(machineState)
+        }
+        let (keys, tierKey) = try allKeys(provedBy: proof)
+        let machineKey = SecretBytes.random(byteCount: 32)
+        let slot = try newMachineSlot(machineKey, at: now)
+        return try replacing(
+            keys, slots: keybag.slots + [slot],
+            Protectors(tierKey: tierKey, machineKey: machineKey))
+    }
+
+    /// Binds what another machine's keychain brought along to this one.
+    package func rebinding(
+        with code: SecretBytes, at now: Double
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        guard keybag.isBound else { throw .param("The keychain isn't bound to a machine.") }
+        guard let machineKey = try open(.recoveryCode(code))[.machine] else {
+            throw KeychainFailure(
+                .authFailed,
+                "The recovery code is from before the keychain was bound, and doesn't open it.")
+        }
+        let slot = try newMachineSlot(machineKey, at: now)
+        return try replacing(
+            slots: keybag.slots.filter { !$0.kind.isOfMachine } + [slot], machineKey: machineKey)
+    }
+
+    /// The proof is a way in, where the guarded tier has one.
+    package func unbinding(provedBy proof: WayIn?) throws(KeychainFailure) -> KeyHierarchy {
+        guard keybag.isBound else { throw .param("The keychain isn't bound to a machine.") }
+        let (keys, tierKey) = try allKeys(provedBy: proof)
+        return try replacing(
+            keys, slots: keybag.slots.compactMap { $0.removing(.machine) },
+            Protectors(tierKey: tierKey, machineKey: nil))
+    }
+
+    private func newMachineSlot(
+        _ machineKey: SecretBytes, at now: Double
+    ) throws(KeychainFailure) -> KeySlot {
+        guard
+            let slot = try wrapper.machineSlot(
+                machineKey, machine, number: try nextNumber(), at: now)
+        else {
+            throw .param(
+                "This machine has no identity that lasts (it may be a container), so nothing can "
+                    + "be bound to it.")
+        }
+        return slot
+    }
+
+    // MARK: Shared steps
+
+    /// Every key of the keybag, and that of the guarded tier.
+    private func allKeys(
+        provedBy proof: WayIn?
+    ) throws(KeychainFailure) -> (keys: [KeyName: SecretBytes], tierKey: SecretBytes?) {
+        let unlocked = try keybag.hasPasscode ? unlock(required(proof)) : nil
+        guard !keybag.isBound || machineKey != nil else { throw .boundElsewhere(machineState) }
+        let protectors = Protectors(tierKey: unlocked?.tierKey, machineKey: machineKey)
+        return (try openKeys(protectors), protectors.tierKey)
+    }
+
+    private func required(_ proof: WayIn?) throws(KeychainFailure) -> WayIn {
+        guard let proof else {
+            throw KeychainFailure(
+                .authFailed, "This takes the passcode, the recovery code or a credential.")
+        }
+        return proof
+    }
+
+    private func nextNumber() throws(KeychainFailure) -> UInt32 {
+        guard keybag.nextSlotNumber < .max else { throw .param("All numbers of slots are used.") }
+        return keybag.nextSlotNumber
+    }
+
+    /// The next keybag of the keychain, whose keys are wrapped anew.
+    func replacing(
+        _ keys: [KeyName: SecretBytes], slots: [KeySlot], _ protectors: Protectors
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        defer { Residue.eraseFreedMemory() }
+        return try replacing(
+            slots: slots, keys: wrapper.wrap(keys, under: protectors),
+            machineKey: protectors.machineKey)
+    }
+
+    /// The same with the keys as they are wrapped.
+    func replacing(
+        slots: [KeySlot], keys: [WrappedKey]? = nil, machineKey: SecretBytes?? = nil
+    ) throws(KeychainFailure) -> KeyHierarchy {
+        let slots = slots.sorted { $0.number < $1.number }
+        let next = slots.last.map { max(keybag.nextSlotNumber, $0.number + 1) }
+        let replaced = Keybag(
+            keychainID: keybag.keychainID, generation: keybag.generation &+ 1,
+            nextSlotNumber: next ?? keybag.nextSlotNumber, slots: slots, keys: keys ?? keybag.keys)
+        let known = machineKey ?? self.machineKey
+        let state: MachineState =
+            !replaced.isBound ? .notBound : known != nil ? .thisMachine : machineState
+        let new = KeyHierarchy(
+            replaced, deviceKey: deviceKey, machine: machine, state: state, machineKey: known)
+        guard new.encoded.count <= Keybag.maximumByteCount else {
+            throw .param("The keybag has no room left for another slot.")
+        }
+        return new
+    }
+}
+
+// MARK: - For people
+
+extension KeyHierarchy {
+    /// Whether a key is wrapped as it was in another keybag, and so is the same.
+    package func hasSameKey(_ name: KeyName, as other: KeyHierarchy) -> Bool {
+        keybag.keys.first { $0.name == name } == other.keybag.keys.first { $0.name == name }
+    }
+
+    package var slotSummaries: [SlotSummary] {
+        keybag.slots.map { slot in
+            let kind: SlotSummary.Kind =
+                switch slot.kind {
+                case .passcode: .passcode
+                case .recoveryCode: .recoveryCode
+                case .credential: .credential
+                case .machineIdentity: .machineIdentity
+                case .machineChip: .machineChip
+                case .unknown: .unknown
+                }
+            return SlotSummary(
+                number: slot.number, kind: kind, madeAt: slot.madeAt,
+                opensPasscode: slot.opens.contains(.tier),
+                opensMachine: slot.opens.contains(.machine))
+        }
+    }
+}

@@ -1,0 +1,302 @@
+// KeyHierarchy: a keybag with what opens it: made, opened, given other ways in, bound to a machine.
+//   (1) A key is wrapped under a key derived from the device key; with that of the tier, where the
+//       key belongs to the guarded tier and a passcode or credential is set; with that of the
+//       machine, where its class stays on this device and the keychain is bound.
+//   (2) Another way in, or another machine, wraps the tier's or the machine's key anew; no row is
+//       touched.
+//   (3) The keys of the when-passcode-set class exist only while the tier has a key.
+//   (4) The guarded tier keeps one way in at the least, until it ends as a whole.
+//   (5) On another machine the keys that need the machine are missing, and all others open.
+
+import FoundationEssentials
+package import KeychainCore
+
+/// The two keys of a protection class.
+package struct ClassKeys: Sendable {
+    /// Wraps each row's key.
+    package let classKey: SecretBytes
+    /// Seals each row's attributes.
+    package let metadataKey: SecretBytes
+
+    package init(classKey: SecretBytes, metadataKey: SecretBytes) {
+        self.classKey = classKey
+        self.metadataKey = metadataKey
+    }
+
+    static func random() -> ClassKeys {
+        ClassKeys(classKey: .random(byteCount: 32), metadataKey: .random(byteCount: 32))
+    }
+}
+
+/// The keys of a tier, as far as they open on this machine.
+package struct TierKeys: Sendable {
+    package let indexKey: SecretBytes
+    package let integrityKey: SecretBytes
+    package let classes: [ProtectionClass: ClassKeys]
+    /// Earlier class keys, the latest last. They open blobs that applications keep.
+    package let retiredClassKeys: [ProtectionClass: [SecretBytes]]
+
+    package init(
+        indexKey: SecretBytes, integrityKey: SecretBytes,
+        classes: [ProtectionClass: ClassKeys],
+        retiredClassKeys: [ProtectionClass: [SecretBytes]] = [:]
+    ) {
+        self.indexKey = indexKey
+        self.integrityKey = integrityKey
+        self.classes = classes
+        self.retiredClassKeys = retiredClassKeys
+    }
+}
+
+/// The guarded tier, opened by a way in.
+package struct UnlockedTier: Sendable {
+    /// The key in every slot.
+    let tierKey: SecretBytes
+    /// What a recovery code opened besides.
+    let machineKey: SecretBytes?
+    package let keys: TierKeys
+}
+
+extension WayIn {
+    var kind: KeySlot.Kind {
+        switch self {
+        case .passcode: .passcode
+        case .recoveryCode: .recoveryCode
+        case .credential: .credential
+        }
+    }
+}
+
+/// A keybag together with the device key that made it, on a machine.
+package struct KeyHierarchy: Sendable {
+    package let keybag: Keybag
+    package let authenticator: StoreAuthenticator
+    package let machineState: MachineState
+    let deviceKey: SecretBytes
+    let machine: Machine
+    /// nil: the keychain isn't bound, or not to this machine.
+    let machineKey: SecretBytes?
+
+    /// - Throws: `invalidKeychain` when another device key made the keybag, or it was altered.
+    ///
+    /// What `previous`, an earlier keybag of the same machine, knows of the machine isn't asked of
+    /// the chip again.
+    package init(
+        _ keybag: Keybag, deviceKey: SecretBytes, machine: Machine = .unidentified,
+        after previous: KeyHierarchy? = nil
+    ) throws(KeychainFailure) {
+        let wrapper = SlotWrapper(keychainID: keybag.keychainID, deviceKey: deviceKey)
+        guard keybag.isAuthentic(wrapper.authenticator) else {
+            throw KeychainFailure(
+                .invalidKeychain,
+                "The keybag was altered, or `device.key` belongs to another keychain.")
+        }
+        let slot = keybag.slots.first { $0.kind.isOfMachine }
+        if let previous, let key = previous.machineKey, slot != nil,
+            previous.keybag.slots.contains(where: { $0 == slot })
+        {
+            self.init(
+                keybag, deviceKey: deviceKey, machine: machine, state: .thisMachine,
+                machineKey: key)
+            return
+        }
+        let (state, machineKey) = wrapper.openMachineKey(of: keybag, on: machine)
+        self.init(
+            keybag, deviceKey: deviceKey, machine: machine, state: state, machineKey: machineKey)
+    }
+
+    init(
+        _ keybag: Keybag, deviceKey: SecretBytes, machine: Machine, state: MachineState,
+        machineKey: SecretBytes?
+    ) {
+        self.keybag = keybag
+        self.deviceKey = deviceKey
+        self.machine = machine
+        machineState = state
+        self.machineKey = machineKey
+        authenticator =
+            SlotWrapper(keychainID: keybag.keychainID, deviceKey: deviceKey)
+            .authenticator
+    }
+
+    /// The keybag's bytes.
+    package var encoded: [UInt8] { keybag.encoded(with: authenticator) }
+
+    var wrapper: SlotWrapper {
+        SlotWrapper(keychainID: keybag.keychainID, deviceKey: deviceKey)
+    }
+
+    // MARK: Making
+
+    /// A keychain's first keybag: without a passcode, and bound to the machine where it can be. A
+    /// chip that fails binds nothing; the identity does then.
+    package static func create(
+        deviceKey: SecretBytes, machine: Machine = .unidentified, at now: Double = 0
+    ) -> KeyHierarchy {
+        var keys: [KeyName: SecretBytes] = [:]
+        for name in KeyName.fixed(hasTier: false) { keys[name] = .random(byteCount: 32) }
+        return bare(
+            Bytes16.random().bytes, deviceKey: deviceKey, machine: machine, keys: keys,
+            generation: 1, bindingAt: now)
+    }
+
+    private static func bare(
+        _ keychainID: [UInt8], deviceKey: SecretBytes, machine: Machine,
+        keys: [KeyName: SecretBytes], generation: UInt64, bindingAt now: Double?
+    ) -> KeyHierarchy {
+        let wrapper = SlotWrapper(keychainID: keychainID, deviceKey: deviceKey)
+        let machineKey = SecretBytes.random(byteCount: 32)
+        let slot = now.flatMap { now in
+            let machines = [machine, Machine(identity: machine.identity)]
+            return machines.lazy.compactMap {
+                try? wrapper.machineSlot(machineKey, $0, number: 1, at: now)
+            }.first
+        }
+        let protectors = Protectors(tierKey: nil, machineKey: slot.map { _ in machineKey })
+        let keybag = Keybag(
+            keychainID: keychainID, generation: generation, nextSlotNumber: slot == nil ? 1 : 2,
+            slots: slot.map { [$0] } ?? [], keys: wrapper.wrap(keys, under: protectors))
+        return KeyHierarchy(
+            keybag, deviceKey: deviceKey, machine: machine,
+            state: slot == nil ? .notBound : .thisMachine, machineKey: protectors.machineKey)
+    }
+
+    /// The keybag that follows one of version 1: the same keychain and class keys, new index and
+    /// integrity keys, not bound. The passcode is that of the old keybag, where it has one, and
+    /// stays. Throws `authFailed` for a wrong one.
+    package static func converting(
+        _ old: KeyHierarchyVersion1, passcode: SecretBytes?, deviceKey: SecretBytes,
+        machine: Machine = .unidentified, cost: PasscodeCost, at now: Double
+    ) throws(KeychainFailure) -> (hierarchy: KeyHierarchy, unlocked: UnlockedTier?) {
+        var classes = try old.openDeviceKeys().classes
+        if let passcode {
+            classes.merge(try old.openPasscodeKeys(passcode).classes) { first, _ in first }
+        }
+        var keys: [KeyName: SecretBytes] = [:]
+        for name in KeyName.fixed(hasTier: passcode != nil) {
+            switch name {
+            case .classKey(let protection): keys[name] = classes[protection]?.classKey
+            case .metadataKey(let protection): keys[name] = classes[protection]?.metadataKey
+            default: keys[name] = .random(byteCount: 32)
+            }
+        }
+        guard keys.count == KeyName.fixed(hasTier: passcode != nil).count else {
+            throw .param("The passcode of the keychain is needed to convert it.")
+        }
+        let whenPasscodeSet = ProtectionClass.whenPasscodeSetThisDeviceOnly
+        var bare = keys
+        bare[.classKey(whenPasscodeSet)] = nil
+        bare[.metadataKey(whenPasscodeSet)] = nil
+        let hierarchy = Self.bare(
+            old.keybag.keychainID, deviceKey: deviceKey, machine: machine, keys: bare,
+            generation: old.keybag.generation, bindingAt: nil)
+        guard let passcode else {
+            return (hierarchy.raisingGeneration(), nil)
+        }
+        let tierKey = SecretBytes.random(byteCount: 32)
+        let slot = try hierarchy.wrapper.slot(
+            .passcode(passcode), cost: cost, opening: [(.tier, tierKey)], number: 1, at: now)
+        let new = try hierarchy.replacing(
+            keys, slots: [slot], Protectors(tierKey: tierKey, machineKey: nil))
+        return (new, try new.unlock(tierKey, machineKey: nil))
+    }
+
+    private func raisingGeneration() -> KeyHierarchy {
+        var changed = keybag
+        changed.generation &+= 1
+        return KeyHierarchy(
+            changed, deviceKey: deviceKey, machine: machine, state: machineState,
+            machineKey: machineKey)
+    }
+
+    // MARK: Opening
+
+    /// The open tier. Classes that need another machine are missing.
+    package func openTier() throws(KeychainFailure) -> TierKeys {
+        try tierKeys(.open, Protectors(tierKey: nil, machineKey: machineKey))
+    }
+
+    /// The guarded tier where nothing guards it; nil: a passcode or credential is set.
+    package func guardedTierWithoutPasscode() throws(KeychainFailure) -> TierKeys? {
+        guard !keybag.hasPasscode else { return nil }
+        return try tierKeys(.guarded, Protectors(tierKey: nil, machineKey: machineKey))
+    }
+
+    /// - Throws: `authFailed` for one that is wrong; `param` where there is none of the kind.
+    package func unlock(_ way: WayIn) throws(KeychainFailure) -> UnlockedTier {
+        let opened = try open(way)
+        guard let tierKey = opened[.tier] else {
+            throw KeychainFailure(
+                .authFailed,
+                "The recovery code is from before the passcode was set, and doesn't open it.")
+        }
+        return try unlock(tierKey, machineKey: opened[.machine])
+    }
+
+    func unlock(
+        _ tierKey: SecretBytes, machineKey other: SecretBytes?
+    ) throws(KeychainFailure) -> UnlockedTier {
+        let protectors = Protectors(tierKey: tierKey, machineKey: machineKey ?? other)
+        return UnlockedTier(
+            tierKey: tierKey, machineKey: protectors.machineKey,
+            keys: try tierKeys(.guarded, protectors))
+    }
+
+    /// What the slots of a way's kind open.
+    func open(_ way: WayIn) throws(KeychainFailure) -> [KeySlot.Opens: SecretBytes] {
+        defer { Residue.eraseFreedMemory() }
+        let slots = keybag.slots.filter { $0.kind == way.kind }
+        guard !slots.isEmpty else {
+            switch way {
+            case .passcode: throw .param("No passcode is set.")
+            case .recoveryCode: throw .param("There is no recovery code.")
+            case .credential: throw .param("No credential opens this keychain.")
+            }
+        }
+        for slot in slots {
+            if let opened = try wrapper.open(slot, with: way) { return opened }
+        }
+        switch way {
+        case .passcode: throw KeychainFailure(.authFailed, "The passcode is wrong.")
+        case .recoveryCode: throw KeychainFailure(.authFailed, "The recovery code is wrong.")
+        case .credential:
+            throw KeychainFailure(.authFailed, "The credential doesn't open this keychain.")
+        }
+    }
+
+    private func tierKeys(
+        _ tier: Tier, _ protectors: Protectors
+    ) throws(KeychainFailure) -> TierKeys {
+        let keys = try openKeys(protectors) { $0.tier == tier }
+        guard let indexKey = keys[.indexKey(tier)], let integrityKey = keys[.integrityKey(tier)]
+        else { throw SlotWrapper.missingKey }
+        var classes: [ProtectionClass: ClassKeys] = [:]
+        var retired: [ProtectionClass: [SecretBytes]] = [:]
+        for name in keybag.keys.map(\.name) where keys[name] != nil {
+            guard let key = keys[name] else { continue }
+            switch name {
+            case .classKey(let protection):
+                guard let metadataKey = keys[.metadataKey(protection)] else { continue }
+                classes[protection] = ClassKeys(classKey: key, metadataKey: metadataKey)
+            case .retiredClassKey(let protection, _): retired[protection, default: []].append(key)
+            default: break
+            }
+        }
+        return TierKeys(
+            indexKey: indexKey, integrityKey: integrityKey, classes: classes,
+            retiredClassKeys: retired)
+    }
+
+    /// The keys that open; those that need another machine are missing.
+    func openKeys(
+        _ protectors: Protectors, where isIncluded: (KeyName) -> Bool = { _ in true }
+    ) throws(KeychainFailure) -> [KeyName: SecretBytes] {
+        defer { Residue.eraseFreedMemory() }
+        var keys: [KeyName: SecretBytes] = [:]
+        for entry in keybag.keys where isIncluded(entry.name) {
+            if entry.protector.contains(.machine), protectors.machineKey == nil { continue }
+            keys[entry.name] = try wrapper.unwrap(entry, protectors)
+        }
+        return keys
+    }
+}

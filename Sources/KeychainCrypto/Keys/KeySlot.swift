@@ -1,0 +1,170 @@
+// KeySlot: one thing that opens a tier or the machine's key, as LUKS has key slots.
+
+package import FoundationEssentials
+import KeychainCore
+
+package struct KeySlot: Hashable, Sendable {
+    /// What a slot opens. Each has a box of its own in the slot.
+    package struct Opens: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The key of the guarded tier.
+        package static let tier = Opens(rawValue: 1)
+        /// The key that the classes of this device need.
+        package static let machine = Opens(rawValue: 2)
+
+        var elements: [Opens] { [.tier, .machine].filter { contains($0) } }
+    }
+
+    package enum Kind: Hashable, Sendable {
+        case passcode, recoveryCode, credential, machineIdentity, machineChip
+        /// One of a later version.
+        case unknown(UInt8)
+
+        package init(_ code: UInt8) {
+            self = Self.known.first { $0.code == code } ?? .unknown(code)
+        }
+
+        package var code: UInt8 {
+            switch self {
+            case .passcode: 1
+            case .recoveryCode: 2
+            case .credential: 3
+            case .machineIdentity: 4
+            case .machineChip: 5
+            case .unknown(let code): code
+            }
+        }
+
+        private static let known: [Kind] = [
+            .passcode, .recoveryCode, .credential, .machineIdentity, .machineChip,
+        ]
+
+        /// What a slot of the kind may open.
+        fileprivate func fits(_ opens: Opens) -> Bool {
+            switch self {
+            case .passcode, .credential: opens == .tier
+            case .machineIdentity, .machineChip: opens == .machine
+            case .recoveryCode, .unknown: true
+            }
+        }
+
+        package var isOfMachine: Bool { self == .machineIdentity || self == .machineChip }
+
+        var isKnown: Bool { Self.known.contains(self) }
+    }
+
+    package var kind: Kind
+    /// Never that of another slot, also of one that was removed.
+    package var number: UInt32
+    /// When it was made, in seconds since 2001-01-01 00:00:00 UTC.
+    package var madeAt: Double
+    package var opens: Opens
+    /// 16 random bytes.
+    package var salt: [UInt8]
+    /// That of a passcode.
+    package var cost: PasscodeCost?
+    /// What the chip has sealed, for a slot of the machine's chip.
+    package var sealed: Data?
+    /// The keys that it opens, each sealed under the slot's wrapping key, in the order of the bits.
+    package var boxes: [Data]
+    /// What a slot of an unknown kind holds after its head.
+    private var unknownBytes: [UInt8] = []
+
+    package init(
+        kind: Kind, number: UInt32, madeAt: Double, opens: Opens, salt: [UInt8],
+        cost: PasscodeCost? = nil, sealed: Data? = nil, boxes: [Data]
+    ) {
+        self.kind = kind
+        self.number = number
+        self.madeAt = madeAt
+        self.opens = opens
+        self.salt = salt
+        self.cost = cost
+        self.sealed = sealed
+        self.boxes = boxes
+    }
+
+    /// The slot without what it opens of `end`, which is there no more; nil where nothing is left.
+    func removing(_ end: Opens) -> KeySlot? {
+        var slot = self
+        slot.opens = opens.subtracting(end)
+        guard slot.opens != opens else { return self }
+        guard !slot.opens.isEmpty, kind.isKnown else { return nil }
+        slot.boxes = zip(opens.elements, boxes).filter { slot.opens.contains($0.0) }.map(\.1)
+        return slot
+    }
+
+    // MARK: Bytes
+
+    private static let headByteCount = 16
+
+    var bytes: [UInt8] {
+        var rest = ByteWriter()
+        rest.bytes(unknownBytes)
+        if kind.isKnown {
+            rest.bytes(salt)
+            if let cost {
+                rest.bytes([cost.logN, cost.blockSize, cost.parallelism, 0])
+            }
+            if let sealed {
+                rest.number(UInt16(truncatingIfNeeded: sealed.count))
+                rest.bytes(sealed)
+            }
+            for box in boxes { rest.bytes(box) }
+        }
+        var head = ByteWriter()
+        head.number(UInt16(truncatingIfNeeded: Self.headByteCount + rest.result.count))
+        head.bytes([kind.code, opens.rawValue])
+        head.number(number)
+        head.number(madeAt.bitPattern)
+        return head.result + rest.result
+    }
+
+    init?(reading source: inout ByteReader) {
+        guard let size: UInt16 = source.number(), let bytes = source.bytes(Int(size) - 2) else {
+            return nil
+        }
+        var reader = ByteReader(bytes)
+        guard let code: UInt8 = reader.number(), let opens: UInt8 = reader.number(),
+            let number: UInt32 = reader.number(), let date: UInt64 = reader.number()
+        else { return nil }
+        self.init(
+            kind: Kind(code), number: number, madeAt: Double(bitPattern: date),
+            opens: Opens(rawValue: opens), salt: [], boxes: [])
+        guard madeAt.isFinite, kind.fits(self.opens) else { return nil }
+        if kind.isKnown {
+            guard readContent(&reader) else { return nil }
+        } else {
+            unknownBytes = reader.bytes(reader.remainingCount) ?? []
+        }
+    }
+
+    private mutating func readContent(_ reader: inout ByteReader) -> Bool {
+        guard let salt = reader.bytes(16) else { return false }
+        self.salt = salt
+        if kind == .passcode {
+            guard let logN: UInt8 = reader.number(), let blockSize: UInt8 = reader.number(),
+                let parallelism: UInt8 = reader.number(), let zero: UInt8 = reader.number()
+            else { return false }
+            let cost = PasscodeCost(logN: logN, blockSize: blockSize, parallelism: parallelism)
+            guard zero == 0, cost.isAcceptable else { return false }
+            self.cost = cost
+        }
+        if kind == .machineChip {
+            guard let count: UInt16 = reader.number(),
+                SealedDeviceKeyFile.sealedByteCounts.contains(Int(count)),
+                let sealed = reader.bytes(Int(count))
+            else { return false }
+            self.sealed = Data(sealed)
+        }
+        for _ in opens.elements {
+            guard let box = reader.bytes(AuthenticatedEncryption.wrappedKeyByteCount) else {
+                return false
+            }
+            boxes.append(Data(box))
+        }
+        return reader.isAtEnd
+    }
+}

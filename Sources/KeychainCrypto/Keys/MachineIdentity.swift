@@ -1,0 +1,105 @@
+// MachineIdentity: what stands for this machine where it has no chip.
+//   (1) The machine's own id, /etc/machine-id, is for no other program's files: what leaves this
+//       file is derived from it and an id of this application, as
+//       sd_id128_get_machine_app_specific(3) does. The id can't be computed from it.
+//   (2) In a container the id is that of an image, or made anew with each start: there is none.
+//   (3) An id that a restart changes is none: systemd puts one into memory where /etc can't be
+//       written.
+
+import FoundationEssentials
+import Glibc
+package import KeychainCore
+
+package struct MachineIdentity: Sendable {
+    /// 16 bytes; nil where the machine has no identity that lasts.
+    package let secret: SecretBytes?
+    /// For people: why there is none.
+    package let absence: String?
+
+    /// Where the system says who it is. Tests have their own.
+    package struct Sources: Sendable {
+        package var machineID = "/etc/machine-id"
+        /// Files that are there in a container alone: of systemd-nspawn, Docker and Podman.
+        package var containerMarks = [
+            "/run/systemd/container", "/.dockerenv", "/run/.containerenv",
+        ]
+        /// The variables of the first process. It isn't everybody's to read.
+        package var firstEnvironment = "/proc/1/environ"
+        /// A folder in memory, from which systemd mounts an id over /etc/machine-id.
+        package var memory = "/run"
+
+        package init() {}
+    }
+
+    /// That of the machine that this process runs on.
+    package static func current(_ sources: Sources = Sources()) -> MachineIdentity {
+        if sources.containerMarks.contains(where: Files.isThere)
+            || isContainer(sources.firstEnvironment)
+        {
+            return MachineIdentity(absence: "This is a container, whose identity doesn't last.")
+        }
+        guard let file = Files.open(sources.machineID, O_RDONLY | O_NONBLOCK),
+            let status = Files.status(of: file), status.isPlainFile,
+            let content = Files.content(of: file, atMost: 33)
+        else { return MachineIdentity(absence: "\(sources.machineID) can't be read.") }
+        let device = status.identity.device
+        guard
+            device != Files.status(of: sources.memory)?.identity.device
+                || device == Files.status(of: "/")?.identity.device
+        else {
+            return MachineIdentity(
+                absence: "\(sources.machineID) is in memory: the next start has another one.")
+        }
+        guard let id = bytes(of: content) else {
+            return MachineIdentity(absence: "\(sources.machineID) holds no machine id.")
+        }
+        return MachineIdentity(secret: applicationSpecific(id), absence: nil)
+    }
+
+    private init(secret: SecretBytes? = nil, absence: String?) {
+        self.secret = secret
+        self.absence = absence
+    }
+
+    private static func isContainer(_ environment: String) -> Bool {
+        guard let file = Files.open(environment, O_RDONLY | O_NONBLOCK),
+            let content = Files.content(of: file, atMost: 1 << 20)
+        else { return false }
+        return content.split(separator: 0).contains {
+            $0.starts(with: "container=".utf8) && $0.count > 10
+        }
+    }
+
+    /// 32 digits, and perhaps a newline, as machine-id(5) has it. All zeros are no id.
+    private static func bytes(of content: Data) -> SecretBytes? {
+        let digits = content.last == 0x0A ? content.dropLast() : content[...]
+        guard digits.count == 32 else { return nil }
+        var bytes: [UInt8] = []
+        for digit in digits {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            bytes.append(value)
+        }
+        let pairs = stride(from: 0, to: 32, by: 2).map { bytes[$0] << 4 | bytes[$0 + 1] }
+        return pairs.contains { $0 != 0 } ? SecretBytes(copying: pairs) : nil
+    }
+
+    /// The id of this application, random: made once, for good.
+    private static let application: [UInt8] = [
+        0x40, 0xD0, 0x1F, 0x1C, 0x47, 0x15, 0x4A, 0x79, 0xA6, 0x81, 0x48, 0x1E, 0x88, 0xA9, 0x30,
+        0x38,
+    ]
+
+    /// What `systemd-id128 machine-id --app-specific=40d01f1c47154a79a681481e88a93038` prints: the
+    /// start of HMAC-SHA-256 of the application's id under the machine's, as a UUID of version 4.
+    private static func applicationSpecific(_ id: SecretBytes) -> SecretBytes {
+        var bytes = Array(KeyedHash(key: id).code(of: application).bytes.prefix(16))
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return SecretBytes(copying: bytes)
+    }
+}

@@ -1,0 +1,108 @@
+// RecoveryCode: 128 random bits that open what a forgotten passcode or another machine keeps shut,
+// and the twelve words that they are printed in.
+//   (1) The words are those of BIP 39: 128 bits and the first 4 of their SHA-256, 11 a word. So one
+//       word that is taken for another is found out, 15 times of 16.
+//   (2) What is typed may be in capitals, with any spaces, numbers, commas or full stops between; of
+//       each word the first four letters are enough.
+//   (3) What is typed is read where it stands: no copy of it is made, and the numbers of its words
+//       are erased.
+//   (4) No error holds a word.
+
+package import KeychainCore
+
+package struct RecoveryCode: Sendable {
+    package static let byteCount = 16
+    package static let wordCount = 12
+
+    package let bytes: SecretBytes
+
+    package init(bytes: SecretBytes) {
+        precondition(bytes.count == Self.byteCount)
+        self.bytes = bytes
+    }
+
+    package static func random() -> RecoveryCode {
+        RecoveryCode(bytes: .random(byteCount: byteCount))
+    }
+
+    // MARK: Words
+
+    /// To be printed once.
+    package var words: [String] {
+        let bits = bytes.plainBytes + [checksum << 4]
+        return (0..<Self.wordCount).map { index in
+            var number = 0
+            for bit in index * 11..<(index + 1) * 11 {
+                number = number << 1 | Int(bits[bit / 8] >> (7 - bit % 8) & 1)
+            }
+            return String(decoding: RecoveryWords.all[number], as: UTF8.self)
+        }
+    }
+
+    /// - Parameter typed: The words as a person typed them, in UTF-8.
+    /// - Throws: `param`, with the position of a word that isn't one.
+    package init(words typed: SecretBytes) throws(KeychainFailure) {
+        defer { Residue.eraseFreedMemory() }
+        // SAFETY: the buffer is used within the call only.
+        let numbers = try unsafe typed.withUnsafeBytes {
+            typed throws(KeychainFailure) in unsafe try Self.numbers(of: typed)
+        }
+        guard numbers.count == Self.wordCount else {
+            throw .param(
+                "A recovery code has \(Self.wordCount) words, and these are \(numbers.count).")
+        }
+        bytes = unsafe SecretBytes(byteCount: Self.byteCount) { target in
+            for bit in 0..<Self.byteCount * 8 where numbers[bit / 11] >> (10 - bit % 11) & 1 == 1 {
+                // SAFETY: the bits are those of the block.
+                unsafe target[bit / 8] |= 1 << (7 - bit % 8)
+            }
+        }
+        guard numbers[Self.wordCount - 1] & 0xF == checksum else {
+            throw .param(
+                "This is no recovery code: at least one of its words is another one, or in another "
+                    + "place.")
+        }
+    }
+
+    private var checksum: UInt8 { bytes.sha256[0] >> 4 }
+
+    private static func numbers(
+        of typed: UnsafeRawBufferPointer
+    ) throws(KeychainFailure) -> [UInt16] {
+        // SAFETY: positions are below the buffer's count, and its parts are used within the call.
+        var numbers: [UInt16] = []
+        var start: Int?
+        for position in 0...typed.count {
+            let isLetter = unsafe position < typed.count && isLetter(typed[position])
+            if isLetter {
+                if start == nil { start = position }
+            } else if let first = start {
+                start = nil
+                guard
+                    let number = unsafe number(
+                        of: UnsafeRawBufferPointer(rebasing: typed[first..<position]))
+                else {
+                    throw .param("Word \(numbers.count + 1) is none of a recovery code.")
+                }
+                numbers.append(number)
+            }
+        }
+        return numbers
+    }
+
+    /// Any byte beyond ASCII counts as a letter, so that it spoils its word.
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        byte >= 0x80 || (0x61...0x7A).contains(byte | 0x20)
+    }
+
+    private static func number(of typed: UnsafeRawBufferPointer) -> UInt16? {
+        RecoveryWords.all.firstIndex { word in
+            // No word begins with another one of four letters or more.
+            guard typed.count == word.count || typed.count >= 4 && typed.count < word.count else {
+                return false
+            }
+            // SAFETY: the indices are those of `typed`; the word has as many bytes at the least.
+            return typed.indices.allSatisfy { unsafe typed[$0] | 0x20 == word[$0] }
+        }.map { UInt16($0) }
+    }
+}

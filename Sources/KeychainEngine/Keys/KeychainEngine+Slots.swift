@@ -1,0 +1,135 @@
+// KeychainEngine+Slots: the ways into a keychain, and the machine that it is bound to.
+//   (1) A change is committed as that of a passcode is; no row is touched.
+//   (2) Who proves a way in unlocks the keychain with it, as with the passcode.
+//   (3) A slot is removed while the keychain is unlocked only.
+
+import FoundationEssentials
+package import KeychainCore
+import KeychainCrypto
+import KeychainSQLite
+import Logging
+import Synchronization
+
+extension KeychainEngine {
+    package func execute(
+        _ request: UnlockWith, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        try unlock(request.way)
+        return Done()
+    }
+
+    package func execute(
+        _ request: ListSlots, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        try reloadKeybag()
+        return ring.withLock { $0.hierarchy }.slotSummaries
+    }
+
+    package func execute(
+        _ request: ChangeSlots, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Done {
+        switch request.change {
+        case .add(.passcode(let passcode)):
+            try check(passcode, allowsWeak: request.allowsWeak)
+            if let proof = request.proof {
+                try changePasscode(by: proof, to: passcode)
+            } else {
+                try setPasscode(passcode)
+            }
+        case .add(let way): try add(way, provedBy: request.proof)
+        case .remove(let number): try removeSlot(number)
+        case .bind: try bind(provedBy: request.proof)
+        case .unbind: try unbind(provedBy: request.proof)
+        }
+        return Done()
+    }
+
+    /// - Throws: `param` for a passcode below the floor.
+    func check(_ passcode: SecretBytes, allowsWeak: Bool) throws(KeychainFailure) {
+        if !allowsWeak { try options.passcodePolicy.check(passcode) }
+    }
+
+    package func add(_ way: WayIn, provedBy proof: WayIn?) throws(KeychainFailure) {
+        let before = try presentRing()
+        let new = try before.hierarchy.adding(way, provedBy: proof, at: options.now())
+        try replace(before, with: new, unlockingWith: new.keybag.hasPasscode ? way : nil)
+    }
+
+    package func removeSlot(_ number: UInt32) throws(KeychainFailure) {
+        let before = try presentRing()
+        guard before.lockState == .unlocked else { throw .locked(.whenUnlocked) }
+        try replace(
+            before, with: try before.hierarchy.removingSlot(number), unlockingWith: nil,
+            keepsKeys: true)
+    }
+
+    /// Binds what stays on this device to this machine; with a recovery code as proof also where it
+    /// was bound to another one.
+    package func bind(provedBy proof: WayIn?) throws(KeychainFailure) {
+        let before = try presentRing()
+        if !before.hierarchy.machineState.isOpen, case .recoveryCode(let code)? = proof {
+            let new = try before.hierarchy.rebinding(with: code, at: options.now())
+            return try finish(before, new, proof)
+        }
+        try finish(
+            before, try before.hierarchy.binding(provedBy: proof, at: options.now()), proof)
+    }
+
+    package func unbind(provedBy proof: WayIn?) throws(KeychainFailure) {
+        let before = try presentRing()
+        try finish(before, try before.hierarchy.unbinding(provedBy: proof), proof)
+    }
+
+    /// Commits a keybag of the same tier key. A proof that opens no more than the machine's key
+    /// leaves the lock as it is.
+    private func finish(
+        _ before: KeyRing, _ new: KeyHierarchy, _ proof: WayIn?
+    ) throws(KeychainFailure) {
+        let opensTier = proof.map { (try? new.unlock($0)) != nil } ?? false
+        try replace(
+            before, with: new, unlockingWith: opensTier ? proof : nil,
+            keepsKeys: new.keybag.hasPasscode && !opensTier)
+    }
+
+    private func presentRing() throws(KeychainFailure) -> KeyRing {
+        try reloadKeybag()
+        return ring.withLock { $0 }
+    }
+}
+
+// MARK: - Credential
+
+extension KeychainEngine {
+    /// Unlocks without a person where the keychain has a slot for a credential and this process was
+    /// given one. Where it is the wrong one, the keychain stays locked, and the log says so.
+    func unlockWithCredential() {
+        let hierarchy = ring.withLock { $0.hierarchy }
+        guard lockState != .unlocked,
+            hierarchy.keybag.slots.contains(where: { $0.kind == .credential }),
+            let credential = options.credential()
+        else { return }
+        do {
+            try unlock(.credential(credential))
+        } catch {
+            log.warning("The keychain stays locked: \(error.reason)")
+        }
+    }
+}
+
+// MARK: - Status
+
+extension KeychainEngine {
+    /// How many items stay on this device.
+    func deviceItemCount() throws(KeychainFailure) -> UInt64 {
+        try store.itemCount { $0.isThisDeviceOnly }
+    }
+
+    /// Whether a recovery code opens all that a passcode and the machine do.
+    var hasRecoveryCode: Bool {
+        let hierarchy = ring.withLock { $0.hierarchy }
+        return hierarchy.slotSummaries.contains {
+            $0.kind == .recoveryCode && $0.opensPasscode == hierarchy.keybag.hasPasscode
+                && $0.opensMachine == hierarchy.keybag.isBound
+        }
+    }
+}

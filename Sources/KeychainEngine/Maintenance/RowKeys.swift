@@ -1,0 +1,159 @@
+// RowKeys: all that opens and seals the rows of a keychain, and the sealing anew of every row of one
+// database into another, with other keys.
+//   (1) A row keeps its reference, its id and its dates, and its secret byte by byte.
+//   (2) Where a row of the items doesn't open, nothing is sealed anew.
+//   (3) What was set aside and doesn't open stays as it is. Where its labels can't be made anew, it becomes
+//       a loss of which nothing is known.
+
+import FoundationEssentials
+import KeychainCore
+import KeychainCrypto
+import KeychainSQLite
+
+enum RowCondition {
+    /// Both halves open, under the labels that are its own.
+    case whole(ItemRecord, secret: Data?)
+    /// The attributes open, so the labels are authentic; the secret doesn't.
+    case withoutSecret(ItemRecord)
+    case damaged
+    /// Its class is locked.
+    case locked
+}
+
+struct RowKeys {
+    let keychainID: [UInt8]
+    let tiers: StoreTiers
+    let classes: [ProtectionClass: ClassKeys]
+
+    /// Those of a ring, as far as it is unlocked.
+    init(_ ring: KeyRing) {
+        self.init(
+            keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers, classes: ring.classes)
+    }
+
+    init(keychainID: [UInt8], tiers: StoreTiers, classes: [ProtectionClass: ClassKeys]) {
+        self.keychainID = keychainID
+        self.tiers = tiers
+        self.classes = classes
+    }
+
+    /// Those of a keychain of version 1.
+    /// - Throws: `interactionNotAllowed` without a needed passcode, `authFailed` for a wrong one.
+    init(
+        _ hierarchy: KeyHierarchyVersion1, passcode: SecretBytes?
+    ) throws(KeychainFailure) {
+        let device = try hierarchy.openDeviceKeys()
+        var classes = device.classes
+        if hierarchy.keybag.hasPasscode {
+            guard let passcode else {
+                throw KeychainFailure(
+                    .interactionNotAllowed,
+                    "The keychain has a passcode, which this needs. "
+                        + "Nothing was changed.")
+            }
+            classes.merge(try hierarchy.openPasscodeKeys(passcode).classes) { _, new in new }
+        }
+        self.init(
+            keychainID: hierarchy.keybag.keychainID,
+            tiers: StoreTiers(
+                version1: StoreTier(
+                    indexKey: device.indexKey, integrityKey: device.integrityKey)),
+            classes: classes)
+    }
+
+    /// Opens both halves.
+    func condition(of row: SealedRow) -> RowCondition {
+        guard let protection = ProtectionClass(rawValue: row.protection) else { return .damaged }
+        guard let keys = classes[protection],
+            let index = try? tiers.keys(of: tiers.tier(of: row)).index
+        else { return .locked }
+        let isVersion1 = tiers.isVersion1
+        let opened =
+            isVersion1
+            ? try? RowSealingVersion1.openMetadata(of: row, keychainID: keychainID, keys: keys)
+            : try? RowSealing.openMetadata(of: row, keychainID: keychainID, keys: keys)
+        guard let record = opened,
+            RowLabels(record, index: index, isVersion1: isVersion1) == row.labels
+        else { return .damaged }
+        guard record.secretTag != nil else {
+            return row.secret == nil ? .whole(record, secret: nil) : .withoutSecret(record)
+        }
+        let secret =
+            isVersion1
+            ? try? RowSealingVersion1.openSecret(
+                of: row, record: record, keychainID: keychainID, keys: keys)
+            : try? RowSealing.openSecret(
+                of: row, record: record, keychainID: keychainID, keys: keys)
+        return secret.map { .whole(record, secret: $0) } ?? .withoutSecret(record)
+    }
+
+    /// Seals what another row held, with its secret; or as it was, where the secret doesn't open.
+    ///
+    /// - Returns: nil where a key isn't there.
+    private func seal(_ record: ItemRecord, _ secret: Data?, inPlaceOf row: SealedRow) -> SealedRow?
+    {
+        guard let protection = ProtectionClass(rawValue: row.protection),
+            let keys = classes[protection], let index = try? tiers.keys(of: protection.tier).index
+        else { return nil }
+        var record = record
+        let binding = RowBinding(
+            keychainID: keychainID, reference: row.reference, protection: row.protection,
+            labels: RowLabels(record, index: index))
+        let sealed = secret.map {
+            RowSealing.seal(
+                secret: $0, itemClass: record.itemClass, constraints: record.constraints,
+                for: binding, keys: keys)
+        }
+        if let sealed { record.secretTag = sealed.tag }
+        return SealedRow(
+            id: row.id, binding, record, keys: keys, secret: sealed?.bytes ?? row.secret)
+    }
+
+    /// A row of these keys with others; nil where it isn't whole.
+    func row(_ row: SealedRow, for new: RowKeys) -> SealedRow? {
+        guard case .whole(let record, let secret) = condition(of: row) else { return nil }
+        return new.seal(record, secret, inPlaceOf: row)
+    }
+
+    /// A row that was set aside, with others.
+    ///
+    /// - Returns: The row, and whether its labels are those that a search by the new keys has.
+    func setAsideRow(
+        _ row: SealedRow, for new: RowKeys
+    ) -> (row: SealedRow, areLabelsKnown: Bool) {
+        let sealed: SealedRow? =
+            switch condition(of: row) {
+            case .whole(let record, let secret): new.seal(record, secret, inPlaceOf: row)
+            case .withoutSecret(let record): new.seal(record, nil, inPlaceOf: row)
+            case .damaged, .locked: nil
+            }
+        return (sealed ?? row, sealed != nil)
+    }
+
+    /// Seals every row of a database anew, those that are set aside among them.
+    func resealAll(
+        of old: Store, _ aside: [SetAsideRow], into transaction: inout StoreTransaction,
+        for new: RowKeys, at moment: Double
+    ) throws(KeychainFailure) {
+        try old.forEachRow { row throws(KeychainFailure) in
+            guard let sealed = self.row(row, for: new) else { throw .damagedItem(row.reference) }
+            try transaction.insert(sealed, keepingID: true)
+        }
+        var isLossNamed = false
+        var isLossUnknown = false
+        for row in aside {
+            let (sealed, areLabelsKnown) = setAsideRow(row.row, for: new)
+            try transaction.addSetAside(
+                sealed, reason: row.number, at: row.moment, isVouchedFor: row.isAuthentic)
+            if row.reason == .lostByRecovery {
+                isLossNamed = true
+            } else if !areLabelsKnown, SetAsideReason.meansLoss(row.number) {
+                isLossUnknown = true
+            }
+        }
+        if isLossUnknown, !isLossNamed {
+            try transaction.addSetAside(
+                .ofLoss(), reason: SetAsideReason.lostByRecovery.rawValue, at: moment)
+        }
+    }
+}

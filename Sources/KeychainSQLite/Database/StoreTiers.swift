@@ -1,0 +1,94 @@
+// StoreTiers: the keys that a store's structure needs: of the open tier always, of the guarded tier from
+// the first unlock on.
+//   (1) A row is found, and vouched for, with the keys of the tier of its protection class.
+//   (2) A database of version 1 has one tier for all rows, the open one.
+
+package import KeychainCore
+package import KeychainCrypto
+
+package final class StoreTier: Sendable {
+    package let index: BlindIndex
+    package let authenticator: StoreAuthenticator
+
+    package init(indexKey: SecretBytes, integrityKey: SecretBytes) {
+        index = BlindIndex(key: indexKey)
+        authenticator = StoreAuthenticator(key: integrityKey)
+    }
+}
+
+package struct StoreTiers: Sendable {
+    package let open: StoreTier
+    /// nil: before the first unlock, or of version 1.
+    package let guarded: StoreTier?
+    package let isVersion1: Bool
+
+    package init(open: StoreTier, guarded: StoreTier?) {
+        self.open = open
+        self.guarded = guarded
+        isVersion1 = false
+    }
+
+    package init(version1 tier: StoreTier) {
+        open = tier
+        guarded = nil
+        isVersion1 = true
+    }
+
+    package func tier(of row: SealedRow) -> Tier { isVersion1 ? .open : row.tier }
+
+    /// - Throws: `interactionNotAllowed` for the guarded tier before the first unlock.
+    package func keys(of tier: Tier) throws(KeychainFailure) -> StoreTier {
+        if tier == .open { return open }
+        guard let guarded else { throw .lockedBeforeFirstUnlock }
+        return guarded
+    }
+
+    /// What a row adds to the digests; nothing where the keys of its tier aren't there.
+    package func contribution(of row: SealedRow) -> TierDigests {
+        var digests = TierDigests()
+        let tier = tier(of: row)
+        if let keys = tier == .open ? open : guarded {
+            digests[tier] = row.contribution(keys.authenticator)
+        }
+        return digests
+    }
+
+    /// The indexes of all tiers whose keys are there, the guarded one first: most items are its.
+    package var indexes: [BlindIndex] { [guarded, open].compactMap { $0?.index } }
+
+    /// Of those the ones that a query has to ask, one at least. A tier without items isn't asked.
+    func indexes(for query: ItemQuery, _ header: StoreHeader) -> [BlindIndex] {
+        if let protection = query.protection, !isVersion1 {
+            return [protection.tier == .open ? open.index : (guarded ?? open).index]
+        }
+        guard let guarded, header.count(of: .guarded) > 0 else { return [open.index] }
+        return header.count(of: .open) > 0 ? [guarded.index, open.index] : [guarded.index]
+    }
+}
+
+/// A sum for each tier.
+package struct TierDigests: Hashable, Sendable {
+    private var open = StoreDigest.zero
+    private var guarded = StoreDigest.zero
+
+    package init() {}
+
+    package subscript(tier: Tier) -> StoreDigest {
+        get { tier == .open ? open : guarded }
+        set { if tier == .open { open = newValue } else { guarded = newValue } }
+    }
+
+    package static func + (a: TierDigests, b: TierDigests) -> TierDigests {
+        var sum = a
+        for tier in Tier.allCases { sum[tier] = a[tier] + b[tier] }
+        return sum
+    }
+}
+
+extension KeychainFailure {
+    /// Nothing is known of the items of the guarded tier.
+    package static let lockedBeforeFirstUnlock = KeychainFailure(
+        .interactionNotAllowed,
+        "The keychain hasn't been unlocked since it was opened, and without its passcode nobody can tell "
+            + "which items it holds. Keep the value and try again after unlock.")
+}

@@ -1,0 +1,50 @@
+// Padding: what is sealed shows its size in steps only.
+// Documentation/Formats/row-v2.md, "Padding".
+//   (1) The steps are those of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and
+//       Communication with PURBs", 2019): a size of n bytes shows log2(log2(n)) bits of itself, for
+//       at most 12 % more bytes. Below a floor all sizes are one.
+//   (2) Each content has one padded form, and `content` takes no other.
+
+import FoundationEssentials
+
+enum Padding {
+    /// The length in front.
+    private static let headByteCount = 4
+    /// So that attributes of most passwords, and short secrets, are of one size each.
+    static let metadataFloor = 128
+    static let secretFloor = 32
+
+    /// The size that a content of `count` bytes is padded to.
+    static func byteCount(ofContent count: Int, floor: Int) -> Int {
+        let needed = headByteCount + count
+        guard needed > floor else { return floor }
+        // The exponent, and how many of the bits behind the first are kept.
+        let exponent = Int.bitWidth - 1 - needed.leadingZeroBitCount
+        let kept = Int.bitWidth - exponent.leadingZeroBitCount
+        let mask = (1 << max(0, exponent - kept)) - 1
+        return (needed + mask) & ~mask
+    }
+
+    /// Its size, `u32` ‖ the content ‖ zeros.
+    static func padded(_ content: some Collection<UInt8>, floor: Int) -> Data {
+        let byteCount = byteCount(ofContent: content.count, floor: floor)
+        var padded = Data(capacity: byteCount)
+        for shift in [24, 16, 8, 0] {
+            padded.append(UInt8(truncatingIfNeeded: content.count >> shift))
+        }
+        padded.append(contentsOf: content)
+        padded.append(Data(count: byteCount - padded.count))
+        return padded
+    }
+
+    /// What was padded; nil for bytes that are the padded form of nothing.
+    static func content(of padded: Data, floor: Int) -> Data? {
+        guard padded.count >= headByteCount else { return nil }
+        let count = padded.prefix(headByteCount).reduce(0) { $0 << 8 | Int($1) }
+        guard count <= padded.count - headByteCount,
+            byteCount(ofContent: count, floor: floor) == padded.count,
+            padded.dropFirst(headByteCount + count).allSatisfy({ $0 == 0 })
+        else { return nil }
+        return padded.dropFirst(headByteCount).prefix(count)
+    }
+}

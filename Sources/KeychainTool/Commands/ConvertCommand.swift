@@ -1,0 +1,45 @@
+// ConvertCommand: makes a keychain of an earlier version one of this version, where that needs its
+// passcode.
+
+import ArgumentParser
+import KeychainCore
+import KeychainEngine
+import KeychainRuntime
+
+struct ConvertCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "convert",
+        abstract: "Converts a keychain of an earlier version.",
+        discussion: """
+            A keychain without a passcode is converted by the first program that opens it. One with \
+            a passcode needs it, once. No other program may use the keychain meanwhile. Nothing is \
+            changed before the new database is complete.
+            """)
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func run() throws {
+        let directory = try KeychainPlace.folder().directory
+        guard try KeychainPlace.holdsKeychain(directory) else {
+            throw ControlFailure(
+                .notFound, "There is no keychain in \(printable(directory)) to convert.")
+        }
+        let options = EngineOptions.ofThisMachine
+        var given: SecretBytes?
+        if try KeychainEngine.conversionNeedsPasscode(directory: directory, options: options) {
+            given = try passcode.source.read()
+            guard given != nil else {
+                throw ControlFailure(
+                    .locked,
+                    "The keychain has a passcode, which converting it needs. Give it with "
+                        + "--passcode-fd, or run this at a terminal.")
+            }
+        }
+        let isConverted = try KeychainEngine.convert(
+            directory: directory, passcode: given, options: options)
+        try Output.print(
+            isConverted
+                ? "The keychain is converted. Earlier versions of its programs can't open it any more."
+                : "The keychain is of this version.")
+    }
+}

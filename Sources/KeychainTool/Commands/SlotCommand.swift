@@ -1,0 +1,210 @@
+// SlotCommand: lists, adds and removes the ways into the keychain.
+
+import ArgumentParser
+import KeychainAuthentication
+import KeychainCrypto
+import KeychainEngine
+import KeychainCore
+
+struct SlotCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "slot",
+        abstract: "Lists, adds and removes the ways into the keychain.",
+        subcommands: [List.self, Add.self, Remove.self])
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the ways in, with their numbers.")
+
+        @Flag(help: "Writes an array of JSON objects.")
+        var json = false
+
+        func run() throws {
+            let slots = try SlotCommand.session().keychain.perform(ListSlots())
+            if json {
+                return try Output.print(JSON.array(slots.map(SlotCommand.json)).text)
+            }
+            guard !slots.isEmpty else {
+                return try Output.print("There are none: the device key alone opens the keychain.")
+            }
+            let rows = slots.map {
+                ["\($0.number)", $0.kind.name, $0.opens, timestamp($0.madeAt)]
+            }
+            try Output.print(table([["NUMBER", "KIND", "OPENS", "MADE"]] + rows))
+        }
+    }
+
+    struct Add: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Adds a recovery code or a credential.",
+            subcommands: [Code.self, Credential.self])
+
+        struct Code: ParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "recovery-code",
+                abstract: "Makes a recovery code and prints it, this once.",
+                discussion: """
+                    Twelve words, which open what a forgotten passcode or another machine would keep \
+                    shut. They take the place of an earlier code. Write them down, and keep them away \
+                    from this machine.
+                    """)
+
+            @OptionGroup var way: WayInOptions
+
+            func run() throws {
+                let session = try SlotCommand.session()
+                defer { session.close() }
+                let proof = try way.read(hasPasscode: session.hasPasscode)
+                ProcessProtection.beginHoldingSecrets()
+                let code = RecoveryCode.random()
+                try session.keychain.perform(
+                    ChangeSlots(.add(.recoveryCode(code.bytes)), provedBy: proof))
+                try Output.print(code.words.joined(separator: " "))
+            }
+        }
+
+        struct Credential: ParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "credential",
+                abstract: "Lets a credential of systemd unlock the keychain, without a person.",
+                discussion: """
+                    A service that is given the credential keychain.unlock, or the one that \
+                    KEYCHAIN_CREDENTIAL names, unlocks with it when it opens the keychain. It has 16 \
+                    random bytes at the least. Without a passcode it protects the keychain as one does.
+                    """)
+
+            @Option(
+                help: ArgumentHelp(
+                    "Reads the credential from this file descriptor, byte for byte. Otherwise it is "
+                        + "the one that systemd gave this process.", valueName: "number"))
+            var fd: Int32?
+
+            @OptionGroup var way: WayInOptions
+
+            mutating func validate() throws {
+                try InputOption.requireDistinct([
+                    InputOption("--fd", fd), InputOption("--passcode-fd", way.descriptor),
+                    InputOption("--recovery-code-fd", way.recoveryCodeFd),
+                ])
+            }
+
+            func run() throws {
+                let session = try SlotCommand.session()
+                defer { session.close() }
+                let proof = try way.read(hasPasscode: session.hasPasscode)
+                let secret =
+                    if let fd {
+                        try SecretInput.wholeInput(of: fd, "credential")
+                    } else { try WayInOptions.givenCredential(nil) }
+                try session.keychain.perform(
+                    ChangeSlots(.add(.credential(secret)), provedBy: proof))
+            }
+        }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes a way in, by its number. The last one stays.",
+            discussion: """
+                `keychainctl passcode remove` ends the protection by a passcode as a whole, and \
+                `keychainctl unbind` that by the machine.
+                """)
+
+        @Argument(help: ArgumentHelp("As `keychainctl slot list` shows it.", valueName: "number"))
+        var number: UInt32
+
+        @OptionGroup var passcode: PasscodeOptions
+
+        func run() throws {
+            let session = try SlotCommand.session(passcode.source)
+            defer { session.close() }
+            _ = try session.unlocking { () throws(KeychainFailure) in
+                try session.keychain.perform(ChangeSlots(.remove(number)))
+            }
+        }
+    }
+
+    static func session(_ source: PasscodeSource = PasscodeSource()) throws -> KeychainSession {
+        guard let session = try KeychainSession(existing: source) else {
+            throw ControlFailure(.notFound, "There is no keychain yet. The first item makes one.")
+        }
+        return session
+    }
+
+    private static func json(of slot: SlotSummary) -> JSON {
+        .object([
+            ("number", .count(Int(slot.number))), ("kind", .string(slot.kind.name)),
+            ("opensPasscode", .bool(slot.opensPasscode)),
+            ("opensMachine", .bool(slot.opensMachine)),
+            ("made", .string(timestamp(slot.madeAt))),
+        ])
+    }
+}
+
+extension SlotSummary {
+    fileprivate var opens: String {
+        [opensPasscode ? "what a passcode opens" : nil, opensMachine ? "this device's items" : nil]
+            .compactMap { $0 }.joined(separator: ", ")
+    }
+}
+
+extension SlotSummary.Kind {
+    fileprivate var name: String {
+        switch self {
+        case .passcode: "passcode"
+        case .recoveryCode: "recovery-code"
+        case .credential: "credential"
+        case .machineIdentity: "machine"
+        case .machineChip: "machine-tpm"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+// MARK: - Machine
+
+struct BindCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bind",
+        abstract: "Binds the items that stay on this device to this machine.",
+        discussion: """
+            Items of the this-device-only classes open on this machine alone from then on: with its \
+            TPM where this program uses one, otherwise with its identity, /etc/machine-id. A new \
+            keychain is bound when it is made. After a move to another machine, or a change of the \
+            identity, --recovery-code binds it to this one.
+            """)
+
+    @OptionGroup var way: WayInOptions
+
+    func run() throws {
+        let session = try SlotCommand.session()
+        defer { session.close() }
+        let proof = try way.read(hasPasscode: session.hasPasscode)
+        try session.keychain.perform(ChangeSlots(.bind, provedBy: proof))
+        let status = try session.keychain.perform(ReadStatus())
+        try Output.print(
+            "Bound. \(counted(Int(clamping: status.deviceItemCount), "item")) on this machine alone."
+        )
+        if !status.hasRecoveryCode {
+            Output.report(
+                "Without a recovery code they are lost with the machine. `keychainctl slot add "
+                    + "recovery-code` makes one.")
+        }
+    }
+}
+
+struct UnbindCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unbind",
+        abstract: "Lets the items that stay on this device open with the device key alone.",
+        discussion: "A copy of the folder opens on any machine then.")
+
+    @OptionGroup var way: WayInOptions
+
+    func run() throws {
+        let session = try SlotCommand.session()
+        defer { session.close() }
+        let proof = try way.read(hasPasscode: session.hasPasscode)
+        try session.keychain.perform(ChangeSlots(.unbind, provedBy: proof))
+    }
+}

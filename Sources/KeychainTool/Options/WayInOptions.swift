@@ -1,0 +1,75 @@
+// WayInOptions: the passcode, recovery code or credential that proves a change of the keychain's
+// protection.
+
+import ArgumentParser
+import KeychainAuthentication
+import KeychainCrypto
+import KeychainCore
+
+struct WayInOptions: ParsableArguments {
+    @Option(
+        name: .customLong("passcode-fd"),
+        help: ArgumentHelp(
+            "Reads the present passcode from this file descriptor.", valueName: "number"))
+    var descriptor: Int32?
+
+    @Flag(help: "Takes the recovery code in place of the passcode.")
+    var recoveryCode = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Reads the recovery code from this file descriptor.", valueName: "number"))
+    var recoveryCodeFd: Int32?
+
+    @Flag(help: "Takes the credential that systemd gave this process in place of the passcode.")
+    var credential = false
+
+    /// Whether it is anything but the passcode.
+    var isOther: Bool { recoveryCode || recoveryCodeFd != nil || credential }
+
+    mutating func validate() throws {
+        let count = [descriptor != nil, recoveryCode || recoveryCodeFd != nil, credential]
+            .count { $0 }
+        guard count <= 1 else {
+            throw ValidationError("Give the passcode, the recovery code or the credential.")
+        }
+    }
+
+    /// - Returns: nil where nothing was named and no passcode is set.
+    func read(hasPasscode: Bool) throws -> WayIn? {
+        if recoveryCode || recoveryCodeFd != nil {
+            let typed = try Self.typed("Recovery code", from: recoveryCodeFd)
+            return .recoveryCode(try RecoveryCode(words: typed).bytes)
+        }
+        if credential { return .credential(try Self.givenCredential(nil)) }
+        guard hasPasscode || descriptor != nil else { return nil }
+        return .passcode(try Self.typed("Present passcode", from: descriptor))
+    }
+
+    private static func typed(_ what: String, from descriptor: Int32?) throws -> SecretBytes {
+        let name = what.lowercased()
+        if let descriptor { return try SecretInput.fromDescriptor(descriptor, name) }
+        guard let terminal = Terminal() else {
+            throw ControlFailure(
+                .locked,
+                "There is no terminal to ask at. Give the \(name) through a file descriptor: see "
+                    + "--help.")
+        }
+        guard let entered = terminal.askHidden("\(what): ") else {
+            throw ControlFailure(.locked, "Nothing was entered. Nothing was changed.")
+        }
+        return entered
+    }
+
+    /// The credential of a name; nil: that of the variable, or the usual one.
+    static func givenCredential(_ name: String?) throws -> SecretBytes {
+        ProcessProtection.beginHoldingSecrets()
+        guard let credential = ServiceCredential.read(name) else {
+            throw ControlFailure(
+                .failure,
+                "systemd gave this process no such credential. `LoadCredentialEncrypted=` of its "
+                    + "unit does.")
+        }
+        return credential
+    }
+}

@@ -1,0 +1,110 @@
+// RecoveryCodeTests: the words of a recovery code, the floor of passcodes and what they cost.
+
+import KeychainCore
+import Testing
+
+@testable import KeychainCrypto
+
+private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: Array(text.utf8)) }
+
+/// Test vectors of BIP 39 (trezor/python-mnemonic, vectors.json), those of 128 bits.
+private let vectors: [(bytes: [UInt8], words: String)] = [
+    (
+        [UInt8](repeating: 0, count: 16),
+        "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon "
+            + "about"
+    ),
+    (
+        [UInt8](repeating: 0x7F, count: 16),
+        "legal winner thank year wave sausage worth useful legal winner thank yellow"
+    ),
+    (
+        [UInt8](repeating: 0x80, count: 16),
+        "letter advice cage absurd amount doctor acoustic avoid letter advice cage above"
+    ),
+    ([UInt8](repeating: 0xFF, count: 16), "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong"),
+    (
+        [
+            0x9E, 0x88, 0x5D, 0x95, 0x2A, 0xD3, 0x62, 0xCA, 0xEB, 0x4E, 0xFE, 0x34, 0xA8, 0xE9,
+            0x1B, 0xD2,
+        ],
+        "ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic"
+    ),
+]
+
+@Suite struct `Recovery codes` {
+    @Test func `the words are those of BIP 39`() throws {
+        var count = 0
+        for (bytes, words) in vectors {
+            let code = RecoveryCode(bytes: SecretBytes(copying: bytes))
+            #expect(code.words.joined(separator: " ") == words)
+            #expect(try RecoveryCode(words: secret(words)).bytes.plainBytes == bytes)
+            count += 1
+        }
+        #expect(count == 5)
+        #expect(RecoveryWords.all.count == 2048)
+        #expect(Set(RecoveryWords.all.map { $0.prefix(4) }).count == 2048)
+    }
+
+    @Test func `a code is read as people type it`() throws {
+        let (bytes, words) = vectors[4]
+        let typed = [
+            words.uppercased(), "  " + words.split(separator: " ").joined(separator: "\n ") + "\n",
+            words.split(separator: " ").map { $0.prefix(4) }.joined(separator: " "),
+            words.split(separator: " ").enumerated().map { "\($0 + 1). \($1)," }.joined(),
+        ]
+        for text in typed {
+            #expect(try RecoveryCode(words: secret(text)).bytes.plainBytes == bytes, "\(text)")
+        }
+    }
+
+    @Test func `what is no code is refused, with the position of a wrong word`() {
+        let words = vectors[4].words
+        let wrong = [
+            ("", "0"), (words + " zoo", "13"), (words.replacing("picnic", with: ""), "11"),
+            (words.replacing("drill", with: "drilll"), "Word 2"),
+            (words.replacing("grab", with: "gra"), "Word 3"),
+            (words.replacing("grab", with: "gräb"), "Word 3"),
+            (words.replacing("drill grab", with: "grab drill"), "another one"),
+        ]
+        for (text, part) in wrong {
+            do throws(KeychainFailure) {
+                _ = try RecoveryCode(words: secret(text))
+                Issue.record("it was taken: \(text)")
+            } catch {
+                #expect(error.status == .param)
+                #expect(error.reason.contains(part), "\(error.reason)")
+                #expect(!error.reason.contains("ozone"))
+            }
+        }
+    }
+}
+
+@Suite struct `The floor of passcodes` {
+    @Test func `twelve characters or five words are enough, less needs to be asked for`() throws {
+        for good in ["123456789012", "zwölf Zeichen", "日 本 語 五 語", "a b c d e", "ääääääääääää"] {
+            #expect(throws: Never.self) { try PasscodePolicy.floor.check(secret(good)) }
+        }
+        for short in ["", "12345678901", "äääääääää", "a b c d", "           "] {
+            #expect(throws: KeychainFailure.self) { try PasscodePolicy.floor.check(secret(short)) }
+            #expect(throws: Never.self) { try PasscodePolicy.weak.check(secret(short)) }
+        }
+    }
+
+    @Test func `the cost is the highest within the time and the memory, and never below 2^17`() {
+        func logN(_ milliseconds: Int, memory: Int = 64 << 30) -> UInt8 {
+            PasscodeCost.calibrated(
+                toward: .seconds(1), memory: memory, measuring: { _ in .milliseconds(milliseconds) }
+            ).logN
+        }
+        #expect(logN(5000) == 17)
+        #expect(logN(501) == 17)
+        #expect(logN(400) == 18)
+        #expect(logN(200) == 19)
+        #expect(logN(1) == 19)
+        #expect(logN(1, memory: 1 << 30) == 17)
+        #expect(logN(1, memory: 2 << 30) == 18)
+        #expect(PasscodeCost.standard.logN == 17 && PasscodeCost.applicationPassword.logN == 17)
+        #expect(PasscodeCost.physicalMemory > 1 << 20)
+    }
+}

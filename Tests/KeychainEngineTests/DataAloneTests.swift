@@ -1,0 +1,91 @@
+// Secrets that are asked for without attributes: what is opened for them, and what isn't given.
+
+import Foundation
+import KeychainCore
+import KeychainEngine
+import KeychainSQLite
+import TestPrograms
+import Testing
+
+@Suite struct DataAloneTests {
+    private let dataAlone = Retrieval(includesData: true, includesAttributes: false)
+
+    private func find(_ account: String, in keychain: TemporaryKeychain) throws -> ItemSnapshot? {
+        try keychain.engine.perform(
+            FindItems(
+                ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
+                dataAlone), as: keychain.caller
+        ).first
+    }
+
+    private func add(
+        _ account: String, _ data: Data, constraints: AccessConstraints = [],
+        to keychain: TemporaryKeychain
+    ) throws {
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: .whenUnlocked, constraints: constraints, data: data)),
+            as: keychain.caller)
+    }
+
+    @Test(arguments: [0, 8, 3000, 20_000])
+    func `a secret is given without the attributes`(byteCount: Int) throws {
+        let keychain = try TemporaryKeychain()
+        let data = Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0) })
+        try add("a", data, to: keychain)
+        let item = try #require(try find("a", in: keychain))
+        #expect(item.data == data && item.hasData)
+        // A long one is held against the metadata.
+        #expect(item.attributes.isEmpty == (byteCount < 20_000))
+        #expect(keychain.engine.openedSecretCount == 1)
+    }
+
+    @Test func `an item without a secret is found`() throws {
+        let keychain = try TemporaryKeychain()
+        _ = try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword("a"),
+                    protection: .whenUnlocked)), as: keychain.caller)
+        let item = try #require(try find("a", in: keychain))
+        #expect(item.data == nil && !item.hasData)
+    }
+
+    @Test func `what constraints guard is not given`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        try add("a", Data("secret".utf8), constraints: .userPresence, to: keychain)
+        #expect(status { _ = try find("a", in: keychain) } == .authenticationNeeded)
+        #expect(keychain.engine.openedSecretCount == 0)
+    }
+
+    @Test func `a locked item is locked, and one of a class that labels don't tell is looked into`()
+        throws
+    {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        try add("a", Data("secret".utf8), to: keychain)
+        var query = ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
+        query.protection = .afterFirstUnlock
+        #expect(
+            status {
+                _ = try keychain.engine.perform(FindItems(query, dataAlone), as: keychain.caller)
+            } == .itemNotFound)
+        try keychain.engine.lock()
+        #expect(status { _ = try find("a", in: keychain) } == .interactionNotAllowed)
+    }
+
+    @Test func `a group that the caller doesn't have is not searched`() throws {
+        let keychain = try TemporaryKeychain()
+        try add("a", Data("secret".utf8), to: keychain)
+        #expect(
+            status {
+                _ = try keychain.engine.perform(
+                    FindItems(
+                        ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")),
+                        dataAlone), as: AccessGroups(["another"]))
+            } == .itemNotFound)
+    }
+}

@@ -1,0 +1,279 @@
+// Ways into a keychain, and keychains that are bound to a machine.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSQLite
+import TestPrograms
+import Testing
+
+@Suite struct MachineTests {
+    private func options(
+        _ identity: String?, credential: String? = nil, chip: (any KeyHardware)? = nil
+    ) -> EngineOptions {
+        var options = EngineOptions.testing
+        options.machine = Machine(identity: identity.map { passcode($0) }, chip: chip)
+        let secret = credential.map { passcode($0) }
+        options.credential = { secret }
+        return options
+    }
+
+    private func engine(
+        _ keychain: TemporaryKeychain, on identity: String?, credential: String? = nil
+    ) throws -> KeychainEngine {
+        keychain.engine.close()
+        return try KeychainEngine.open(
+            directory: keychain.directory, options: options(identity, credential: credential))
+    }
+
+    private func add(
+        _ account: String, _ protection: ProtectionClass, to engine: KeychainEngine
+    ) throws {
+        _ = try engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: protection, data: Data(account.utf8))),
+            as: AccessGroups(["G1", "G2"]))
+    }
+
+    private func secrets(_ engine: KeychainEngine, _ account: String? = nil) throws -> [String] {
+        let attributes: Attributes = account.map { [.account: .string($0)] } ?? [:]
+        return try engine.perform(
+            FindItems(
+                ItemQuery(itemClass: .genericPassword, attributes: attributes),
+                Retrieval(limit: nil, includesData: true)), as: AccessGroups(["G1", "G2"])
+        ).map { String(decoding: $0.data ?? Data(), as: UTF8.self) }
+    }
+
+    private func failure(_ body: () throws -> Void) -> KeychainFailure? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? KeychainFailure
+        }
+    }
+
+    /// One item of each class but that for a passcode, on a machine called "here".
+    private func filled() throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain(options: options("here"))
+        for protection in ProtectionClass.allCases where protection.rawValue < 12 {
+            try add(protection.code, protection, to: keychain.engine)
+        }
+        return keychain
+    }
+
+    private static let moving = ["ak", "ck", "dk"]
+    private static let staying = ["aku", "cku", "dku"]
+
+    @Test(arguments: ["there", nil])
+    func `on another machine the items of this device can't be read, and all others can`(
+        identity: String?
+    ) throws {
+        let keychain = try filled()
+        #expect(try keychain.engine.status().machine == .thisMachine)
+        let moved = try engine(keychain, on: identity)
+        #expect(try secrets(moved) == Self.moving)
+        for name in Self.staying {
+            let refusal = failure { _ = try secrets(moved, name) }
+            #expect(refusal?.cause == .otherMachine)
+            #expect(refusal?.reason.contains("3 items") == true)
+            #expect(refusal?.reason.contains("recovery code") == true)
+        }
+        // They can be told from absent ones, none is written over, and what moves can be changed.
+        #expect(failure { _ = try secrets(moved, "absent") }?.status == .itemNotFound)
+        #expect(failure { try add("aku", .whenUnlocked, to: moved) }?.status == .duplicateItem)
+        #expect(
+            failure { try add("new", .whenUnlockedThisDeviceOnly, to: moved) }?.cause
+                == .otherMachine)
+        try add("new", .whenUnlocked, to: moved)
+        let status = try moved.status()
+        #expect(status.machine == (identity == nil ? .unreachable : .otherMachine))
+        #expect(status.deviceItemCount == 3)
+        moved.close()
+        // Nothing was deleted.
+        let back = try engine(keychain, on: "here")
+        #expect(Set(try secrets(back)) == Set(Self.moving + Self.staying + ["new"]))
+        #expect(try back.check(settingAside: false).isSound)
+        back.close()
+    }
+
+    @Test func `what is out of reach goes only where its labels say that it is meant`() throws {
+        let keychain = try filled()
+        let moved = try engine(keychain, on: "there")
+        let caller = AccessGroups(["G1", "G2"])
+        func delete(_ attributes: Attributes) throws -> Int {
+            try moved.perform(
+                DeleteItems(
+                    ItemQuery(itemClass: .genericPassword, attributes: attributes),
+                    tombstones: .never), as: caller)
+        }
+        // An item's description is not among its labels.
+        let refusal = failure {
+            _ = try delete([.account: .string("dku"), .description: .string("x")])
+        }
+        #expect(refusal?.status == .itemNotFound)
+        #expect(try delete([.account: .string("cku")]) == 1)
+        moved.close()
+        let back = try engine(keychain, on: "here")
+        #expect(Set(try secrets(back)) == Set(Self.moving + ["aku", "dku"]))
+        back.close()
+    }
+
+    @Test func `a recovery code takes the items of this device along, with the passcode forgotten`()
+        throws
+    {
+        let keychain = try filled()
+        let code = RecoveryCode.random().bytes
+        try keychain.engine.setPasscode(passcode("forgotten"))
+        #expect(try !keychain.engine.status().hasRecoveryCode)
+        try keychain.engine.perform(
+            ChangeSlots(.add(.recoveryCode(code)), provedBy: .passcode(passcode("forgotten"))),
+            as: keychain.caller)
+        #expect(try keychain.engine.status().hasRecoveryCode)
+        let moved = try engine(keychain, on: "there")
+        let caller = keychain.caller
+        #expect(
+            failure {
+                _ = try moved.perform(
+                    ChangeSlots(
+                        .bind, provedBy: .recoveryCode(RecoveryCode.random().bytes)), as: caller)
+            }?.status == .authFailed)
+        try moved.perform(ChangeSlots(.bind, provedBy: .recoveryCode(code)), as: caller)
+        #expect(try moved.status().machine == .thisMachine)
+        #expect(Set(try secrets(moved)) == Set(Self.moving + Self.staying))
+        try moved.perform(
+            ChangeSlots(
+                .add(.passcode(passcode("a new one"))), provedBy: .recoveryCode(code)), as: caller)
+        moved.close()
+        let again = try engine(keychain, on: "there")
+        try again.unlock(passcode: passcode("a new one"))
+        #expect(Set(try secrets(again)) == Set(Self.moving + Self.staying))
+        again.close()
+    }
+
+    @Test func `a keychain is bound once its owner says so, and unbound again`() throws {
+        let keychain = try TemporaryKeychain(options: options(nil))
+        try add("item", .whenUnlockedThisDeviceOnly, to: keychain.engine)
+        let caller = keychain.caller
+        #expect(try keychain.engine.status().machine == .notBound)
+        #expect(
+            failure {
+                _ = try keychain.engine.perform(ChangeSlots(.bind), as: caller)
+            }?.status == .param)
+        let here = try engine(keychain, on: "here")
+        #expect(try here.status().machine == .notBound)
+        try here.perform(ChangeSlots(.bind), as: caller)
+        #expect(try secrets(here) == ["item"])
+        here.close()
+        let there = try engine(keychain, on: "there")
+        #expect(failure { _ = try secrets(there) }?.cause == .otherMachine)
+        there.close()
+        let back = try engine(keychain, on: "here")
+        try back.perform(ChangeSlots(.unbind), as: caller)
+        back.close()
+        let free = try engine(keychain, on: "there")
+        #expect(try secrets(free) == ["item"])
+        free.close()
+    }
+
+    @Test func `a process that has the keychain open notices that another one bound it`() throws {
+        let keychain = try TemporaryKeychain(options: options("here"))
+        let other = try KeychainEngine.open(
+            directory: keychain.directory, options: options("here"))
+        defer { other.close() }
+        let caller = keychain.caller
+        try add("item", .alwaysThisDeviceOnly, to: other)
+        try keychain.engine.perform(ChangeSlots(.unbind), as: caller)
+        #expect(try other.status().machine == .notBound)
+        try keychain.engine.perform(ChangeSlots(.bind), as: caller)
+        #expect(try other.status().machine == .thisMachine)
+        try add("another", .whenUnlockedThisDeviceOnly, to: other)
+        #expect(try secrets(keychain.engine) == ["item", "another"])
+    }
+
+    @Test func `a chip is asked once as long as its slot stays`() throws {
+        let chip = SoftwareChip()
+        let keychain = try TemporaryKeychain(options: options("here", chip: chip))
+        try add("item", .whenUnlockedThisDeviceOnly, to: keychain.engine)
+        try keychain.reopen()
+        let before = chip.unsealedCount
+        for _ in 0..<5 { _ = try keychain.engine.status() }
+        #expect(chip.unsealedCount == before)
+        #expect(try secrets(keychain.engine) == ["item"])
+        let moved = try engine(keychain, on: "here")
+        #expect(try moved.status().machine == .unreachable)
+        moved.close()
+    }
+
+    @Test func `a server unlocks with its credential, without a person`() throws {
+        let keychain = try filled()
+        let secret = "0123456789abcdef"
+        try keychain.engine.perform(
+            ChangeSlots(.add(.credential(passcode(secret)))), as: keychain.caller)
+        let locked = try engine(keychain, on: "here", credential: "another secret !")
+        #expect(locked.lockState == .beforeFirstUnlock)
+        #expect(failure { _ = try secrets(locked, "aku") }?.status == .interactionNotAllowed)
+        locked.close()
+        let open = try engine(keychain, on: "here", credential: secret)
+        #expect(open.lockState == .unlocked)
+        #expect(Set(try secrets(open)) == Set(Self.moving + Self.staying))
+        let slots = try open.perform(ListSlots(), as: keychain.caller)
+        #expect(slots.map(\.kind) == [.machineIdentity, .credential])
+        #expect(
+            failure {
+                _ = try open.perform(ChangeSlots(.remove(2)), as: keychain.caller)
+            }?.reason.contains("last way in") == true)
+        open.close()
+    }
+
+    @Test func `a slot isn't removed while the keychain is locked`() throws {
+        let keychain = try TemporaryKeychain(options: options("here"))
+        let caller = keychain.caller
+        try keychain.engine.setPasscode(passcode("open"))
+        try keychain.engine.perform(
+            ChangeSlots(
+                .add(.credential(passcode("0123456789abcdef"))),
+                provedBy: .passcode(passcode("open"))),
+            as: caller)
+        try add("item", .whenPasscodeSetThisDeviceOnly, to: keychain.engine)
+        try keychain.engine.lock()
+        #expect(
+            failure { _ = try keychain.engine.perform(ChangeSlots(.remove(3)), as: caller) }?
+                .status == .interactionNotAllowed)
+        try keychain.engine.unlock(passcode: passcode("open"))
+        try keychain.engine.perform(ChangeSlots(.remove(3)), as: caller)
+        // Removing one changes no key and locks nothing.
+        #expect(try secrets(keychain.engine) == ["item"])
+    }
+
+    @Test func `a passcode has a floor unless its owner gives it up`() throws {
+        var options = EngineOptions.testing
+        options.passcodePolicy = .floor
+        let keychain = try TemporaryKeychain(options: options)
+        let caller = keychain.caller
+        let requests: [any Request] = [
+            SetPasscode(passcode("short")), ChangeSlots(.add(.passcode(passcode("short")))),
+        ]
+        for request in requests {
+            #expect(
+                failure { _ = try keychain.engine.perform(request, as: caller) }?.status == .param)
+        }
+        #expect(!keychain.engine.hasPasscode)
+        try keychain.engine.perform(SetPasscode(passcode("correct horse")), as: caller)
+        #expect(
+            failure {
+                _ = try keychain.engine.perform(
+                    ChangePasscode(from: passcode("correct horse"), to: passcode("short")),
+                    as: caller)
+            }?.status == .param)
+        try keychain.engine.perform(
+            ChangePasscode(
+                from: passcode("correct horse"), to: passcode("short"), allowsWeak: true),
+            as: caller)
+        try keychain.reopen()
+        try keychain.engine.unlock(passcode: passcode("short"))
+    }
+}
