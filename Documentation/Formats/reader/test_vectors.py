@@ -17,6 +17,7 @@ from keychain_reader.device_key import read_device_key, read_sealed_device_key
 from keychain_reader.enclave import open_authorization, parse_blob
 from keychain_reader.errors import FormatError
 from keychain_reader.header import digest_of, read_header
+from keychain_reader import header2, keybag2, row2
 from keychain_reader.keybag_keys import ClassKeys, open_keybag
 from keychain_reader.labels import (
     Labels,
@@ -119,6 +120,30 @@ def check_keybag(case: unittest.TestCase, test: Test, group: Test) -> None:
     case.assertEqual(read.classes, class_keys(opened))
 
 
+def check_keybag2(case: unittest.TestCase, test: Test, group: Test) -> None:
+    names = {
+        "passcode": "passcode", "recoveryCode": "recovery_code",
+        "credential": "credential", "machine": "machine",
+    }
+    given = {name: data(test, field) for field, name in names.items() if field in test}
+
+    def call() -> Any:
+        return keybag2.open_keybag(data(test, "keybag"), data(test, "deviceKey"), **given)
+
+    if test["result"] == "invalid":
+        return fails(case, test, call)
+    read, opened = call(), test["opened"]
+    case.assertEqual(read.identifier, data(opened, "keychainID"))
+    case.assertEqual(read.generation, opened["generation"])
+    case.assertEqual(read.machine, opened["machine"])
+    case.assertEqual(read.guarded is None, "guarded" not in opened)
+    for tier, name in ((read.open, "open"), (read.guarded, "guarded")):
+        if tier is not None:
+            case.assertEqual(tier.index_key, data(opened[name], "indexKey"))
+            case.assertEqual(tier.integrity_key, data(opened[name], "integrityKey"))
+            case.assertEqual(tier.classes, class_keys(opened[name]))
+
+
 def class_keys(opened: Test) -> dict[int, ClassKeys]:
     return {
         keys["protection"]: ClassKeys(data(keys, "classKey"), data(keys, "metadataKey"))
@@ -135,6 +160,8 @@ def check_label(case: unittest.TestCase, test: Test, group: Test) -> None:
         label = attribute_label(key, space, name, value)
     elif test["domain"] == "remainingKey":
         label = remaining_key_label(key, space, data(test, "accessGroup"), fields)
+    elif test["domain"] == "server":
+        label = row2.server_label(key, space, fields)
     else:
         case.assertEqual(test["domain"], "accessGroup")
         label = group_label(key, space, data(test, "accessGroup"))
@@ -166,14 +193,7 @@ def check_row(case: unittest.TestCase, test: Test, group: Test) -> None:
     keychain = group["keychains"][test["keychain"]]
     keys = class_keys(keychain)[test["keysOfProtection"]]
     identifier = data(test, "keychainID")
-    columns = (data(test, name) for name in ("grp", "k1", "k2", "k3", "terms"))
-    row = Row(
-        uuid=data(test, "uuid"),
-        protection=test["protection"],
-        labels=Labels(*columns),
-        meta=data(test, "meta"),
-        secret=data(test, "secret") if "secret" in test else None,
-    )
+    row = row_of(test)
     password = data(test, "applicationPassword") if "applicationPassword" in test else None
     if test["result"] == "invalid":
         fails(case, test, lambda: open_row(row, identifier, keys, password))
@@ -187,6 +207,40 @@ def check_row(case: unittest.TestCase, test: Test, group: Test) -> None:
     case.assertEqual(encode_record(record), data(test, "record"))
     # No vector says so, but a row that opens has the labels of its record.
     case.assertEqual(labels_of(data(keychain, "indexKey"), record), row.labels)
+
+
+def row_of(test: Test) -> Row:
+    columns = (data(test, name) for name in ("grp", "k1", "k2", "k3", "terms"))
+    return Row(
+        uuid=data(test, "uuid"),
+        protection=test["protection"],
+        labels=Labels(*columns),
+        meta=data(test, "meta"),
+        secret=data(test, "secret") if "secret" in test else None,
+    )
+
+
+def open_row2(test: Test) -> tuple[Record, bytes | None]:
+    password = data(test, "applicationPassword") if "applicationPassword" in test else None
+    keys = ClassKeys(data(test, "classKey"), data(test, "metadataKey"))
+    return row2.open_row(
+        row_of(test), data(test, "keychainID"), data(test, "indexKey"), keys, password
+    )
+
+
+def check_row2(case: unittest.TestCase, test: Test, group: Test) -> None:
+    if test["result"] == "invalid":
+        fails(case, test, lambda: open_row2(test))
+        if test["failure"] == "metadata":
+            return
+        record = row2.open_metadata(
+            row_of(test), data(test, "keychainID"), data(test, "metadataKey")
+        )
+    else:
+        record, secret = open_row2(test)
+        expected = data(test, "plaintext") if "plaintext" in test else None
+        case.assertEqual(secret, expected)
+    case.assertEqual(encode_record(record), data(test, "record"))
 
 
 def check_header(case: unittest.TestCase, test: Test, group: Test) -> None:
@@ -207,6 +261,38 @@ def check_header(case: unittest.TestCase, test: Test, group: Test) -> None:
     if "rows" in test:
         rows = [(data(r, "uuid"), data(r, "metadataTag")) for r in test["rows"]]
         case.assertEqual(header.digest, digest_of(key, rows))
+
+
+def read_header2(test: Test) -> header2.Header:
+    guarded = "guardedIntegrityKey"
+    return header2.read_header(
+        data(test, "header"), data(test, "integrityKey"),
+        data(test, guarded) if guarded in test else None,
+    )
+
+
+def check_header2(case: unittest.TestCase, test: Test, group: Test) -> None:
+    if test["result"] == "invalid":
+        return fails(case, test, lambda: read_header2(test))
+    header = read_header2(test)
+    case.assertEqual(header.identifier, data(test, "keychainID"))
+    case.assertEqual(header.generation, test["generation"])
+    case.assertEqual(header.set_aside_count, test["setAsideCount"])
+    case.assertEqual(header.keybag_generation, test["keybagGeneration"])
+    case.assertEqual(header.open_count, test["openCount"])
+    case.assertEqual(header.open_digest, int(test["openDigest"], 16))
+    case.assertEqual(header.guarded_count, test["guardedCount"])
+    case.assertEqual(header.guarded is None, "guardedIntegrityKey" not in test)
+    digests = {"openRows": ("integrityKey", header.open_digest)}
+    if header.guarded is not None:
+        case.assertEqual(header.guarded.count, test["guardedCount"])
+        case.assertEqual(header.guarded.writes, test["guardedWrites"])
+        case.assertEqual(header.guarded.digest, int(test["guardedDigest"], 16))
+        digests["guardedRows"] = ("guardedIntegrityKey", header.guarded.digest)
+    for name, (key, digest) in digests.items():
+        if name in test:
+            rows = [(data(r, "uuid"), data(r, "metadataTag")) for r in test[name]]
+            case.assertEqual(digest, digest_of(data(test, key), rows))
 
 
 def check_anchor(case: unittest.TestCase, test: Test, group: Test) -> None:
@@ -249,11 +335,15 @@ CHECKS: dict[str, Check] = {
     "device-key-v2.json": check_sealed_device_key,
     "secure-enclave-key-v1.json": check_enclave_key,
     "header-v1.json": check_header,
+    "header-v2.json": check_header2,
     "keybag-v1.json": check_keybag,
+    "keybag-v2.json": check_keybag2,
     "label-v1.json": check_label,
+    "label-v2.json": check_label,
     "pages-v2.json": check_pages,
     "record-v1.json": check_record,
     "row-v1.json": check_row,
+    "row-v2.json": check_row2,
 }
 
 
@@ -293,11 +383,20 @@ class VectorTests(unittest.TestCase):
     def test_header(self) -> None:
         self.run_file("header-v1.json")
 
+    def test_header2(self) -> None:
+        self.run_file("header-v2.json")
+
     def test_keybag(self) -> None:
         self.run_file("keybag-v1.json")
 
+    def test_keybag2(self) -> None:
+        self.run_file("keybag-v2.json")
+
     def test_label(self) -> None:
         self.run_file("label-v1.json")
+
+    def test_label2(self) -> None:
+        self.run_file("label-v2.json")
 
     def test_pages(self) -> None:
         self.run_file("pages-v2.json")
@@ -307,6 +406,9 @@ class VectorTests(unittest.TestCase):
 
     def test_row(self) -> None:
         self.run_file("row-v1.json")
+
+    def test_row2(self) -> None:
+        self.run_file("row-v2.json")
 
 
 class ExampleTests(unittest.TestCase):

@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass, field
 
+from . import row2
 from .database import Contents, StoredRow
 from .errors import DamagedMetadata, DamagedSecret, WrongApplicationPassword
-from .header import Header, digest_of
+from .header import digest_of
 from .keychain import Keychain
 from .labels import labels_of
 from .primitives import GCM_TAG_SIZE, is_equal, mac
 from .record import Record
 from .row import open_metadata, open_secret
+from .tiers import Keys, TierRows, rows_told_of
 
 
 @dataclass
@@ -40,16 +42,22 @@ def _open_item(
         item.problems.append(stored.problem or "the row has no columns")
         return item
     keys = keychain.keybag.classes.get(row.protection)
-    if keys is None:
+    tier = keychain.keybag.tier(row.protection)
+    if keys is None or tier is None:
         item.is_locked = True
         return item
     identifier = keychain.keybag.identifier
+    is_version1 = keychain.keybag.version == 1
     try:
-        item.record = open_metadata(row, identifier, keys.metadata_key)
-        if labels_of(keychain.keybag.index_key, item.record) != row.labels:
+        record = (open_metadata if is_version1 else row2.open_metadata)(
+            row, identifier, keys.metadata_key
+        )
+        item.record = record
+        labels = (labels_of if is_version1 else row2.labels_of)(tier.index_key, record)
+        if labels != row.labels:
             item.problems.append("the labels are not those of the attributes")
-        item.secret = open_secret(
-            row, item.record, identifier, keys.class_key, password
+        item.secret = (open_secret if is_version1 else row2.open_secret)(
+            row, record, identifier, keys.class_key, password
         )
     except WrongApplicationPassword:
         item.needs_password = True
@@ -58,18 +66,26 @@ def _open_item(
     return item
 
 
-def _digest_problem(
-    rows: list[StoredRow], header: Header, integrity_key: bytes
-) -> str | None:
-    pairs = []
-    for stored in rows:
-        row = stored.row
-        if row is None or len(row.uuid) != 16 or len(row.meta) < GCM_TAG_SIZE:
-            return "the digest can't be computed over a damaged row"
-        pairs.append((row.uuid, row.meta_tag))
-    if digest_of(integrity_key, pairs) != header.digest:
-        return "the digest of the rows is not the header's"
-    return None
+def _tier_problems(rows: list[StoredRow], keys: Keys, told: TierRows) -> list[str]:
+    """Of the rows of a tier. A row without columns is none of a tier's."""
+    found = [
+        stored.row
+        for stored in rows
+        if stored.row is not None
+        and keys.is_open(stored.row.protection) == told.is_open
+    ]
+    problems = []
+    if len(found) != told.count:
+        problems.append(
+            f"items has {len(found)} rows, the header tells of {told.count}"
+        )
+    if any(len(row.uuid) != 16 or len(row.meta) < GCM_TAG_SIZE for row in found):
+        problems.append("the digest can't be computed over a damaged row")
+    elif told.digest != digest_of(
+        told.integrity_key, [(row.uuid, row.meta_tag) for row in found]
+    ):
+        problems.append("the digest of the rows is not the header's")
+    return problems
 
 
 def _terms_problems(contents: Contents) -> list[str]:
@@ -98,28 +114,19 @@ def _set_aside_problems(contents: Contents, integrity_key: bytes) -> list[str]:
     return problems
 
 
-def _count_problems(contents: Contents, header: Header) -> list[str]:
-    counts = (
-        ("items", len(contents.rows), header.item_count),
-        ("set_aside", contents.set_aside_count, header.set_aside_count),
-    )
-    return [
-        f"{table} has {found} rows, the header tells of {told}"
-        for table, found, told in counts
-        if found != told
-    ]
-
-
 def examine(keychain: Keychain, password: bytes | None = None) -> Examination:
     contents, header = keychain.contents, keychain.header
     items = [_open_item(keychain, stored, password) for stored in contents.rows]
     problems = list(keychain.problems)
-    problems += _count_problems(contents, header)
+    for told in rows_told_of(header, keychain.keybag):
+        problems += _tier_problems(contents.rows, keychain.keybag, told)
+    if contents.set_aside_count != header.set_aside_count:
+        problems.append(
+            f"set_aside has {contents.set_aside_count} rows, the header tells of"
+            f" {header.set_aside_count}"
+        )
     problems += _terms_problems(contents)
-    problems += _set_aside_problems(contents, keychain.keybag.integrity_key)
-    digest = _digest_problem(contents.rows, header, keychain.keybag.integrity_key)
-    if digest is not None:
-        problems.append(digest)
+    problems += _set_aside_problems(contents, keychain.keybag.open.integrity_key)
     for item in items:
         problems += [f"row {item.stored.id}: {text}" for text in item.problems]
     return Examination(keychain, items, problems)

@@ -10,16 +10,15 @@ from .authenticated import make_plain
 from .database import Contents, read_database
 from .device_key import read_device_key
 from .errors import FormatError, Inauthentic, Malformed
-from .header import Header, read_header
-from .keybag_keys import OpenedKeybag, open_keybag
 from .pages import damaged_pages
 from .schema import version_of_file
+from .tiers import AnyHeader, Keys, open_header, open_keys
 
 
 @dataclass
 class Keychain:
-    keybag: OpenedKeybag
-    header: Header
+    keybag: Keys
+    header: AnyHeader
     anchor: int | None
     contents: Contents
     #: Of the database.
@@ -49,10 +48,10 @@ def _device_key(folder: Path, findings: _Findings) -> bytes:
 
 
 def _compare_copy(
-    row: OpenedKeybag, copy: bytes, device_key: bytes, findings: _Findings
+    row: Keys, copy: bytes, device_key: bytes, findings: _Findings
 ) -> None:
     try:
-        other = open_keybag(copy, device_key, None)
+        other = open_keys(copy, device_key, None)
     except FormatError as error:
         findings.problems.append(f"the file keybag: {error}")
         return
@@ -73,14 +72,14 @@ def _keybag(
     device_key: bytes,
     passcode: bytes | None,
     findings: _Findings,
-) -> OpenedKeybag:
+) -> Keys:
     copy = files.read_file(folder, "keybag")
     failure: FormatError
     try:
         if contents.keybag is None:
             raise Malformed("the database has no keybag")
         # Without the passcode first: a wrong one is no damage of the row.
-        opened = open_keybag(contents.keybag, device_key, None)
+        opened = open_keys(contents.keybag, device_key, None)
     except FormatError as error:
         failure = error
     else:
@@ -90,14 +89,14 @@ def _keybag(
             _compare_copy(opened, copy, device_key, findings)
         if passcode is None:
             return opened
-        return open_keybag(contents.keybag, device_key, passcode)
+        return open_keys(contents.keybag, device_key, passcode)
     if copy is None:
         raise failure
     findings.problems.append(f"the row keybag, read from the file: {failure}")
-    return open_keybag(copy, device_key, passcode)
+    return open_keys(copy, device_key, passcode)
 
 
-def _check_header(header: Header, keybag: OpenedKeybag) -> None:
+def _check_header(header: AnyHeader, keybag: Keys) -> None:
     if header.identifier != keybag.identifier:
         raise Inauthentic("header and keybag are of different keychains")
     if header.keybag_generation != keybag.generation:
@@ -108,13 +107,13 @@ def _check_header(header: Header, keybag: OpenedKeybag) -> None:
 
 
 def _anchor(
-    folder: Path, keybag: OpenedKeybag, header: Header, findings: _Findings
+    folder: Path, keybag: Keys, header: AnyHeader, findings: _Findings
 ) -> int | None:
     file = files.read_file(folder, "anchor")
     if file is None:
         findings.notices.append("there is no anchor")
         return None
-    anchor = read_anchor(file, keybag.integrity_key)
+    anchor = read_anchor(file, keybag.open.integrity_key)
     if anchor is None:
         findings.notices.append("the anchor has no sound record")
     elif anchor > header.generation:
@@ -160,7 +159,7 @@ def open_keychain(
     keybag = _keybag(folder, contents, device_key, passcode, findings)
     if contents.header is None:
         raise Malformed("the database has no header")
-    header = read_header(contents.header, keybag.integrity_key)
+    header = open_header(contents.header, keybag)
     _check_header(header, keybag)
     anchor = _anchor(folder, keybag, header, findings)
     return Keychain(
