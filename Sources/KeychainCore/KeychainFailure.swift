@@ -133,6 +133,10 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
                 + "away to begin anew. Nothing was changed.", cause: .damage)
     }
 
+    package static func missingDatabase(at path: String) -> KeychainFailure {
+        .missingDatabase(in: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)))
+    }
+
     /// The file or folder is not this user's alone.
     package static func notPermitted(_ reason: String) -> KeychainFailure {
         KeychainFailure(.notAvailable, reason, cause: .permission)

@@ -63,6 +63,12 @@ extension KeychainEngine: RequestExecutor {
     }
 
     package func execute(
+        _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        try rotate(provedBy: request.proof, progress: progress)
+    }
+
+    package func execute(
         _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> CheckReport {
         try check(settingAside: false, progress: progress)
@@ -86,6 +92,10 @@ extension KeychainStatus {
 extension KeychainEngine {
     package func status() throws(KeychainFailure) -> KeychainStatus {
         if let folder = options.absentFolder { return .absent(in: folder) }
+        return try attempt { () throws(KeychainFailure) in try statusOfSession() }
+    }
+
+    private func statusOfSession() throws(KeychainFailure) -> KeychainStatus {
         try reloadKeybag()
         let header = try store.header()
         return KeychainStatus(
@@ -98,14 +108,14 @@ extension KeychainEngine {
             } ?? 0,
             deviceKeyPath: store.folder?.path(of: .deviceKey) ?? "",
             deviceKeyProtection: try deviceKeyProtection(), verification: verification,
-            machine: ring.withLock { $0.hierarchy.machineState },
+            machine: session.ring.withLock { $0.hierarchy.machineState },
             whyNotBindable: options.machine.whyNotBindable,
             deviceItemCount: try deviceItemCount(), hasRecoveryCode: hasRecoveryCode)
     }
 
     /// The damaged rows that were set aside, oldest first.
     package func setAsideRows() throws(KeychainFailure) -> [SetAsideRow] {
-        try store.setAsideRows()
+        try attempt { () throws(KeychainFailure) in try store.setAsideRows() }
     }
 }
 
@@ -137,7 +147,7 @@ extension KeychainEngine {
     ///
     /// - Throws: `notAvailable` for a folder that can't be looked into, or is open to others.
     package static func isPresent(in directory: String) throws(KeychainFailure) -> Bool {
-        let folder = StoreFolder(path: directory)
+        let folder = StoreFolder(path: directory).located
         if folder.exists(.database) || folder.exists(.keybag) { return true }
         if !folder.isMissing { try folder.checkFolder() }
         return false

@@ -7,7 +7,8 @@
 //   (4) A row of such a key holds a blob and nothing else: it is checked when it is added, and what
 //       it says of access doesn't change. So its secret needs no authentication of its own: the
 //       blob's constraints are asked for when the key is used.
-//   (5) The row has the protection class and the constraints of its key.
+//   (5) The database says for which classes blobs were made: their keys stay, retired, when keys rotate.
+//   (6) The row has the protection class and the constraints of its key.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -39,7 +40,14 @@ extension KeychainEngine {
             _ = try adoptsOtherKeybag()
             try checkKeepable(key.constraints)
             let classKeys = try keys(for: key.protection)
-            return try make(key, hardware, classKeys)
+            let made = try make(key, hardware, classKeys)
+            // Before the blob is handed out: a rotation keeps the key that opens it.
+            if try !store.blobClasses().contains(key.protection) {
+                try write { transaction throws(KeychainFailure) in
+                    try transaction.noteBlob(of: key.protection)
+                }
+            }
+            return made
         }
     }
 

@@ -2,19 +2,22 @@
 //   (1) A request is authorized first, then carried out in one transaction.
 //   (2) Every answer is made of rows whose tags were checked.
 //   (3) Keys are behind one lock, which is never held during input or output.
+//   (4) A request is carried out with one database and its keys from its start to its end. Where a
+//       rotation puts others in their place meanwhile, nothing is done, and the request begins anew.
 
 import FoundationEssentials
 package import KeychainCore
 package import KeychainCrypto
-package import KeychainSQLite
+import KeychainSQLite
 package import Logging
 import Synchronization
 
 package final class KeychainEngine: RequestHandler {
-    package let store: Store
     let options: EngineOptions
-    let ring: Mutex<KeyRing>
-    let deviceKey: SecretBytes
+    /// The database and its keys since the last rotation that this process has noticed.
+    let latest: Mutex<Session>
+    /// Held while one notices.
+    let following = Mutex<Void>(())
     /// Whether the copy of the keybag was another one when the keychain was opened.
     let keybagCopyDiffered: Bool
     /// nil: a keychain in memory is this process's own.
@@ -31,14 +34,9 @@ package final class KeychainEngine: RequestHandler {
 
     package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
 
-    private init(
-        store: Store, ring: consuming KeyRing, deviceKey: SecretBytes, options: EngineOptions,
-        keybagCopyDiffered: Bool, lease: StoreFolder.Lease?
-    ) {
-        self.keybagCopyDiffered = keybagCopyDiffered
-        self.store = store
-        self.ring = Mutex(ring)
-        self.deviceKey = deviceKey
+    private init(_ session: Session, _ options: EngineOptions, _ lease: StoreFolder.Lease?) {
+        keybagCopyDiffered = session.keybagCopyDiffered
+        latest = Mutex(session)
         self.options = options
         self.log = options.log
         self.lease = lease
@@ -58,32 +56,17 @@ package final class KeychainEngine: RequestHandler {
     ) throws(KeychainFailure) -> KeychainEngine {
         let folder = StoreFolder(path: directory)
         try folder.prepare()
-        try Conversion.runIfNeeded(folder, options)
+        try Conversion.runIfNeeded(folder.located, options)
         let lease = try Conversion.leaseAfterConversions(of: folder)
         do {
-            return try open(folder, options, lease)
+            let engine = KeychainEngine(try Session.open(folder, options), options, lease)
+            engine.unlockWithCredential()
+            engine.verifyIfSmall()
+            return engine
         } catch {
             lease.end()
             throw error
         }
-    }
-
-    private static func open(
-        _ folder: StoreFolder, _ options: EngineOptions, _ lease: StoreFolder.Lease
-    ) throws(KeychainFailure) -> KeychainEngine {
-        try folder.requireFinishedRecovery()
-        // A folder that can't be written is read with what it has.
-        let isUnfinished = !folder.exists(.keybag) || folder.hasLeftovers
-        if !folder.exists(.database) || isUnfinished && !folder.isReadOnly {
-            try folder.withLock { lock throws(KeychainFailure) in
-                try Bootstrap.createIfNew(lock, options)
-            }
-        }
-        let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
-        let engine = try open(
-            try StoreFile.open(folder, deviceKey: deviceKey), deviceKey, options, lease)
-        engine.verifyIfSmall()
-        return engine
     }
 
     /// Opens a keychain in memory as after a start of the device: unlocked where it has no
@@ -98,46 +81,10 @@ package final class KeychainEngine: RequestHandler {
     package static func open(
         _ memory: MemoryPlace, options: EngineOptions
     ) throws(KeychainFailure) -> KeychainEngine {
-        try open(memory.file, memory.deviceKey, options, nil)
-    }
-
-    private static func open(
-        _ file: StoreFile, _ deviceKey: SecretBytes, _ options: EngineOptions,
-        _ lease: StoreFolder.Lease?
-    ) throws(KeychainFailure) -> KeychainEngine {
-        do throws(KeychainFailure) {
-            let keybagCopyDiffered = try Bootstrap.keybagCopyDiffers(file)
-            var hierarchy = try Bootstrap.readKeybag(
-                file, deviceKey: deviceKey, machine: options.machine)
-            var ring = try KeyRing(hierarchy)
-            let store = try Store(
-                file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers,
-                noteIn: options.place)
-            if try store.header().keybagGeneration != hierarchy.keybag.generation {
-                // The passcode was changed between the two reads, or an older keybag put back.
-                hierarchy = try Bootstrap.readKeybag(
-                    file, deviceKey: deviceKey, machine: options.machine)
-                guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
-                    throw KeychainFailure.damagedStore(
-                        "its keybag is not the one that its items were written with")
-                }
-                ring = try KeyRing(hierarchy)
-                store.setGuarded(ring.tiers.guarded)
-            }
-            Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
-            if !hierarchy.machineState.isOpen {
-                ring.unreachableCount = try store.itemCount { $0.isThisDeviceOnly }
-            }
-            let engine = KeychainEngine(
-                store: store, ring: ring,
-                deviceKey: deviceKey, options: options, keybagCopyDiffered: keybagCopyDiffered,
-                lease: lease)
-            engine.unlockWithCredential()
-            return engine
-        } catch {
-            file.close()
-            throw error
-        }
+        let session = try Session.open(memory.file, memory.deviceKey, options)
+        let engine = KeychainEngine(session, options, nil)
+        engine.unlockWithCredential()
+        return engine
     }
 
     /// Closes the files, if there are any. The engine is not used afterwards.
@@ -147,12 +94,12 @@ package final class KeychainEngine: RequestHandler {
         lease?.end()
     }
 
-    package var lockState: LockState { ring.withLock { $0.lockState } }
+    package var lockState: LockState { session.ring.withLock { $0.lockState } }
 
     // MARK: Shared steps
 
     func keys(for protection: ProtectionClass) throws(KeychainFailure) -> ClassKeys {
-        try ring.withLock { ring throws(KeychainFailure) in try ring.keys(for: protection) }
+        try session.ring.withLock { ring throws(KeychainFailure) in try ring.keys(for: protection) }
     }
 
     /// Runs a write, once more if another process changed the keybag meanwhile.
@@ -160,7 +107,7 @@ package final class KeychainEngine: RequestHandler {
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
         for _ in 0..<8 {
-            let generation = ring.withLock { $0.keybagGeneration }
+            let generation = session.ring.withLock { $0.keybagGeneration }
             switch try store.write(keybagGeneration: generation, body) {
             case .done(let result): return result
             case .staleKeybag: try reloadKeybag()
@@ -170,7 +117,7 @@ package final class KeychainEngine: RequestHandler {
     }
 
     func reloadKeybag() throws(KeychainFailure) {
-        let known = ring.withLock { $0.hierarchy }
+        let known = session.ring.withLock { $0.hierarchy }
         let hierarchy = try Bootstrap.readKeybag(
             store.file, deviceKey: deviceKey, machine: options.machine, after: known)
         let isOther = try changeRing { ring throws(KeychainFailure) in
@@ -185,7 +132,7 @@ package final class KeychainEngine: RequestHandler {
     func changeRing<Result, Failure: Error>(
         _ body: (inout KeyRing) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try ring.withLock { ring throws(Failure) in
+        try session.ring.withLock { ring throws(Failure) in
             let result = try body(&ring)
             store.setGuarded(ring.tiers.guarded)
             return result

@@ -74,7 +74,8 @@ package final class DeferredKeychain: RequestHandler {
         case .add, .addAll, .put, .setPasscode, .changeSlots, .makeSecureEnclaveKey: try changing()
         case .find, .update, .delete, .findIdentities, .updateIdentities, .deleteIdentities,
             .authenticate, .hasPasscode, .hasSecureEnclave, .sign, .sharedSecret, .unlock, .lock,
-            .lockAll, .changePasscode, .removePasscode, .unlockWith, .slots, .status, .check:
+            .lockAll, .changePasscode, .removePasscode, .unlockWith, .slots, .rotate, .status,
+            .check:
             try looking()
         }
     }

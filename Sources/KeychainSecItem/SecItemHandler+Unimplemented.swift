@@ -99,6 +99,12 @@ extension SecItemHandler {
     }
 
     package func execute(
+        _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        throw Self.unimplemented
+    }
+
+    package func execute(
         _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> CheckReport {
         throw Self.unimplemented

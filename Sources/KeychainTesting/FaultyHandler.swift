@@ -119,6 +119,7 @@ extension TestKeychain.Operations {
         case .makeSecureEnclaveKey, .sign, .sharedSecret: self = .secureEnclave
         case .authenticate, .hasPasscode, .hasSecureEnclave, .unlock, .lock, .lockAll,
             .setPasscode, .changePasscode, .removePasscode, .unlockWith, .slots, .changeSlots,
+            .rotate,
             .status,
             .check:
             return nil

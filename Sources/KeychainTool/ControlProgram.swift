@@ -87,7 +87,8 @@ struct RootCommand: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     StatusCommand.self, PasscodeCommand.self, SlotCommand.self,
-                    BindCommand.self, UnbindCommand.self, LockCommand.self, UnlockCommand.self,
+                    RotateCommand.self, BindCommand.self, UnbindCommand.self, LockCommand.self,
+                    UnlockCommand.self,
                     CheckCommand.self, RecoverCommand.self, DoctorCommand.self,
                     RestoreCommand.self, ConvertCommand.self, DeviceKeyCommand.self,
                 ]),

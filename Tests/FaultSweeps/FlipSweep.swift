@@ -75,11 +75,10 @@ package struct FlipSweep {
 
     package func byteCount(of file: String) -> Int { content(of: file)?.count ?? 0 }
 
-    private func content(of file: String) -> Data? {
-        guard case .file(let content) = image.entries[Scenario.place + "/" + file] else {
-            return nil
-        }
-        return content
+    private func content(of file: String) -> Data? { image.content(of: path(of: file)) }
+
+    private func path(of file: String) -> String {
+        Scenario.place + "/" + image.present(file, in: Scenario.place)
     }
 
     /// One bit of each byte that isn't zero.
@@ -107,7 +106,7 @@ package struct FlipSweep {
         let root = scratch + "/flip-\(UUID().uuidString)"
         var changed = image
         for flip in flips {
-            let path = Scenario.place + "/" + flip.file
+            let path = path(of: flip.file)
             guard case .file(var content) = changed.entries[path] else { continue }
             content[flip.offset] ^= flip.mask
             changed.entries[path] = .file(content)

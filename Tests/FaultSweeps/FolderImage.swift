@@ -58,13 +58,29 @@ package struct FolderImage: Sendable {
         }
     }
 
+    /// The name of the database of a keychain. Each rotation of its keys makes another one.
+    package func database(in keychain: String) -> String {
+        let names = entries.keys.filter {
+            $0.hasPrefix(keychain + "/keychain-") && $0.hasSuffix(".db")
+        }
+        .map { $0.dropFirst(keychain.count + 1) }
+        let last = names.max { ($0.count, $0) < ($1.count, $1) }
+        return last.map { String($0) } ?? "keychain.db"
+    }
+
+    /// The same for a file that is named as if the keys had never rotated.
+    package func present(_ file: String, in keychain: String) -> String {
+        file.hasPrefix("keychain.db")
+            ? database(in: keychain) + file.dropFirst("keychain.db".count) : file
+    }
+
     /// Files that have no place beside a keychain that no process is changing. What isn't known may
     /// hold a key.
     package func leftovers(besides keychain: String) -> [String] {
-        let known = [
-            "keychain.db", "keychain.db-wal", "keychain.db-shm", "device.key", "keybag", "anchor",
-            "lock", "in-use",
-        ].map { keychain + "/" + $0 }
+        let database = self.database(in: keychain)
+        let known =
+            ["device.key", "keybag", "anchor", "lock", "in-use"].map { keychain + "/" + $0 }
+            + ["", "-wal", "-shm"].map { keychain + "/" + database + $0 }
         return entries.keys.filter { path in
             !known.contains(path) && !(keychain + "/").hasPrefix(path + "/")
                 && !path.hasPrefix(keychain + "/damaged-")

@@ -49,6 +49,11 @@ package struct Scenario: Sendable, CustomStringConvertible {
             after: filled + [.setPasscode(1), .add(1000, 9)]),
         Scenario("seal", [.seal], after: filled),
         Scenario("unseal", [.unseal], after: filled + [.seal]),
+        Scenario("rotate", [.rotate], after: filled),
+        Scenario("rotate and save", [.rotate, .put(1, 8)], after: filled),
+        Scenario(
+            "rotate with a passcode", [.unlock(1), .rotate],
+            after: filled + [.setPasscode(1), .add(1000, 9)]),
         Scenario("restore", [.restore], after: filled, settingAside: [1]),
         Scenario("recover", [.recover], after: filled, leaving: [.put(1, 8), .delete(2)]),
         Scenario(
@@ -70,7 +75,8 @@ package struct Scenario: Sendable, CustomStringConvertible {
         filled + [
             .put(1, 8), .delete(2), .emptyLog, .add(2, 60), .update(3, 2), .setPasscode(1),
             .add(1000, 9), .put(0, 10), .reopen, .changePasscode(1, 2), .delete(1), .seal,
-            .add(1, 11), .emptyLog, .put(1000, 12), .removePasscode(2), .unseal, .add(4, 66),
+            .add(1, 11), .emptyLog, .put(1000, 12), .rotate, .removePasscode(2), .unseal,
+            .add(4, 66),
             .reopen, .put(4, 1), .delete(0),
         ], after: [])
 

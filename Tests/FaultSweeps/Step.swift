@@ -18,6 +18,8 @@ package enum Step: Hashable, Sendable {
     case unlock(Int)
     case seal
     case unseal
+    /// Makes other keys of every kind.
+    case rotate
     /// Rebuilds the database.
     case recover
     /// Puts back everything that was set aside.
@@ -40,6 +42,7 @@ extension Step: CustomStringConvertible {
         case .unlock(let passcode): "unlock:\(passcode)"
         case .seal: "seal"
         case .unseal: "unseal"
+        case .rotate: "rotate"
         case .recover: "recover"
         case .restore: "restore"
         case .emptyLog: "empty-log"
@@ -62,6 +65,7 @@ extension Step: CustomStringConvertible {
         case ("unlock", 1): self = .unlock(numbers[0])
         case ("seal", 0): self = .seal
         case ("unseal", 0): self = .unseal
+        case ("rotate", 0): self = .rotate
         case ("recover", 0): self = .recover
         case ("restore", 0): self = .restore
         case ("empty-log", 0): self = .emptyLog
@@ -101,7 +105,7 @@ package struct KeychainState: Hashable, Sendable {
             state.setAside = [:]
         case .seal: state.isSealed = true
         case .unseal: state.isSealed = false
-        case .unlock, .recover, .emptyLog, .reopen: break
+        case .unlock, .rotate, .recover, .emptyLog, .reopen: break
         }
         return state
     }

@@ -110,7 +110,10 @@ package struct StepRunner {
             // A keychain that is to be recovered can't be opened, so this waits for who opens it.
             passcode = known
             try engine?.unlock(passcode: Self.secret(known))
-        case .seal: try opened().sealDeviceKey()
+        case .seal:
+            try opened().sealDeviceKey(provedBy: passcode.map { .passcode(Self.secret($0)) })
+        case .rotate:
+            try opened().rotate(provedBy: passcode.map { .passcode(Self.secret($0)) })
         case .unseal: try opened().unsealDeviceKey()
         case .recover:
             close()

@@ -8,7 +8,7 @@ import TestPrograms
 import Testing
 
 /// Runs a sweep on a thread of its own, with a folder for its cases.
-private func onThread(
+func onThread(
     _ sweep: @escaping @Sendable (_ scratch: String) throws -> SweepReport
 ) async throws -> SweepReport {
     let folder = try TemporaryFolder()

@@ -147,6 +147,30 @@ import Testing
         #expect(status { _ = try keychain.find("b") } == .itemNotFound)
     }
 
+    /// As if the keys had been rotated since: the database with the highest number is the keychain.
+    @Test func `an earlier database under a later name is refused until the machine starts anew`()
+        throws
+    {
+        let keychain = try RememberedKeychain()
+        try keychain.add("a")
+        keychain.close()
+        let before = try keychain.bytes()
+        let anchor = try keychain.bytes(.anchor)
+        try keychain.open()
+        try keychain.add("b")
+        keychain.close()
+        let last = try keychain.bytes()
+        try #require(
+            FileManager.default.createFile(
+                atPath: keychain.directory + "/keychain-1.db", contents: Data(before),
+                attributes: [.posixPermissions: 0o600]))
+        try keychain.write(anchor, to: keychain.path(.anchor))
+        let failure = #expect(throws: KeychainFailure.self) { try keychain.open() }
+        #expect(failure?.cause == .damage)
+        let kept = FileManager.default.contents(atPath: keychain.directory + "/keychain.db")
+        #expect(kept.map { [UInt8]($0) } == last)
+    }
+
     @Test func `a recovery takes the folder that was put back, above the commits that are missing`()
         throws
     {
@@ -290,7 +314,7 @@ import Testing
         #expect(note == writer.result + authenticator.tag(of: writer.result))
         let status = try #require(Files.status(of: path))
         #expect(status.mode & 0o7777 == 0o1600)
-        let name = authenticator.tag(of: Array(("name" + keychain.path(.database)).utf8))
+        let name = authenticator.tag(of: Array(("name" + keychain.directory).utf8))
             .prefix(16).map { String(format: "%02x", $0) }.joined()
         #expect(path.hasSuffix("/verified-" + name))
     }

@@ -107,7 +107,9 @@ final class RememberedKeychain {
 
     // MARK: Files
 
-    func path(_ file: StoreFolder.File) -> String { directory + "/" + file.rawValue }
+    func path(_ file: StoreFolder.File) -> String {
+        StoreFolder(path: directory).located.path(of: file)
+    }
 
     func bytes(_ file: StoreFolder.File = .database) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: URL(filePath: path(file))))

@@ -62,7 +62,9 @@ final class TemporaryKeychain {
         return (hierarchy, guarded)
     }
 
-    func path(_ file: StoreFolder.File) -> String { directory + "/" + file.rawValue }
+    func path(_ file: StoreFolder.File) -> String {
+        StoreFolder(path: directory).located.path(of: file)
+    }
 }
 
 func passcode(_ text: String) -> SecretBytes { SecretBytes(copying: Array(text.utf8)) }

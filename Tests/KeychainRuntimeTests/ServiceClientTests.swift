@@ -47,7 +47,7 @@ import Testing
         case .put, .unlock, .lock, .lockAll, .setPasscode, .changePasscode, .unlockWith,
             .changeSlots:
             .answer(Done())
-        case .slots: .answer([slot])
+        case .slots, .rotate: .answer([slot])
         case .findIdentities: .answer([identity])
         case .authenticate: .answer(grant)
         case .hasPasscode, .hasSecureEnclave: .answer(true)
@@ -115,6 +115,7 @@ import Testing
         try client.perform(UnlockWith(.credential(passcode)))
         try client.perform(ChangeSlots(.bind))
         #expect(try client.perform(ListSlots()) == [Self.slot])
+        #expect(try client.perform(RotateKeys()) == [Self.slot])
         #expect(try client.perform(ReadStatus()) == Self.status)
         #expect(try client.perform(CheckKeychain()) == Self.report)
 

@@ -130,7 +130,9 @@ final class EngineUnderTest: KeychainUnderTest {
 
     // MARK: - Damage
 
-    func path(_ file: StoreFolder.File) -> String { directory + "/" + file.rawValue }
+    func path(_ file: StoreFolder.File) -> String {
+        StoreFolder(path: directory).located.path(of: file)
+    }
 
     /// Rewrites every row as something else, with a header that agrees: what only the tags of the
     /// row itself can show.

@@ -291,6 +291,12 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
     }
 
     func execute(
+        _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        throw .notModelled
+    }
+
+    func execute(
         _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> CheckReport {
         throw .notModelled

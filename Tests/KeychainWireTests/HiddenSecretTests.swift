@@ -35,6 +35,7 @@ import Testing
             ChangePasscode(from: passcode, to: passcode), RemovePasscode(passcode),
             UnlockWith(.passcode(passcode)),
             ChangeSlots(.add(.credential(passcode)), provedBy: .recoveryCode(passcode)),
+            RotateKeys(provedBy: .passcode(passcode)),
         ]
     }()
 

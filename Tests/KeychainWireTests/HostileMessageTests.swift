@@ -191,7 +191,7 @@ struct Hostile: Sendable, CustomStringConvertible {
             for value in values.others().dropLast() { check(value) }
         }
         // Seven requests have no bytes, and one answer.
-        #expect(count == 10 * 20 * (26 - 7 + 14 - 1 + 2))
+        #expect(count == 10 * 20 * (27 - 7 + 14 - 1 + 2))
     }
 
     /// Whether an application password is anywhere in a value.

@@ -169,6 +169,7 @@ struct RandomValues {
             ChangePasscode(from: passcode(), to: passcode(), allowsWeak: flag()),
             RemovePasscode(passcode()),
             ReadStatus(), CheckKeychain(), UnlockWith(way()), ListSlots(),
+            RotateKeys(provedBy: maybe { $0.way() }),
             ChangeSlots(
                 pick(
                     [.add(way()), .remove(UInt32(truncatingIfNeeded: number())), .bind, .unbind],

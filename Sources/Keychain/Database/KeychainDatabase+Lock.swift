@@ -48,8 +48,10 @@ extension KeychainDatabase {
     /// Sets the first passcode. The database stays unlocked.
     ///
     /// From then on, a process that opens the database needs the passcode to read its items, and
-    /// without a recovery code no one can recover a forgotten one. The keys of the items stay the
-    /// same, so a copy of the folder that was made before gives them without the passcode.
+    /// without a recovery code no one can recover a forgotten one. All keys are made anew, and each
+    /// item is sealed again: a copy of the folder from before gives what was in it, and nothing that
+    /// comes later. Other processes that have the database open are locked. A recovery code from
+    /// before ends.
     ///
     /// - Parameters:
     ///   - passcode: The passcode: 12 characters or five words at the least.

@@ -216,6 +216,14 @@ extension ChangeSlots {
     }
 }
 
+extension RotateKeys {
+    package func encode(to writer: inout MessageWriter) { writer.encode(proof) }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(provedBy: try .init(from: &reader))
+    }
+}
+
 extension ChangeSlots.Change: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         switch self {

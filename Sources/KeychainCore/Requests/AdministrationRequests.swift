@@ -99,7 +99,8 @@ package struct SetPasscode: GeneralRequest {
         self.allowsWeak = allowsWeak
     }
 
-    package var effort: RequestEffort { .derivation }
+    /// All keys rotate, and every item is sealed anew.
+    package var effort: RequestEffort { .survey }
 
     package func usedUnlockedKeys(_ answer: Done) -> Bool { true }
 

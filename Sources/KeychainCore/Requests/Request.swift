@@ -162,6 +162,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case unlockWith = 38
     case slots = 39
     case changeSlots = 40
+    case rotate = 41
 
     /// The name of the operation in logs.
     package var name: String { String(describing: self) }
@@ -178,7 +179,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
             true
         case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
             .authenticate, .unlock, .lock, .lockAll, .setPasscode, .changePasscode,
-            .removePasscode, .unlockWith, .changeSlots:
+            .removePasscode, .unlockWith, .changeSlots, .rotate:
             false
         }
     }
@@ -187,7 +188,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     package var holdsPasscode: Bool {
         switch self {
         case .authenticate, .unlock, .setPasscode, .changePasscode, .removePasscode, .unlockWith,
-            .changeSlots:
+            .changeSlots, .rotate:
             true
         case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
             .deleteIdentities, .hasPasscode, .hasSecureEnclave, .makeSecureEnclaveKey, .sign,
@@ -252,6 +253,9 @@ package protocol RequestExecutor {
     func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus
+    func execute(
+        _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary]
     func execute(
         _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> CheckReport

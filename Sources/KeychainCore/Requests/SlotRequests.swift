@@ -62,11 +62,32 @@ package struct ChangeSlots: GeneralRequest {
         self.allowsWeak = allowsWeak
     }
 
-    package var effort: RequestEffort { .derivation }
+    /// The first way in rotates the keys.
+    package var effort: RequestEffort {
+        if case .add = change, proof == nil { .survey } else { .derivation }
+    }
 
     package func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups
     ) throws(KeychainFailure) -> Done {
         try executor.execute(self, as: caller)
+    }
+}
+
+/// Makes another device key and other keys of every kind. The proof is the passcode, where one is set;
+/// `authFailed` is thrown for one that is wrong or missing. Nothing is changed then, nor where it is given
+/// up. The answer is the ways in that ended, since nobody showed them.
+package struct RotateKeys: StreamRequest {
+    package static let code = RequestCode.rotate
+    package var proof: WayIn?
+
+    package init(provedBy proof: WayIn? = nil) { self.proof = proof }
+
+    package func usedUnlockedKeys(_ answer: [SlotSummary]) -> Bool { true }
+
+    package func execute<Executor: RequestExecutor>(
+        on executor: Executor, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        try executor.execute(self, as: caller, progress: progress)
     }
 }

@@ -157,12 +157,11 @@ extension KeyHierarchy {
             Protectors(tierKey: tierKey, machineKey: nil))
     }
 
-    private func newMachineSlot(
-        _ machineKey: SecretBytes, at now: Double
+    func newMachineSlot(
+        _ machineKey: SecretBytes, number: UInt32? = nil, at now: Double
     ) throws(KeychainFailure) -> KeySlot {
-        guard
-            let slot = try wrapper.machineSlot(
-                machineKey, machine, number: try nextNumber(), at: now)
+        let chosen = if let number { number } else { try nextNumber() }
+        guard let slot = try wrapper.machineSlot(machineKey, machine, number: chosen, at: now)
         else {
             throw .param(
                 "This machine has no identity that lasts (it may be a container), so nothing can "
@@ -174,7 +173,7 @@ extension KeyHierarchy {
     // MARK: Shared steps
 
     /// Every key of the keybag, and that of the guarded tier.
-    private func allKeys(
+    func allKeys(
         provedBy proof: WayIn?
     ) throws(KeychainFailure) -> (keys: [KeyName: SecretBytes], tierKey: SecretBytes?) {
         let unlocked = try keybag.hasPasscode ? unlock(required(proof)) : nil
@@ -191,7 +190,7 @@ extension KeyHierarchy {
         return proof
     }
 
-    private func nextNumber() throws(KeychainFailure) -> UInt32 {
+    func nextNumber() throws(KeychainFailure) -> UInt32 {
         guard keybag.nextSlotNumber < .max else { throw .param("All numbers of slots are used.") }
         return keybag.nextSlotNumber
     }

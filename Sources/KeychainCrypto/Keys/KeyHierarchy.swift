@@ -17,10 +17,15 @@ package struct ClassKeys: Sendable {
     package let classKey: SecretBytes
     /// Seals each row's attributes.
     package let metadataKey: SecretBytes
+    /// Earlier class keys, the latest last. They open blobs that applications keep, and nothing else.
+    package let retiredClassKeys: [SecretBytes]
 
-    package init(classKey: SecretBytes, metadataKey: SecretBytes) {
+    package init(
+        classKey: SecretBytes, metadataKey: SecretBytes, retiredClassKeys: [SecretBytes] = []
+    ) {
         self.classKey = classKey
         self.metadataKey = metadataKey
+        self.retiredClassKeys = retiredClassKeys
     }
 
     static func random() -> ClassKeys {
@@ -33,18 +38,14 @@ package struct TierKeys: Sendable {
     package let indexKey: SecretBytes
     package let integrityKey: SecretBytes
     package let classes: [ProtectionClass: ClassKeys]
-    /// Earlier class keys, the latest last. They open blobs that applications keep.
-    package let retiredClassKeys: [ProtectionClass: [SecretBytes]]
 
     package init(
         indexKey: SecretBytes, integrityKey: SecretBytes,
-        classes: [ProtectionClass: ClassKeys],
-        retiredClassKeys: [ProtectionClass: [SecretBytes]] = [:]
+        classes: [ProtectionClass: ClassKeys]
     ) {
         self.indexKey = indexKey
         self.integrityKey = integrityKey
         self.classes = classes
-        self.retiredClassKeys = retiredClassKeys
     }
 }
 
@@ -271,20 +272,19 @@ package struct KeyHierarchy: Sendable {
         guard let indexKey = keys[.indexKey(tier)], let integrityKey = keys[.integrityKey(tier)]
         else { throw SlotWrapper.missingKey }
         var classes: [ProtectionClass: ClassKeys] = [:]
-        var retired: [ProtectionClass: [SecretBytes]] = [:]
-        for name in keybag.keys.map(\.name) where keys[name] != nil {
-            guard let key = keys[name] else { continue }
-            switch name {
-            case .classKey(let protection):
-                guard let metadataKey = keys[.metadataKey(protection)] else { continue }
-                classes[protection] = ClassKeys(classKey: key, metadataKey: metadataKey)
-            case .retiredClassKey(let protection, _): retired[protection, default: []].append(key)
-            default: break
+        for protection in ProtectionClass.allCases {
+            guard let classKey = keys[.classKey(protection)],
+                let metadataKey = keys[.metadataKey(protection)]
+            else { continue }
+            // In the order of their numbers.
+            let retired = keybag.keys.compactMap { entry -> SecretBytes? in
+                guard case .retiredClassKey(protection, _) = entry.name else { return nil }
+                return keys[entry.name]
             }
+            classes[protection] = ClassKeys(
+                classKey: classKey, metadataKey: metadataKey, retiredClassKeys: retired)
         }
-        return TierKeys(
-            indexKey: indexKey, integrityKey: integrityKey, classes: classes,
-            retiredClassKeys: retired)
+        return TierKeys(indexKey: indexKey, integrityKey: integrityKey, classes: classes)
     }
 
     /// The keys that open; those that need another machine are missing.

@@ -98,6 +98,7 @@ struct ReceivedMessage: Sendable {
         case .unlockWith: try read(UnlockWith.self, &reader, claim, id)
         case .slots: try read(ListSlots.self, &reader, claim, id)
         case .changeSlots: try read(ChangeSlots.self, &reader, claim, id)
+        case .rotate: try readStream(RotateKeys.self, &reader, claim, id)
         case .check: try readStream(CheckKeychain.self, &reader, claim, id)
         }
     }
@@ -118,7 +119,8 @@ struct ReceivedMessage: Sendable {
         _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
     ) throws(KeychainFailure) -> ReceivedMessage {
         let request: R = try reader.whole()
-        return ReceivedMessage { session throws(KeychainFailure) in
+        return ReceivedMessage(derivesKeys: R.code.holdsPasscode) {
+            session throws(KeychainFailure) in
             try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
                 var last = ContinuousClock.now
                 return try engine.stream(request, as: caller) { progress in

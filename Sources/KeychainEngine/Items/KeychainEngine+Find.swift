@@ -41,7 +41,7 @@ extension KeychainEngine {
     /// Whether another process changed the passcode; it may have removed it, and with it the
     /// lock.
     func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
-        let generation = ring.withLock { $0.keybagGeneration }
+        let generation = session.ring.withLock { $0.keybagGeneration }
         guard try store.header().keybagGeneration != generation else { return false }
         try reloadKeybag()
         return true

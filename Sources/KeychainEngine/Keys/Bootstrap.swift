@@ -17,7 +17,7 @@ enum Bootstrap {
     ) throws(KeychainFailure) {
         let folder = lock.folder
         lock.removeUnfinishedDatabase()
-        guard !folder.exists(.database) else { return }
+        guard !folder.located.exists(.database) else { return }
         guard !folder.exists(.keybag) else { throw folder.failureForMissingDatabase }
         let place = DeviceKeyPlace(folder: folder, hardware: options.hardware)
         let deviceKey: SecretBytes
@@ -57,6 +57,8 @@ enum Bootstrap {
         }
         attempt("The copy of the keybag is not up to date") { () throws(KeychainFailure) in
             try folder.withLock { lock throws(KeychainFailure) in
+                // A rotation, or another change, may have come in between.
+                guard (try? store.file.keybagBytes()) == bytes else { return }
                 try lock.write(SecretBytes(copying: bytes), to: .keybag)
             }
         }
@@ -87,6 +89,7 @@ enum Bootstrap {
         do {
             return try hierarchy(try file.keybagBytes(), deviceKey, machine, known)
         } catch {
+            if error.isSuperseded { throw error }
             // Also of a version that isn't known: one changed byte can say so. Where the keybag is of
             // a later version, its copy is too.
             failure = error

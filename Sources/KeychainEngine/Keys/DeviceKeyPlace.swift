@@ -2,9 +2,8 @@
 // a keychain that is on no disk, in memory.
 //   (1) A key is sealed only when the hardware has given it back once.
 //   (2) The file is replaced whole: at any moment it opens the keychain one way or the other.
-//   (3) When the owner of a keychain decides anew how its file holds the key, the key stays the
-//       same, and with it everything that was encrypted. So programs that have the keychain open
-//       notice nothing.
+//   (3) Sealing rotates the keys: the earlier key may be in copies of its file. Unsealing keeps the key,
+//       and with it everything that was encrypted.
 //   (4) The database and the device key of a keychain in memory go with the last reference to
 //       either, and nothing of them reaches a file.
 
@@ -17,16 +16,24 @@ struct DeviceKeyPlace {
     let folder: StoreFolder
     let hardware: (any KeyHardware)?
 
+    private var file: SecretBytes? {
+        get throws(KeychainFailure) {
+            if let staged = try folder.deviceKeyFolder.read(.deviceKey) { return staged }
+            // It has its place by now.
+            return try folder.read(.deviceKey)
+        }
+    }
+
     var protection: DeviceKeyProtection {
         get throws(KeychainFailure) {
-            guard let file = try folder.read(.deviceKey) else { return .file }
+            guard let file = try file else { return .file }
             return SealedDeviceKeyFile.decode(file) == nil ? .file : .hardware
         }
     }
 
     /// - Returns: nil where there is no file.
     func read() throws(KeychainFailure) -> SecretBytes? {
-        guard let file = try folder.read(.deviceKey) else { return nil }
+        guard let file = try file else { return nil }
         guard let contents = SealedDeviceKeyFile.decode(file) else {
             return try DeviceKeyFile.decode(file).key
         }
@@ -96,8 +103,8 @@ struct DeviceKeyPlace {
             throw KeychainFailure(
                 .invalidKeychain,
                 "The device key in \(folder.path) was sealed by the hardware of another machine, "
-                    + "or this one's was cleared. Restore the copy of `device.key` that was made "
-                    + "before it was sealed. Nothing was changed.", cause: .damage)
+                    + "or this one's was cleared. Restore the folder from a backup that was made while "
+                    + "the key was in its file. Nothing was changed.", cause: .damage)
         }
     }
 
@@ -116,26 +123,34 @@ extension KeychainEngine {
     /// Lets the machine's hardware seal the device key. A copy of the folder that is made from then
     /// on opens on this machine only, and every process needs the hardware to open the keychain.
     ///
-    /// Without a copy of `device.key` from before, a chip that is cleared or breaks takes the
-    /// keychain with it. The file's earlier content may be on the disk for as long as the disk
-    /// doesn't use the place anew.
+    /// A chip that is cleared or breaks takes the keychain with it.
     ///
     /// - Throws: `unimplemented` where there is no hardware, `param` for a keychain in memory; the
-    ///   file is as it was after any failure.
-    package func sealDeviceKey() throws(KeychainFailure) {
-        let place = try deviceKeyPlace()
-        try place.folder.withLock { lock throws(KeychainFailure) in
-            try place.seal(deviceKey, lock)
-        }
+    ///   keychain is as it was after any failure.
+    ///
+    /// All keys rotate: what opens from then on is a key that never stood in a file. Where a passcode is
+    /// set, that takes it as proof.
+    @discardableResult
+    package func sealDeviceKey(
+        provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        guard try deviceKeyPlace().hardware != nil else { throw .secureEnclaveUnavailable }
+        return try rotate(
+            RotationWish(proof: proof, protection: .hardware), progress: progress)
     }
 
     /// Puts the device key into its file in the clear again.
     ///
     /// - Throws: `param` for a keychain in memory; the file is as it was after any failure.
     package func unsealDeviceKey() throws(KeychainFailure) {
-        let place = try deviceKeyPlace()
-        try place.folder.withLock { lock throws(KeychainFailure) in
-            try place.write(deviceKey, lock)
+        try attempt { () throws(KeychainFailure) in
+            let place = try deviceKeyPlace()
+            try place.folder.withLock { lock throws(KeychainFailure) in
+                guard place.folder.located == place.folder, try !store.file.isSuperseded else {
+                    throw KeychainFailure.superseded
+                }
+                try place.write(deviceKey, lock)
+            }
         }
     }
 
@@ -149,7 +164,7 @@ extension KeychainEngine {
     package static func deviceKeyProtection(
         in directory: String
     ) throws(KeychainFailure) -> DeviceKeyProtection {
-        try DeviceKeyPlace(folder: StoreFolder(path: directory), hardware: nil).protection
+        try DeviceKeyPlace(folder: StoreFolder(path: directory).located, hardware: nil).protection
     }
 
     private func deviceKeyPlace() throws(KeychainFailure) -> DeviceKeyPlace {

@@ -19,6 +19,8 @@ struct KeyRing: Sendable {
     var unreachableCount: UInt64?
     /// How often it was locked.
     private(set) var lockCount = 0
+    /// Whether it is locked because another process rotated the keys.
+    private(set) var isLockedByRotation = false
 
     /// - Throws: `invalidKeychain` when the keybag doesn't open.
     init(_ hierarchy: KeyHierarchy) throws(KeychainFailure) {
@@ -37,7 +39,11 @@ struct KeyRing: Sendable {
             tiers = StoreTiers(open: tiers.open, guarded: StoreTier(guarded))
         }
         lockState = .unlocked
+        isLockedByRotation = false
     }
+
+    /// Notes that an earlier ring was unlocked until a rotation.
+    mutating func noteRotation() { isLockedByRotation = lockState != .unlocked }
 
     var keybagGeneration: UInt64 { hierarchy.keybag.generation }
 
@@ -84,11 +90,16 @@ struct KeyRing: Sendable {
     /// Takes the place of the ring that a change of the passcode began with. If it was locked
     /// meanwhile, it stays locked.
     mutating func become(_ new: KeyRing, unlessLockedSince count: Int) {
-        let (locks, state) = (lockCount, lockState)
+        let old = self
         self = new
-        lockCount = locks
-        guard locks != count else { return }
-        if state == .beforeFirstUnlock { try? lockAll() } else { try? lock() }
+        lockCount = old.lockCount
+        relock(as: old, unlessLockedSince: count)
+    }
+
+    /// Locks as another ring is that was locked meanwhile.
+    mutating func relock(as old: KeyRing, unlessLockedSince count: Int) {
+        guard old.lockCount != count else { return }
+        if old.lockState == .beforeFirstUnlock { try? lockAll() } else { try? lock() }
     }
 
     /// Takes over a keybag that this or another process wrote, of another generation.

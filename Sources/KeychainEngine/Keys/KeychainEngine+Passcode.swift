@@ -24,7 +24,7 @@ import Synchronization
 
 extension KeychainEngine {
     /// Whether a passcode is set, as of the last look at the keybag.
-    package var hasPasscode: Bool { ring.withLock { $0.hierarchy.keybag.hasPasscode } }
+    package var hasPasscode: Bool { session.ring.withLock { $0.hierarchy.keybag.hasPasscode } }
 
     /// Makes every item readable until ``lock()`` or the end of the process.
     /// - Throws: `authFailed` for a wrong passcode; `param` when none is set.
@@ -34,9 +34,13 @@ extension KeychainEngine {
 
     /// The same by any way in.
     func unlock(_ way: WayIn) throws(KeychainFailure) {
+        try attempt { () throws(KeychainFailure) in try unlockSession(way) }
+    }
+
+    private func unlockSession(_ way: WayIn) throws(KeychainFailure) {
         try reloadKeybag()
         // Deriving takes long; the ring stays usable meanwhile.
-        let before = ring.withLock { $0 }
+        let before = session.ring.withLock { $0 }
         let opened = try before.hierarchy.unlock(way)
         try changeRing { ring throws(KeychainFailure) in
             guard ring.keybagGeneration == before.keybagGeneration else {
@@ -67,22 +71,39 @@ extension KeychainEngine {
     private func forget(
         _ keys: (inout KeyRing) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
-        try reloadKeybag()
-        try changeRing { ring throws(KeychainFailure) in try keys(&ring) }
+        try attempt { () throws(KeychainFailure) in
+            try reloadKeybag()
+            try changeRing { ring throws(KeychainFailure) in try keys(&ring) }
+            let session = session
+            guard latest.withLock({ $0 === session }) else { throw .superseded }
+        }
         endGrants()
         store.commits.signal()
     }
 
-    /// Sets the first passcode. The engine stays unlocked.
+    /// Sets the first passcode. The engine stays unlocked. All keys rotate: what was in copies of the folder
+    /// without a passcode opens nothing from then on.
     /// - Throws: `param` when one is set already, or the new one is empty.
     package func setPasscode(_ passcode: SecretBytes) throws(KeychainFailure) {
+        try guardTier(with: .passcode(passcode))
+    }
+
+    /// Makes the first way in.
+    func guardTier(with way: WayIn) throws(KeychainFailure) {
+        guard store.folder == nil else {
+            try rotate(RotationWish(guardingWith: way))
+            return
+        }
         try reloadKeybag()
-        let before = ring.withLock { $0 }
-        try replace(
-            before,
-            with: try before.hierarchy.settingPasscode(
-                passcode, cost: options.passcodeCost, at: options.now()),
-            unlockingWith: .passcode(passcode))
+        let before = session.ring.withLock { $0 }
+        let new: KeyHierarchy
+        if case .passcode(let passcode) = way {
+            new = try before.hierarchy.settingPasscode(
+                passcode, cost: options.passcodeCost, at: options.now())
+        } else {
+            new = try before.hierarchy.adding(way, provedBy: nil, at: options.now())
+        }
+        try replace(before, with: new, unlockingWith: way)
     }
 
     /// - Throws: `authFailed` when `old` is wrong; nothing is changed then.
@@ -94,13 +115,15 @@ extension KeychainEngine {
 
     /// The same by any way in, also where there is no passcode beside it.
     func changePasscode(by way: WayIn, to new: SecretBytes) throws(KeychainFailure) {
-        try reloadKeybag()
-        let before = ring.withLock { $0 }
-        try replace(
-            before,
-            with: try before.hierarchy.changingPasscode(
-                from: way, to: new, cost: options.passcodeCost, at: options.now()),
-            unlockingWith: .passcode(new))
+        try attempt { () throws(KeychainFailure) in
+            try reloadKeybag()
+            let before = session.ring.withLock { $0 }
+            try replace(
+                before,
+                with: try before.hierarchy.changingPasscode(
+                    from: way, to: new, cost: options.passcodeCost, at: options.now()),
+                unlockingWith: .passcode(new))
+        }
     }
 
     /// Removes the passcode and with it all items of the when-passcode-set class, for good.
@@ -108,8 +131,12 @@ extension KeychainEngine {
     /// - Throws: `authFailed` when the passcode is wrong; nothing is changed then.
     @discardableResult
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
+        try attempt { () throws(KeychainFailure) in try removePasscodeOfSession(passcode) }
+    }
+
+    private func removePasscodeOfSession(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
         try reloadKeybag()
-        let before = ring.withLock { $0 }
+        let before = session.ring.withLock { $0 }
         let going = try before.hierarchy.unlock(.passcode(passcode)).keys
             .classes[.whenPasscodeSetThisDeviceOnly]
         return try replace(
@@ -179,7 +206,7 @@ extension KeychainEngine {
         try reloadKeybag()
         // Taken before the derivation: where the keychain is locked meanwhile, it is no longer good.
         let grant = presence.withLock { $0 }
-        let hierarchy = ring.withLock { $0.hierarchy }
+        let hierarchy = session.ring.withLock { $0.hierarchy }
         guard hierarchy.keybag.hasPasscode else {
             throw KeychainFailure(.notAvailable, "No passcode is set.")
         }

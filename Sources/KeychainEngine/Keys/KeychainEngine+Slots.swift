@@ -22,7 +22,7 @@ extension KeychainEngine {
         _ request: ListSlots, as caller: AccessGroups
     ) throws(KeychainFailure) -> [SlotSummary] {
         try reloadKeybag()
-        return ring.withLock { $0.hierarchy }.slotSummaries
+        return session.ring.withLock { $0.hierarchy }.slotSummaries
     }
 
     package func execute(
@@ -50,34 +50,45 @@ extension KeychainEngine {
     }
 
     package func add(_ way: WayIn, provedBy proof: WayIn?) throws(KeychainFailure) {
-        let before = try presentRing()
-        let new = try before.hierarchy.adding(way, provedBy: proof, at: options.now())
-        try replace(before, with: new, unlockingWith: new.keybag.hasPasscode ? way : nil)
+        try attempt { () throws(KeychainFailure) in
+            let before = try presentRing()
+            if case .credential = way, !before.hierarchy.keybag.hasPasscode {
+                return try guardTier(with: way)
+            }
+            let new = try before.hierarchy.adding(way, provedBy: proof, at: options.now())
+            try replace(before, with: new, unlockingWith: new.keybag.hasPasscode ? way : nil)
+        }
     }
 
     package func removeSlot(_ number: UInt32) throws(KeychainFailure) {
-        let before = try presentRing()
-        guard before.lockState == .unlocked else { throw .locked(.whenUnlocked) }
-        try replace(
-            before, with: try before.hierarchy.removingSlot(number), unlockingWith: nil,
-            keepsKeys: true)
+        try attempt { () throws(KeychainFailure) in
+            let before = try presentRing()
+            guard before.lockState == .unlocked else { throw .locked(.whenUnlocked) }
+            try replace(
+                before, with: try before.hierarchy.removingSlot(number), unlockingWith: nil,
+                keepsKeys: true)
+        }
     }
 
     /// Binds what stays on this device to this machine; with a recovery code as proof also where it
     /// was bound to another one.
     package func bind(provedBy proof: WayIn?) throws(KeychainFailure) {
-        let before = try presentRing()
-        if !before.hierarchy.machineState.isOpen, case .recoveryCode(let code)? = proof {
-            let new = try before.hierarchy.rebinding(with: code, at: options.now())
-            return try finish(before, new, proof)
+        try attempt { () throws(KeychainFailure) in
+            let before = try presentRing()
+            if !before.hierarchy.machineState.isOpen, case .recoveryCode(let code)? = proof {
+                let new = try before.hierarchy.rebinding(with: code, at: options.now())
+                return try finish(before, new, proof)
+            }
+            try finish(
+                before, try before.hierarchy.binding(provedBy: proof, at: options.now()), proof)
         }
-        try finish(
-            before, try before.hierarchy.binding(provedBy: proof, at: options.now()), proof)
     }
 
     package func unbind(provedBy proof: WayIn?) throws(KeychainFailure) {
-        let before = try presentRing()
-        try finish(before, try before.hierarchy.unbinding(provedBy: proof), proof)
+        try attempt { () throws(KeychainFailure) in
+            let before = try presentRing()
+            try finish(before, try before.hierarchy.unbinding(provedBy: proof), proof)
+        }
     }
 
     /// Commits a keybag of the same tier key. A proof that opens no more than the machine's key
@@ -93,7 +104,7 @@ extension KeychainEngine {
 
     private func presentRing() throws(KeychainFailure) -> KeyRing {
         try reloadKeybag()
-        return ring.withLock { $0 }
+        return session.ring.withLock { $0 }
     }
 }
 
@@ -103,7 +114,7 @@ extension KeychainEngine {
     /// Unlocks without a person where the keychain has a slot for a credential and this process was
     /// given one. Where it is the wrong one, the keychain stays locked, and the log says so.
     func unlockWithCredential() {
-        let hierarchy = ring.withLock { $0.hierarchy }
+        let hierarchy = session.ring.withLock { $0.hierarchy }
         guard lockState != .unlocked,
             hierarchy.keybag.slots.contains(where: { $0.kind == .credential }),
             let credential = options.credential()
@@ -126,7 +137,7 @@ extension KeychainEngine {
 
     /// Whether a recovery code opens all that a passcode and the machine do.
     var hasRecoveryCode: Bool {
-        let hierarchy = ring.withLock { $0.hierarchy }
+        let hierarchy = session.ring.withLock { $0.hierarchy }
         return hierarchy.slotSummaries.contains {
             $0.kind == .recoveryCode && $0.opensPasscode == hierarchy.keybag.hasPasscode
                 && $0.opensMachine == hierarchy.keybag.isBound

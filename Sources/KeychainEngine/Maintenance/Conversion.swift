@@ -29,7 +29,7 @@ extension KeychainEngine {
     package static func convert(
         directory: String, passcode: SecretBytes?, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {
-        let folder = StoreFolder(path: directory)
+        let folder = StoreFolder(path: directory).located
         try folder.checkFolder()
         return try Conversion.runIfNeeded(folder, options, passcode: passcode)
     }
@@ -38,7 +38,7 @@ extension KeychainEngine {
     package static func conversionNeedsPasscode(
         directory: String, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {
-        let folder = StoreFolder(path: directory)
+        let folder = StoreFolder(path: directory).located
         try folder.checkFolder()
         guard try Conversion.isNeeded(folder, options) else { return false }
         return try Conversion.openKeybag(folder, options) { $0?.keybag.hasPasscode ?? false }
@@ -154,7 +154,11 @@ enum Conversion {
         if let unlocked { ring.unlock(unlocked) }
         var generation: UInt64 = 0
         try lock.createDatabase { place throws(KeychainFailure) in
-            generation = try make(in: place, ring, deviceKey, generation: header.generation) {
+            // Which blobs were made under version 1 isn't known.
+            generation = try make(
+                in: place, ring, deviceKey, generation: header.generation,
+                blobClasses: Set(ProtectionClass.allCases)
+            ) {
                 transaction throws(KeychainFailure) in
                 try keys.resealAll(
                     of: old, aside, into: &transaction, for: RowKeys(ring), at: options.now())
@@ -190,13 +194,14 @@ enum Conversion {
 
     /// Makes a new database in a folder of its own, with what `fill` does, and closes it.
     /// - Returns: Its generation, one above that which is given.
-    private static func make(
+    static func make(
         in folder: StoreFolder, _ ring: KeyRing, _ deviceKey: SecretBytes, generation: UInt64,
+        blobClasses: Set<ProtectionClass>,
         _ fill: (inout StoreTransaction) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) -> UInt64 {
         let file = try StoreFile.create(
             folder, hierarchy: ring.hierarchy, tiers: ring.tiers, deviceKey: deviceKey,
-            generation: generation)
+            generation: generation, blobClasses: blobClasses)
         defer { file.close() }
         let store = try Store(
             file, keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers)

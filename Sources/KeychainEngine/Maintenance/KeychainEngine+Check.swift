@@ -21,6 +21,14 @@ extension KeychainEngine {
     package func check(
         settingAside: Bool = false, progress: (RequestProgress) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> CheckReport {
+        try attempt { () throws(KeychainFailure) in
+            try checkSession(settingAside: settingAside, progress)
+        }
+    }
+
+    private func checkSession(
+        settingAside: Bool, _ progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> CheckReport {
         var report = CheckReport()
         let differs = try Bootstrap.keybagCopyDiffers(store.file)
         if differs || keybagCopyDiffered {
@@ -28,7 +36,9 @@ extension KeychainEngine {
                 "the file `keybag` was not a copy of the keybag in the database, and was made anew")
         }
         try reloadKeybag()
-        if differs { Bootstrap.updateKeybagCopy(store, ring.withLock { $0.hierarchy }, log) }
+        if differs {
+            Bootstrap.updateKeybagCopy(store, session.ring.withLock { $0.hierarchy }, log)
+        }
         var damagedRows: [SealedRow] = []
         var isWanted = true
         let verification = try store.verify(notingAt: options.now, includesSecrets: true) {

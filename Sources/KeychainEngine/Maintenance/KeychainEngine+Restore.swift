@@ -44,6 +44,14 @@ extension KeychainEngine {
     package func restoreSetAside(
         _ references: Set<ItemReference>? = nil, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> [Restoration] {
+        try attempt { () throws(KeychainFailure) in
+            try restoreInSession(references, progress)
+        }
+    }
+
+    private func restoreInSession(
+        _ references: Set<ItemReference>?, _ progress: (Int, Int) -> Void
+    ) throws(KeychainFailure) -> [Restoration] {
         try reloadKeybag()
         let rows = try setAsideRows(references) {
             $0.reason?.isOfItem == true
@@ -77,12 +85,14 @@ extension KeychainEngine {
     package func dismissSetAside(
         _ references: Set<ItemReference>? = nil
     ) throws(KeychainFailure) -> [SetAsideRow] {
-        let rows = try setAsideRows(references)
-        guard !rows.isEmpty else { return [] }
-        try write { transaction throws(KeychainFailure) in
-            for row in rows { try transaction.removeSetAside(row) }
+        try attempt { () throws(KeychainFailure) in
+            let rows = try setAsideRows(references)
+            guard !rows.isEmpty else { return [] }
+            try write { transaction throws(KeychainFailure) in
+                for row in rows { try transaction.removeSetAside(row) }
+            }
+            return rows
         }
-        return rows
     }
 
     /// The rows that were set aside, oldest first: those that are named, or all that `isMeant`.

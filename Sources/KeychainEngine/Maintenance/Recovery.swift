@@ -63,10 +63,12 @@ extension KeychainEngine {
         directory: String, passcode: SecretBytes? = nil,
         options: EngineOptions = EngineOptions(), progress: (Int) -> Void = { _ in }
     ) throws(KeychainFailure) -> RecoveryReport {
-        let folder = StoreFolder(path: directory)
-        try folder.checkFolder()
-        let lease = try folder.lease(exclusive: true)
+        let found = StoreFolder(path: directory)
+        try found.checkFolder()
+        let lease = try found.lease(exclusive: true)
         defer { lease.end() }
+        let folder = try Rotation.finishedForRecovery(found, options)
+        try folder.requireOneDatabase()
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
         let stamp = Int(options.now() + Date.timeIntervalBetween1970AndReferenceDate)
         let place: StoreFolder.RecoveryFolders

@@ -48,7 +48,7 @@ struct Recovery {
         try rebuilt.prepare()
         let file = try StoreFile.create(
             rebuilt, hierarchy: ring.hierarchy, tiers: ring.tiers, deviceKey: deviceKey,
-            generation: newest + 1)
+            generation: newest + 1, blobClasses: Set(ProtectionClass.allCases))
         defer { file.close() }
         let store = try Store(
             file, keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers)

@@ -130,12 +130,15 @@ struct RowKeys {
         return (sealed ?? row, sealed != nil)
     }
 
-    /// Seals every row of a database anew, those that are set aside among them.
+    /// Seals every row of a database anew, those that are set aside among them. `advance` is called before
+    /// each row.
     func resealAll(
         of old: Store, _ aside: [SetAsideRow], into transaction: inout StoreTransaction,
-        for new: RowKeys, at moment: Double
+        for new: RowKeys, at moment: Double,
+        _ advance: () throws(KeychainFailure) -> Void = {}
     ) throws(KeychainFailure) {
         try old.forEachRow { row throws(KeychainFailure) in
+            try advance()
             guard let sealed = self.row(row, for: new) else { throw .damagedItem(row.reference) }
             try transaction.insert(sealed, keepingID: true)
         }

@@ -21,6 +21,8 @@ package final class CommitFeed: Sendable {
         var handlers: [UInt64: @Sendable () -> Void] = [:]
         var next: UInt64 = 0
         var seen = Seen.unreadable
+        /// Reads the generation of the last commit; nil where it can't be read.
+        var generation: @Sendable () -> UInt64? = { nil }
     }
 
     private let state = Mutex(State())
@@ -31,6 +33,17 @@ package final class CommitFeed: Sendable {
 
     package init(folder: StoreFolder?) {
         self.folder = folder
+    }
+
+    /// From where the header is read from now on: a rotation of the keys puts another database in the
+    /// place of the one that was followed.
+    func read(_ generation: @escaping @Sendable () -> UInt64?) {
+        state.withLock { $0.generation = generation }
+    }
+
+    private var generation: UInt64? {
+        // Called without the lock: it reads a file.
+        state.withLock { $0.generation }()
     }
 
     // MARK: Telling
@@ -50,8 +63,8 @@ package final class CommitFeed: Sendable {
     }
 
     /// Holds the header against what was seen last.
-    private func look(_ generation: () -> UInt64?) {
-        let now = generation().map { Seen.generation($0) } ?? .unreadable
+    private func look() {
+        let now = generation.map { Seen.generation($0) } ?? .unreadable
         tell { state in
             guard state.seen != now else { return false }
             state.seen = now
@@ -73,25 +86,23 @@ package final class CommitFeed: Sendable {
     ///   - means: How other processes' commits are noticed.
     ///   - interval: How often the header is looked at without a notice. nil: as
     ///     ``CommitWatch`` says.
-    ///   - generation: Reads that of the last commit; nil where it can't be read.
     ///   - handler: Called on any thread; it must not block.
     /// - Returns: The subscription, which lasts as long as it is held.
     func subscribe(
         by means: CommitWatch.Means, lookingEvery interval: DispatchTimeInterval?,
-        reading generation: @escaping @Sendable () -> UInt64?,
         _ handler: @escaping @Sendable () -> Void
     ) -> any ChangeSubscription {
         watch.withLock { watch in
             if watch == nil, let folder {
                 watch = CommitWatch(folder, by: means, every: interval) { [weak self] in
-                    self?.look(generation)
+                    self?.look()
                 }
             }
             let isFirst = state.withLock { $0.handlers.isEmpty }
             // What was committed before the watch began is no news: the subscriber has read
             // nothing yet.
             let seen =
-                isFirst ? generation().map { Seen.generation($0) } ?? .unreadable : nil
+                isFirst ? generation.map { Seen.generation($0) } ?? .unreadable : nil
             let id = state.withLock { state in
                 if let seen { state.seen = seen }
                 state.next += 1
@@ -155,8 +166,6 @@ extension Store {
         by means: CommitWatch.Means = .notices, lookingEvery interval: DispatchTimeInterval? = nil,
         _ handler: @escaping @Sendable () -> Void
     ) -> any ChangeSubscription {
-        commits.subscribe(
-            by: means, lookingEvery: interval,
-            reading: { [weak self] in try? self?.header().generation }, handler)
+        commits.subscribe(by: means, lookingEvery: interval, handler)
     }
 }

@@ -7,7 +7,8 @@
 //   (4) A leader waits for as many writes as met the last commit, at most half as long as that
 //       took: a thread that makes one write after another is back by then, and would else miss this
 //       commit and wait for all of it.
-//   (5) A write that meets no other, as the one before it, doesn't wait, and costs a few
+//   (5) A write that is alone in its commit is led by its own thread.
+//   (6) A write that meets no other, as the one before it, doesn't wait, and costs a few
 //       uncontended locks.
 
 import Dispatch
@@ -25,6 +26,8 @@ final class QueuedWrite: @unchecked Sendable {
     let keybagGeneration: UInt64
     /// Until when it waits for other processes, its time in the queue included.
     let deadline: ContinuousClock.Instant
+    /// Whether it shares its commit with no other.
+    let isAlone: Bool
     private var body: Body?
     /// Why nothing of it is in the database.
     var failure: KeychainFailure?
@@ -32,8 +35,10 @@ final class QueuedWrite: @unchecked Sendable {
     fileprivate var hasEnded = false
 
     init(
-        keybagGeneration: UInt64, deadline: ContinuousClock.Instant, _ body: @escaping Body
+        keybagGeneration: UInt64, deadline: ContinuousClock.Instant, isAlone: Bool = false,
+        _ body: @escaping Body
     ) {
+        self.isAlone = isAlone
         self.keybagGeneration = keybagGeneration
         self.deadline = deadline
         self.body = body
@@ -104,7 +109,8 @@ final class CommitQueue: Sendable {
     private func first() -> QueuedWrite? {
         state.withLock { state in
             state.arrival = nil
-            return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+            guard let first = state.waiting.first, !first.isAlone else { return nil }
+            return state.waiting.removeFirst()
         }
     }
 

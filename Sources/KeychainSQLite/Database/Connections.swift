@@ -10,7 +10,9 @@
 //       that no process changes, without locks. It is looked at before and after each read, since
 //       it may be written through another mount: what was read meanwhile counts for nothing.
 //   (7) With a log and its shared memory SQLite reads both, under its locks, and writes neither.
-//   (8) A log without shared memory, as in a copy that was made while the keychain was in use,
+//   (8) A connection is used only where its database still had its name when its log was open: what takes
+//       another database's place removes the log last. A failure of one whose place was taken says so.
+//   (9) A log without shared memory, as in a copy that was made while the keychain was in use,
 //       can't be read where nothing can be written. It holds commits, so it is never passed over.
 
 import Dispatch
@@ -27,6 +29,8 @@ final class Connections: Sendable {
     private let idle = Mutex<[Pooled]>([])
     /// The database's folder, where it can't be written.
     private let readOnly: StoreFolder?
+    /// nil: a database in memory, whose place nothing takes.
+    private let folder: StoreFolder?
 
     /// A connection to a file.
     private struct Pooled {
@@ -42,6 +46,7 @@ final class Connections: Sendable {
 
     init(_ folder: StoreFolder) {
         path = folder.path(of: .database)
+        self.folder = folder
         memory = nil
         readOnly = folder.isReadOnly ? folder : nil
     }
@@ -49,6 +54,7 @@ final class Connections: Sendable {
     /// Makes an empty database in memory.
     init() throws(KeychainFailure) {
         path = ""
+        folder = nil
         readOnly = nil
         let connection = try DatabaseConnection(":memory:")
         try connection.execute(Self.settings)
@@ -80,10 +86,23 @@ final class Connections: Sendable {
             result = .success(answer)
         } catch {
             if transaction != nil { loan.connection.rollBack() }
-            result = .failure(error)
+            result = .failure(isSuperseded(error, on: loan.connection) ? .superseded : error)
         }
         try takeBack(loan, isKept: !isNew)
         return try result.get()
+    }
+
+    /// Whether a failure is that of a database whose place another one has taken.
+    private func isSuperseded(
+        _ failure: KeychainFailure, on connection: DatabaseConnection? = nil
+    ) -> Bool {
+        guard let folder else { return false }
+        switch failure.status {
+        case .notAvailable, .ioError, .invalidKeychain, .internalError, .readOnly: break
+        default: return false
+        }
+        if let connection, (try? StoreSchema.successor(of: connection)) != nil { return true }
+        return folder.located.number > folder.number
     }
 
     /// Folds the log into the database and cuts it to nothing.
@@ -115,13 +134,17 @@ final class Connections: Sendable {
             return Pooled(connection: memory.connection, moment: nil)
         }
         if transaction == .writing, let readOnly { throw readOnly.readOnlyFailure }
-        let moment = try readOnly?.readOnlyMoment()
-        if !isNew, let waiting = waiting(moment) { return waiting }
         do throws(KeychainFailure) {
-            return Pooled(connection: try open(moment), moment: moment)
+            let moment = try readOnly?.readOnlyMoment()
+            if !isNew, let waiting = waiting(moment) { return waiting }
+            do throws(KeychainFailure) {
+                return Pooled(connection: try open(moment), moment: moment)
+            } catch {
+                try checkNothingChanged(since: moment)
+                throw error
+            }
         } catch {
-            try checkNothingChanged(since: moment)
-            throw error
+            throw isSuperseded(error) ? .superseded : error
         }
     }
 
@@ -155,7 +178,7 @@ final class Connections: Sendable {
     private func open(_ moment: ReadOnlyMoment?) throws(KeychainFailure) -> DatabaseConnection {
         try PageChecksumVFS.register()
         let database = try DatabaseConnection(
-            PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? ""),
+            PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? "&mode=rw"),
             isReadOnly: moment != nil)
         if moment == nil { try database.reservePageEnds() }
         // Before anything else: the first of the settings would change a foreign database.
@@ -167,6 +190,8 @@ final class Connections: Sendable {
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         }
         try database.execute(Self.settings)
+        // The log is open by now, see (8).
+        guard SystemCalls.status(ofLink: path) != nil else { throw .missingDatabase(at: path) }
         return database
     }
 

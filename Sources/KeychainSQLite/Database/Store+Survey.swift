@@ -57,6 +57,13 @@ extension Store {
         return rows
     }
 
+    /// The classes under whose keys applications may keep blobs.
+    package func blobClasses() throws(KeychainFailure) -> Set<ProtectionClass> {
+        try connections.run { database throws(KeychainFailure) in
+            try StoreSchema.blobClasses(in: database)
+        }
+    }
+
     /// Visits all rows of a database with their secrets, in the order of addition.
     package func forEachRow(
         _ visit: (SealedRow) throws(KeychainFailure) -> Void

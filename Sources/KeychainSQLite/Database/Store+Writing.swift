@@ -28,16 +28,17 @@ extension Store {
     ///
     /// `body` may run on another thread, while this one waits. `keybagGeneration` is that of the
     /// keybag whose keys `body` uses. Where the keybag has been changed since, `body` doesn't run
-    /// and the outcome says so.
+    /// and the outcome says so. One that `isAlone` shares its transaction with no other.
     package func write<Result>(
-        keybagGeneration: UInt64,
+        keybagGeneration: UInt64, isAlone: Bool = false,
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> WriteOutcome<Result> {
         try requireSound()
         var outcome = WriteOutcome<Result>.staleKeybag
         let failure = withoutActuallyEscaping(body) { body -> KeychainFailure? in
             let write = QueuedWrite(
-                keybagGeneration: keybagGeneration, deadline: .now + Self.longestWait
+                keybagGeneration: keybagGeneration, deadline: .now + Self.longestWait,
+                isAlone: isAlone
             ) {
                 transaction throws(KeychainFailure) in
                 outcome = .done(try body(&transaction))
@@ -101,7 +102,7 @@ extension Store {
             try probe?.reach(.began)
             try first.take()?(&transaction)
         }
-        if file.folder != nil {
+        if file.folder != nil, !first.isAlone {
             let start = DispatchTime.now()
             while others.count < Self.longestGroup - 1,
                 start + Self.longestGathering > .now(),

@@ -40,12 +40,12 @@ package final class Store: Sendable {
     /// - Throws: `notAvailable` when the header is altered or behind the anchor.
     package init(
         _ file: StoreFile, keychainID: [UInt8], tiers: StoreTiers,
-        noteIn place: FreshnessNote.Place = .process
+        noteIn place: FreshnessNote.Place = .process, tellingOf commits: CommitFeed? = nil
     ) throws(KeychainFailure) {
         self.file = file
         self.keychainID = keychainID
         keys = Mutex(tiers)
-        commits = CommitFeed(folder: file.folder)
+        self.commits = commits ?? CommitFeed(folder: file.folder)
         if let folder = file.folder {
             anchor = Anchor(folder: folder, authenticator: tiers.open.authenticator)
             damage = PageDamage.registry(forPath: folder.path(of: .database))
@@ -75,6 +75,7 @@ package final class Store: Sendable {
             try requireCommits(upTo: last, in: header)
         case .generation(let noted): try requireCommits(upTo: max(last, noted), in: header)
         }
+        self.commits.read { [weak self] in try? self?.header().generation }
     }
 
     private func requireCommits(

@@ -35,7 +35,8 @@ package struct StoreFile: Sendable {
     }
 
     /// Opens the database of a folder.
-    /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file.
+    /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file;
+    ///   ``KeychainFailure/superseded`` for one whose place another one takes.
     package static func open(
         _ folder: StoreFolder, deviceKey: SecretBytes
     ) throws(KeychainFailure) -> StoreFile {
@@ -111,10 +112,11 @@ package struct StoreFile: Sendable {
     }
 
     /// Makes the database with its header and keybag, in one transaction, all of it in one file.
-    /// `generation` is that of its first commit.
+    /// `generation` is that of its first commit. `blobClasses` are those under whose keys, retired ones
+    /// too, applications may keep blobs.
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, tiers: StoreTiers,
-        deviceKey: SecretBytes, generation: UInt64 = 1
+        deviceKey: SecretBytes, generation: UInt64 = 1, blobClasses: Set<ProtectionClass> = []
     ) throws(KeychainFailure) -> StoreFile {
         // SQLite would make the file with the process's mask; log and shared memory take their
         // permissions from it.
@@ -122,7 +124,7 @@ package struct StoreFile: Sendable {
         let store = StoreFile(
             folder: folder, connections: Connections(folder), deviceKey: deviceKey,
             isNew: true)
-        try store.fill(hierarchy, tiers, generation: generation)
+        try store.fill(hierarchy, tiers, generation: generation, blobClasses)
         try store.connections.emptyLog()
         return store
     }
@@ -138,7 +140,8 @@ package struct StoreFile: Sendable {
     }
 
     private func fill(
-        _ hierarchy: KeyHierarchy, _ tiers: StoreTiers, generation: UInt64 = 1
+        _ hierarchy: KeyHierarchy, _ tiers: StoreTiers, generation: UInt64 = 1,
+        _ blobClasses: Set<ProtectionClass> = []
     ) throws(KeychainFailure) {
         let header = StoreHeader(
             keychainID: hierarchy.keybag.keychainID,
@@ -150,6 +153,16 @@ package struct StoreFile: Sendable {
             try database.run(
                 "INSERT INTO header(id, body) VALUES (1, ?)",
                 [.blob(Data(header.encoded(with: tiers)))])
+            if !blobClasses.isEmpty { try StoreSchema.setBlobClasses(blobClasses, in: database) }
+        }
+    }
+
+    /// Whether another database takes the place of this one. Nothing reads or writes its items then.
+    package var isSuperseded: Bool {
+        get throws(KeychainFailure) {
+            try connections.run { database throws(KeychainFailure) in
+                try StoreSchema.successor(of: database) != nil
+            }
         }
     }
 

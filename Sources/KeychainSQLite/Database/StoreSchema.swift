@@ -2,8 +2,11 @@
 //   (1) The schema is that of Documentation/Formats/database-v2.md. A change of it is a new format
 //       version.
 //   (2) A text here is the one that SQLite keeps in `sqlite_schema`, so that both can be compared.
-//   (3) `versions`, `outbox` and `state` are for what is to come: nothing reads or writes them yet.
+//   (3) `versions` and `outbox` are for what is to come: nothing reads or writes them yet.
+//   (4) A database whose place another one takes gets a mark in `state`, and in the same transaction its
+//       tables other names. So SQLite itself refuses every later statement of every process.
 
+import FoundationEssentials
 import KeychainCore
 
 enum StoreSchema {
@@ -96,9 +99,58 @@ enum StoreSchema {
             sql: "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name) ON items(\(columns))")
     }
 
+    // MARK: Superseding
+
+    private static let mark = "superseded"
+    /// Every read and every write needs one of these.
+    private static let renamed = ["header", "keybag", "items"]
+
+    /// Marks a database as one whose place another takes.
+    static func supersede(
+        _ database: DatabaseConnection, by successor: String
+    ) throws(KeychainFailure) {
+        try database.run(
+            "INSERT INTO state(name, body) VALUES ('\(mark)', ?)", [.blob(Data(successor.utf8))])
+        for table in renamed {
+            try database.execute("ALTER TABLE \(table) RENAME TO \(mark)_\(table)")
+        }
+    }
+
+    /// What has taken a database's place, or is about to. nil: nothing.
+    static func successor(of database: DatabaseConnection) throws(KeychainFailure) -> String? {
+        let cursor = try database.rows("SELECT body FROM state WHERE name = '\(mark)'")
+        guard try cursor.next() else { return nil }
+        return cursor.data(0).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    // MARK: Blobs
+
+    private static let blobs = "secure-enclave"
+
+    /// The classes of Secure Enclave blobs that were made, so that a rotation keeps the keys that open them
+    /// and no others. A byte for each.
+    static func blobClasses(
+        in database: DatabaseConnection
+    ) throws(KeychainFailure) -> Set<ProtectionClass> {
+        let cursor = try database.rows("SELECT body FROM state WHERE name = '\(blobs)'")
+        guard try cursor.next() else { return [] }
+        guard let body = cursor.data(0) else { return Set(ProtectionClass.allCases) }
+        return Set(body.compactMap { ProtectionClass(rawValue: $0) })
+    }
+
+    static func setBlobClasses(
+        _ classes: Set<ProtectionClass>, in database: DatabaseConnection
+    ) throws(KeychainFailure) {
+        try database.run(
+            "INSERT OR REPLACE INTO state(name, body) VALUES ('\(blobs)', ?)",
+            [.blob(Data(classes.map(\.rawValue).sorted()))])
+    }
+
     /// How the schema of a database differs from this one, in words; nil: it doesn't. A trigger, say,
     /// would change what is written. Names that aren't ours are left out: they may be anything.
     static func difference(from database: DatabaseConnection) throws(KeychainFailure) -> String? {
+        // Its tables have other names then, and nothing is damaged.
+        if (try? successor(of: database)) != nil { throw .superseded }
         let cursor = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
         var found: Set<Object> = []
         while try cursor.next() {

@@ -255,6 +255,19 @@ package struct StoreTransaction {
     /// Makes a commit of the transaction, also where no row has changed.
     package mutating func noteChange() { isChanged = true }
 
+    /// Notes that an application gets a blob under the key of a class.
+    package mutating func noteBlob(of protection: ProtectionClass) throws(KeychainFailure) {
+        let classes = try StoreSchema.blobClasses(in: database)
+        guard !classes.contains(protection) else { return }
+        try StoreSchema.setBlobClasses(classes.union([protection]), in: database)
+        isChanged = true
+    }
+
+    /// Ends the database: `successor` takes its place, and nothing else is in the commit.
+    package func supersede(by successor: String) throws(KeychainFailure) {
+        try StoreSchema.supersede(database, by: successor)
+    }
+
     // MARK: Set-aside rows
 
     package mutating func removeSetAside(_ row: SetAsideRow) throws(KeychainFailure) {

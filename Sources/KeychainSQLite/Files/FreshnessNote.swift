@@ -39,7 +39,9 @@ package final class FreshnessNote: Sendable {
         self.keychainID = keychainID
         self.authenticator = authenticator.derived(for: "swift-keychain 2 freshness")
         self.place = place
-        let name = self.authenticator.tag(of: Array("name".utf8) + Array(path.utf8)).prefix(16)
+        // Not of the database's name: one of before, under another, would have no note.
+        let folder = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
+        let name = self.authenticator.tag(of: Array("name".utf8) + Array(folder.utf8)).prefix(16)
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         file = place.usableFolder.map { $0 + "/verified-" + name }
         Self.inUse.withLock { inUse in

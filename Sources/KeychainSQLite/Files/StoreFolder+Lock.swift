@@ -13,12 +13,33 @@ extension StoreFolder {
     package func withLock<Result>(
         _ body: (Lock) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
+        guard let result = try withLock(LOCK_EX, body) else {
+            throw Self.failure("lock \(path(of: .lock))", code: EWOULDBLOCK)
+        }
+        return result
+    }
+
+    /// The same, unless another process does so: what is being made may take long.
+    /// - Returns: nil: another one does.
+    @discardableResult
+    package func withLockIfFree<Result>(
+        _ body: (Lock) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result? {
+        try withLock(LOCK_EX | LOCK_NB, body)
+    }
+
+    private func withLock<Result>(
+        _ operation: Int32, _ body: (Lock) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result? {
         let path = path(of: .lock)
         let descriptor = SystemCalls.open(
             path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
         guard descriptor >= 0 else { throw Self.failure("write \(path)") }
         defer { close(descriptor) }
-        guard SystemCalls.lock(descriptor, LOCK_EX) == 0 else { throw Self.failure("lock \(path)") }
+        guard SystemCalls.lock(descriptor, operation) == 0 else {
+            if errno == EWOULDBLOCK { return nil }
+            throw Self.failure("lock \(path)")
+        }
         let lock = Lock(folder: self)
         lock.removeLeftovers()
         return try body(lock)
@@ -29,6 +50,9 @@ extension StoreFolder {
         package let folder: StoreFolder
 
         fileprivate init(folder: StoreFolder) { self.folder = folder }
+
+        /// The same for a folder in it that nothing else knows of.
+        func inside(_ folder: StoreFolder) -> Lock { Lock(folder: folder) }
 
         /// Replaces a file. The old or the new content is there at any moment, never a mixture.
         package func write(_ contents: SecretBytes, to file: File) throws(KeychainFailure) {
@@ -90,15 +114,26 @@ extension StoreFolder {
     package var hasLeftovers: Bool { !leftovers.isEmpty }
 
     private var leftovers: [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        let names = names
+        let current = located(names)
+        let hasDatabase = current.number > 0 && current.exists(.database)
         return names.filter { name in
-            File.allCases.contains { name.hasPrefix($0.rawValue + Self.newInfix) }
+            if let infix = name.firstRange(of: Self.newInfix) {
+                let base = String(name[..<infix.lowerBound])
+                return File(rawValue: base) != nil || base == Self.rotation
+                    || Self.number(ofDatabase: base) != nil
+            }
+            let isEarlierRotation =
+                Self.number(ofStaging: name).map { $0 < current.number } ?? false
+            return hasDatabase && (isEarlierRotation || isOrphan(name, before: current))
         }
     }
 
     private static let newInfix = ".new-"
 
-    private func newPath(of file: File) -> String {
-        path(of: file) + Self.newInfix + String(UInt64.random(in: 0 ... .max), radix: 16)
+    private func newPath(of file: File) -> String { Self.newPath(of: path(of: file)) }
+
+    static func newPath(of path: String) -> String {
+        path + newInfix + String(UInt64.random(in: 0 ... .max), radix: 16)
     }
 }

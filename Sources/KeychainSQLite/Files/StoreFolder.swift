@@ -3,6 +3,8 @@
 //       refused, not mended, since another user may have read or written it already.
 //   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized. Who
 //       does it has the folder's lock, so what stands beside without one is left over, and goes.
+//   (3) Each rotation of the keys makes a database of a name of its own, which no other ever has:
+//       SQLite takes what stands beside a database for its log.
 
 import Glibc
 package import KeychainCore
@@ -11,11 +13,14 @@ import KeychainCrypto
 package struct StoreFolder: Hashable, Sendable {
     /// Absolute, without a slash at the end.
     package let path: String
+    /// How many rotations of the keys the database comes after. 0: it is `keychain.db`.
+    package let number: Int
 
-    package init(path: String) {
+    package init(path: String, number: Int = 0) {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
+        self.number = number
     }
 
     init(ofFileAt path: String) {
@@ -35,9 +40,24 @@ package struct StoreFolder: Hashable, Sendable {
         case damagedLog = "log-is-damaged"
         case lock = "lock"
         case lease = "in-use"
+
+        /// Whether each rotation of the keys makes one of another name.
+        var isNumbered: Bool {
+            switch self {
+            case .database, .writeAheadLog, .sharedMemory, .recoveredDatabase: true
+            case .deviceKey, .keybag, .anchor, .damagedLog, .lock, .lease: false
+            }
+        }
     }
 
-    package func path(of file: File) -> String { path + "/" + file.rawValue }
+    /// What names of databases begin with.
+    static let numbered = "keychain"
+
+    package func path(of file: File) -> String {
+        guard number > 0, file.isNumbered else { return path + "/" + file.rawValue }
+        return path + "/" + Self.numbered + "-\(number)"
+            + file.rawValue.dropFirst(Self.numbered.count)
+    }
 
     // MARK: Permissions
 

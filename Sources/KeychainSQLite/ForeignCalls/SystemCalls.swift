@@ -36,6 +36,17 @@ enum SystemCalls {
     /// The corresponding C function is `lstat`. nil when it failed.
     static func status(ofLink path: String) -> stat? { Files.systemStatus(ofLink: path) }
 
+    /// How much a file system has left for this user; the corresponding C function is `statvfs`. nil
+    /// when it failed.
+    static func freeByteCount(at path: String) -> Int? {
+        var status = statvfs()
+        // SAFETY: the call fills the structure; the path ends in a zero.
+        guard unsafe statvfs(path, &status) == 0 else { return nil }
+        let (count, overflows) = Int(clamping: status.f_bavail)
+            .multipliedReportingOverflow(by: Int(clamping: status.f_frsize))
+        return overflows ? .max : count
+    }
+
     /// The first bytes of a file, at most `count`; the corresponding C function is `pread`.
     static func read(_ descriptor: Int32, count: Int) -> [UInt8] {
         // SAFETY: the call writes into the buffer and no further.

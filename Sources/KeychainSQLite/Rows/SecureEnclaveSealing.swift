@@ -1,7 +1,8 @@
 // SecureEnclaveSealing: the authorization value of a key in hardware, in the key's blob.
 // Documentation/Formats/secure-enclave-key-v1.md.
 //   (1) The value is sealed under the class key of the key's protection class; where the
-//       constraints require an application password, under that first.
+//       constraints require an application password, under that first. It opens under the class's retired
+//       keys, too.
 //   (2) The associated data hold everything else in the blob, and the keychain's identifier.
 
 package import FoundationEssentials
@@ -50,9 +51,18 @@ package enum SecureEnclaveSealing {
     package static func open(
         _ blob: SecureEnclaveBlob, keychainID: [UInt8], keys: ClassKeys
     ) throws(Damaged) -> Content {
+        for key in [keys.classKey] + keys.retiredClassKeys.reversed() {
+            if let content = try? open(blob, keychainID: keychainID, key) { return content }
+        }
+        throw Damaged()
+    }
+
+    private static func open(
+        _ blob: SecureEnclaveBlob, keychainID: [UInt8], _ key: SecretBytes
+    ) throws(Damaged) -> Content {
         do {
             var plaintext = try AuthenticatedEncryption.open(
-                blob.sealedAuthorization, using: keys.classKey,
+                blob.sealedAuthorization, using: key,
                 authenticating: binding(
                     blob, sealedByteCount: blob.sealedAuthorization.count, keychainID))
             defer { plaintext.resetBytes(in: plaintext.startIndex..<plaintext.endIndex) }

@@ -15,14 +15,17 @@ struct DeviceKeyCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Has the machine's TPM seal the device key.",
             discussion: """
-                A copy of the folder that is made from then on opens on this machine alone, and every \
-                process that opens the keychain needs the TPM. A TPM that breaks or is cleared \
-                takes the keychain with it, unless there is a copy of `device.key` from before: \
-                keep one in a safe place, off this machine.
+                The keychain opens on this machine alone then, and every process that opens it needs \
+                the TPM. All keys are made anew, as by `keychainctl rotate`: a copy of the folder \
+                from before opens what it holds and nothing that comes later. A TPM that breaks \
+                or is cleared takes the keychain with it: `keychainctl device-key unseal` before \
+                making a backup that doesn't need it.
                 """)
 
         @Flag(help: "Confirms without asking that the keychain depends on the TPM from now on.")
         var yes = false
+
+        @OptionGroup var way: WayInOptions
 
         func run() throws {
             let files = try DeviceKeyCommand.files()
@@ -32,12 +35,19 @@ struct DeviceKeyCommand: ParsableCommand {
             }
             if !yes {
                 try Confirmation.require(
-                    "Without this TPM or a copy of device.key from before, the keychain will not "
-                        + "open.",
+                    "Without this TPM the keychain will not open.",
                     phrase: "seal", noPrompt: false)
             }
-            try files.engine.sealDeviceKey()
-            try Output.print("The device key is sealed. Its earlier file may still be on the disk.")
+            let proof = try way.read(hasPasscode: files.engine.hasPasscode)
+            let ended = try RotateCommand.showingProgress { progress throws(KeychainFailure) in
+                try files.engine.sealDeviceKey(provedBy: proof, progress: progress)
+            }
+            try Output.print(
+                RotateCommand.text(
+                    "The device key is a new one, sealed. An earlier copy opens nothing that comes later.",
+                    ended
+                )
+            )
         }
     }
 

@@ -149,7 +149,7 @@ extension SlotSummary {
 }
 
 extension SlotSummary.Kind {
-    fileprivate var name: String {
+    var name: String {
         switch self {
         case .passcode: "passcode"
         case .recoveryCode: "recovery-code"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -15,6 +16,7 @@ FILES = (
 )
 LEFTOVERS = (
     "device.key.new-", "keybag.new-", "keychain.db.new-", "rebuilding-", "damaged-",
+    "rotation-", "rotation.new-",
 )
 #: Files that say that the database is not to be read before a recovery, and why.
 REFUSALS = {
@@ -23,6 +25,26 @@ REFUSALS = {
 }
 LARGEST_FILE = 65536
 ATTEMPTS = 5
+_NUMBERED = re.compile(r"keychain(?:-([1-9][0-9]*))?\.db(?:-wal|-shm|\.recovered)?")
+
+
+def number(folder: Path) -> int:
+    """How often the keys were rotated: that of the database."""
+    found = (_NUMBERED.fullmatch(name) for name in os.listdir(folder))
+    return max((int(match[1] or 0) for match in found if match), default=0)
+
+
+def present(folder: Path, name: str) -> str:
+    """The name of a file after rotations."""
+    rotations = number(folder)
+    if rotations and name.startswith(DATABASE):
+        return f"keychain-{rotations}{name.removeprefix('keychain')}"
+    return name
+
+
+def device_key_path(folder: Path) -> str:
+    staged = f"rotation-{number(folder)}/device.key"
+    return staged if os.path.lexists(folder / staged) else "device.key"
 
 
 def _permission_problem(path: Path, mode: int) -> str | None:
@@ -40,7 +62,7 @@ def permission_problems(folder: Path) -> list[str]:
     # A symbolic link has a mode of its own, and isn't followed in any case.
     paths += [
         (folder / name, 0o600)
-        for name in FILES
+        for name in (present(folder, name) for name in FILES)
         if os.path.lexists(folder / name) and not (folder / name).is_symlink()
     ]
     problems = (_permission_problem(path, mode) for path, mode in paths)
@@ -48,14 +70,16 @@ def permission_problems(folder: Path) -> list[str]:
 
 
 def refusals(folder: Path) -> list[str]:
-    return [text for name, text in REFUSALS.items() if os.path.lexists(folder / name)]
+    return [text for name, text in REFUSALS.items()
+        if os.path.lexists(folder / present(folder, name))]
 
 
 def unknown_files(folder: Path) -> list[str]:
+    known = [present(folder, name) for name in FILES]
     return sorted(
         name
         for name in os.listdir(folder)
-        if name not in FILES and not name.startswith(LEFTOVERS)
+        if name not in known and not name.startswith(LEFTOVERS)
     )
 
 
@@ -91,7 +115,7 @@ def _state(folder: Path) -> list[tuple[int, int] | None]:
     state: list[tuple[int, int] | None] = []
     for name in (DATABASE, LOG):
         try:
-            status = (folder / name).lstat()
+            status = (folder / present(folder, name)).lstat()
             state.append((status.st_size, status.st_mtime_ns))
         except FileNotFoundError:
             state.append(None)
@@ -109,7 +133,7 @@ def copy_database(folder: Path, target: Path) -> Path:
         before = _state(folder)
         for name in (DATABASE, LOG):
             (target / name).unlink(missing_ok=True)
-            descriptor = _open(folder / name)
+            descriptor = _open(folder / present(folder, name))
             if descriptor is None:
                 if name == DATABASE:
                     raise Malformed("the folder holds no keychain.db")

@@ -38,7 +38,7 @@ class _Findings:
 
 
 def _device_key(folder: Path, findings: _Findings) -> bytes:
-    file = files.read_file(folder, "device.key")
+    file = files.read_file(folder, files.device_key_path(folder))
     if file is None:
         raise Malformed("the folder holds no device.key")
     read = read_device_key(file)

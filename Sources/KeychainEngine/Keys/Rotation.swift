@@ -1,0 +1,265 @@
+// Rotation: another device key, and other keys of every kind under it, in a new database.
+// Documentation/Formats/database-v2.md, "Rotation".
+//   (1) Until the old database is marked nothing has changed; from then on the new one is the keychain. Its
+//       readers go on meanwhile, and its writers wait.
+//   (2) Whatever the old files and the ways in of before open, they open nothing of the new ones.
+//   (3) It holds the same items under the same ids and references, each sealed anew, with their dates. What
+//       doesn't open ends the rotation, and nothing is changed.
+//   (4) A process that is killed leaves the one or the other. The next one finishes, or gives up, what it left.
+//   (5) What was made is kept as long as the mark may still come out of the log.
+
+import FoundationEssentials
+package import KeychainCore
+import KeychainCrypto
+import KeychainSQLite
+import Logging
+import Synchronization
+
+enum Rotation {
+    /// Finishes a rotation whose database has its name.
+    /// - Returns: The folder with the number of its database.
+    static func settled(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFolder {
+        let located = folder.located
+        guard located.number > 0, located.stagedNumber == located.number, !located.isReadOnly else {
+            return located
+        }
+        try folder.withLock { lock throws(KeychainFailure) in
+            try lock.finishRotation(to: located.number)
+        }
+        return folder.located
+    }
+
+    /// Finishes the rotation whose mark a database has.
+    static func finish(after located: StoreFolder) throws(KeychainFailure) {
+        guard !located.isReadOnly else {
+            guard located.located == located else { return }
+            throw StoreFolder.interruptedRotation
+        }
+        try located.withLock { lock throws(KeychainFailure) in
+            guard located.located == located else { return }
+            guard let number = located.stagedNumber, number > located.number else {
+                throw .damagedStore("what takes its place after a change of the keys is missing")
+            }
+            try lock.finishRotation(to: number)
+        }
+    }
+
+    /// Finishes a rotation where its mark can be read. A database too damaged for that is recovered as it is:
+    /// what a rotation made is of the same commit at most.
+    static func finishedForRecovery(
+        _ folder: StoreFolder, _ options: EngineOptions
+    ) throws(KeychainFailure) -> StoreFolder {
+        let located = try settled(folder)
+        guard let number = located.stagedNumber, number > located.number,
+            let deviceKey = try? Bootstrap.readDeviceKey(located, options.hardware)
+        else { return located }
+        do {
+            try StoreFile.open(located, deviceKey: deviceKey).close()
+        } catch {
+            // Where nothing takes its place, its own rows are what there is.
+            if error.isSuperseded { try? finish(after: located) }
+        }
+        return folder.located
+    }
+
+    /// Removes what a rotation left that ended before its mark.
+    static func giveUpStaged(besides store: Store) {
+        guard let folder = store.folder, let number = folder.stagedNumber, number > folder.number,
+            !folder.isReadOnly
+        else { return }
+        _ = try? folder.withLockIfFree { lock throws(KeychainFailure) in
+            try giveUpStaged(lock, besides: store)
+        }
+    }
+
+    /// A mark that was written and not committed can come back with the log, until a later commit has taken
+    /// its place there.
+    static func giveUpStaged(
+        _ lock: StoreFolder.Lock, besides store: Store
+    ) throws(KeychainFailure) {
+        guard let folder = store.folder, let number = folder.stagedNumber, number > folder.number
+        else { return }
+        let generation = try store.header().keybagGeneration
+        let outcome = try store.write(keybagGeneration: generation) { $0.noteChange() }
+        guard case .done = outcome else { throw .superseded }
+        lock.removeStaged()
+    }
+}
+
+/// What is to be with the other keys.
+struct RotationWish {
+    /// A way in, where there is one.
+    var proof: WayIn?
+    /// The first way in.
+    var guardingWith: WayIn?
+    /// Where the device key is to be. nil: where it is.
+    var protection: DeviceKeyProtection?
+
+    init(
+        proof: WayIn? = nil, guardingWith: WayIn? = nil, protection: DeviceKeyProtection? = nil
+    ) {
+        self.proof = proof
+        self.guardingWith = guardingWith
+        self.protection = protection
+    }
+}
+
+extension KeychainEngine {
+    /// Makes another device key and other keys of every kind.
+    ///
+    /// - Parameters:
+    ///   - proof: The passcode, where one is set; another way in, where there is no passcode beside it.
+    ///   - progress: Called now and then; false ends the rotation, and nothing is changed.
+    /// - Returns: The ways in that ended, since they weren't shown.
+    /// - Throws: `authFailed` without the proof; `param` for a keychain in memory; `diskFull`; what is said of
+    ///   damage. Nothing is changed then.
+    @discardableResult
+    package func rotate(
+        provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        try rotate(RotationWish(proof: proof), progress: progress)
+    }
+
+    @discardableResult
+    func rotate(
+        _ wish: RotationWish, progress: (RequestProgress) -> Bool = { _ in true }
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        let ended = try attempt { () throws(KeychainFailure) in
+            try rotateSession(wish, progress)
+        }
+        log.debug("The keys of the keychain were changed.")
+        return ended
+    }
+
+    private func rotateSession(
+        _ wish: RotationWish, _ progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        let session = session
+        guard let folder = session.store.folder else {
+            throw .param("A keychain in memory has no copies, so its keys need no change.")
+        }
+        try reloadKeybag()
+        let before = session.ring.withLock { $0 }
+        let deviceKey = SecretBytes.random(byteCount: AuthenticatedEncryption.keyByteCount)
+        let blobClasses = try session.store.blobClasses()
+        let rotated = try before.hierarchy.rotating(
+            to: deviceKey, provedBy: wish.proof, guardingWith: wish.guardingWith,
+            retiring: blobClasses, credential: options.credential(), cost: options.passcodeCost,
+            at: options.now())
+        var old = try KeyRing(before.hierarchy)
+        if let unlocked = rotated.before { old.unlock(unlocked) }
+        var new = try KeyRing(rotated.hierarchy)
+        if let unlocked = rotated.unlocked { new.unlock(unlocked) }
+        session.successor.withLock {
+            $0 = Session.Successor(
+                deviceKey: deviceKey, unlocked: rotated.unlocked, lockCount: before.lockCount)
+        }
+        let present = try deviceKeyProtection()
+        let protection = wish.protection ?? present
+        try folder.withLock { lock throws(KeychainFailure) in
+            guard folder.located == folder else { throw .superseded }
+            try Rotation.giveUpStaged(lock, besides: session.store)
+            let number = folder.number + 1
+            try mark(session.store, number, in: lock) { transaction throws(KeychainFailure) in
+                guard try session.store.blobClasses() == blobClasses else {
+                    throw .busy("A key of the Secure Enclave was made meanwhile. Try again.")
+                }
+                try folder.requireRoom(
+                    for: 2
+                        * (folder.byteCount(of: .database) + folder.byteCount(of: .writeAheadLog))
+                        + 1 << 20)
+                try lock.stage(number) { place, lock throws(KeychainFailure) in
+                    try fill(
+                        place, lock, from: session.store, transaction.header, (old, new), deviceKey,
+                        protection, progress)
+                }
+            }
+            // The change is made: no error says else. Whoever meets the mark finishes.
+            attemptAfterwards { () throws(KeychainFailure) in try lock.finishRotation(to: number) }
+        }
+        attemptAfterwards { () throws(KeychainFailure) in try follow(session) }
+        return rotated.ended
+    }
+
+    private func attemptAfterwards(_ body: () throws(KeychainFailure) -> Void) {
+        do {
+            try body()
+        } catch {
+            log.warning(
+                "The keys were changed, and what is left to do is not done: \(error.reason)")
+        }
+    }
+
+    /// Marks a database, which nothing is written to while `make` makes the one that takes its place.
+    private func mark(
+        _ store: Store, _ number: Int, in lock: StoreFolder.Lock,
+        _ make: (StoreTransaction) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        var mayBeMarked = false
+        do throws(KeychainFailure) {
+            let generation = session.ring.withLock { $0.keybagGeneration }
+            let outcome = try store.write(keybagGeneration: generation, isAlone: true) {
+                transaction throws(KeychainFailure) in
+                try make(transaction)
+                try transaction.supersede(by: "keychain-\(number).db")
+                mayBeMarked = true
+            }
+            guard case .done = outcome else {
+                throw .busy("Another process changed the passcode meanwhile. Try again.")
+            }
+        } catch {
+            // See (5).
+            if !mayBeMarked { lock.removeStaged() }
+            throw error
+        }
+    }
+
+    /// Makes the files of a keychain with other keys.
+    private func fill(
+        _ place: StoreFolder, _ lock: StoreFolder.Lock, from old: Store, _ header: StoreHeader,
+        _ rings: (old: KeyRing, new: KeyRing), _ deviceKey: SecretBytes,
+        _ protection: DeviceKeyProtection, _ progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) {
+        let file = DeviceKeyPlace(folder: place, hardware: options.hardware)
+        // First: hardware that fails costs nothing then.
+        if protection == .hardware {
+            try file.seal(deviceKey, lock)
+        } else {
+            try file.write(deviceKey, lock)
+        }
+        if let problem = try old.verify().problem ?? old.knownDamage {
+            throw .damagedStore(problem)
+        }
+        let aside = try old.setAsideRows()
+        guard aside.count == Int(clamping: header.setAsideCount) else {
+            throw .damagedStore("what was set aside can't be read")
+        }
+        let total = Int(clamping: header.itemCount)
+        _ = try Conversion.make(
+            in: place, rings.new, deviceKey, generation: header.generation,
+            blobClasses: []
+        ) {
+            transaction throws(KeychainFailure) in
+            var done = 0
+            try RowKeys(rings.old).resealAll(
+                of: old, aside, into: &transaction, for: RowKeys(rings.new), at: options.now()
+            ) { () throws(KeychainFailure) in
+                if done % 1000 == 0, !progress(RequestProgress(done: done, total: total)) {
+                    throw KeychainFailure(
+                        .userCanceled, "The change of the keys was given up. Nothing was changed.")
+                }
+                done += 1
+            }
+            guard transaction.header.itemCount == header.itemCount else {
+                throw .damagedStore("its rows changed while they were sealed anew")
+            }
+        }
+        _ = progress(RequestProgress(done: total, total: total))
+        try lock.write(SecretBytes(copying: rings.new.hierarchy.encoded), to: .keybag)
+        // What doesn't open takes no place.
+        var bare = options
+        bare.freshness = nil
+        guard let key = try file.read() else { throw Bootstrap.missingDeviceKey(in: place) }
+        try Session.open(try StoreFile.open(place, deviceKey: key), key, bare).store.close()
+    }
+}

@@ -1,0 +1,225 @@
+// Session: an opened database with its keys, from its opening to a rotation that ends it.
+//   (1) A request has one session throughout: rows of one database are never met by keys of another.
+//   (2) What a rotation has left unfinished is finished before a database is opened.
+
+package import KeychainCore
+import KeychainCrypto
+package import KeychainSQLite
+import Logging
+import Synchronization
+
+final class Session: Sendable {
+    let store: Store
+    let ring: Mutex<KeyRing>
+    let deviceKey: SecretBytes
+    /// Whether the copy of the keybag was another one when the database was opened.
+    let keybagCopyDiffered: Bool
+    /// What this process has made to take its place.
+    let successor = Mutex<Successor?>(nil)
+
+    /// What opens the database of a rotation to the process that made it.
+    struct Successor {
+        let deviceKey: SecretBytes
+        let unlocked: UnlockedTier?
+        /// How often the keychain had been locked.
+        let lockCount: Int
+    }
+
+    private init(
+        _ store: Store, _ ring: consuming KeyRing, _ deviceKey: SecretBytes,
+        keybagCopyDiffered: Bool
+    ) {
+        self.store = store
+        self.ring = Mutex(ring)
+        self.deviceKey = deviceKey
+        self.keybagCopyDiffered = keybagCopyDiffered
+    }
+
+    /// Opens what a folder holds, and makes a keychain where it holds none.
+    static func open(
+        _ folder: StoreFolder, _ options: EngineOptions, tellingOf commits: CommitFeed? = nil
+    ) throws(KeychainFailure) -> Session {
+        for _ in 0..<64 {
+            let located = try Rotation.settled(folder)
+            do {
+                let session = try openLocated(located, options, commits)
+                Rotation.giveUpStaged(besides: session.store)
+                return session
+            } catch {
+                if error.isSuperseded {
+                    try Rotation.finish(after: located)
+                } else if folder.located.number == located.number {
+                    throw error
+                }
+                // Otherwise a rotation came between two looks at the folder.
+            }
+        }
+        throw .superseded
+    }
+
+    private static func openLocated(
+        _ folder: StoreFolder, _ options: EngineOptions, _ commits: CommitFeed?
+    ) throws(KeychainFailure) -> Session {
+        try folder.requireFinishedRecovery()
+        // A folder that can't be written is read with what it has.
+        if !folder.exists(.database) || !folder.exists(.keybag) && !folder.isReadOnly {
+            try folder.withLock { lock throws(KeychainFailure) in
+                try Bootstrap.createIfNew(lock, options)
+            }
+        } else if folder.hasLeftovers, !folder.isReadOnly {
+            // Who has the lock may be making something that takes long.
+            _ = try folder.withLockIfFree { _ in }
+        }
+        let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
+        // The key of a later database comes with that one.
+        guard folder.located == folder else { throw .superseded }
+        return try open(
+            try StoreFile.open(folder, deviceKey: deviceKey), deviceKey, options, commits)
+    }
+
+    static func open(
+        _ file: StoreFile, _ deviceKey: SecretBytes, _ options: EngineOptions,
+        _ commits: CommitFeed? = nil
+    ) throws(KeychainFailure) -> Session {
+        do throws(KeychainFailure) {
+            // Behind a rotation, a copy that can't be read is no reason to stop.
+            let keybagCopyDiffered =
+                commits == nil
+                ? try Bootstrap.keybagCopyDiffers(file)
+                : (try? Bootstrap.keybagCopyDiffers(file)) ?? true
+            var hierarchy = try Bootstrap.readKeybag(
+                file, deviceKey: deviceKey, machine: options.machine)
+            var ring = try KeyRing(hierarchy)
+            let store = try Store(
+                file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers,
+                noteIn: options.place, tellingOf: commits)
+            if try store.header().keybagGeneration != hierarchy.keybag.generation {
+                // The passcode was changed between the two reads, or an older keybag put back.
+                hierarchy = try Bootstrap.readKeybag(
+                    file, deviceKey: deviceKey, machine: options.machine)
+                guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
+                    throw KeychainFailure.damagedStore(
+                        "its keybag is not the one that its items were written with")
+                }
+                ring = try KeyRing(hierarchy)
+                store.setGuarded(ring.tiers.guarded)
+            }
+            Bootstrap.updateKeybagCopy(store, hierarchy, options.log)
+            if !hierarchy.machineState.isOpen {
+                ring.unreachableCount = try store.itemCount { $0.isThisDeviceOnly }
+            }
+            return Session(store, ring, deviceKey, keybagCopyDiffered: keybagCopyDiffered)
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+}
+
+extension KeychainEngine {
+    private struct Bound: Sendable {
+        let engine: ObjectIdentifier
+        let session: Session
+    }
+
+    /// What the present request has.
+    @TaskLocal private static var bound: Bound?
+
+    var session: Session {
+        if let bound = Self.bound, bound.engine == ObjectIdentifier(self) { return bound.session }
+        return latest.withLock { $0 }
+    }
+
+    package var store: Store { session.store }
+    var deviceKey: SecretBytes { session.deviceKey }
+
+    /// Carries out what needs one session, and once more where a rotation has ended it. The session is
+    /// that of the request that this is a part of, if it is.
+    func attempt<Result>(
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        if Self.bound?.engine == ObjectIdentifier(self) { return try body() }
+        for _ in 0..<64 {
+            let session = latest.withLock { $0 }
+            do throws(KeychainFailure) {
+                return try within(session, body)
+            } catch {
+                guard error.isSuperseded else { throw session.explained(error) }
+                try follow(session)
+            }
+        }
+        throw .superseded
+    }
+
+    func within<Result>(
+        _ session: Session, _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let bound = Bound(engine: ObjectIdentifier(self), session: session)
+        return try Self.$bound.withValue(bound) {
+            Swift.Result { () throws(KeychainFailure) in try body() }
+        }.get()
+    }
+
+    /// Opens the database that has taken the place of a session's. The keys that are in memory are those
+    /// of the old one: without the passcode the keychain is locked then.
+    func follow(_ old: Session) throws(KeychainFailure) {
+        try following.withLock { _ throws(KeychainFailure) in
+            guard let folder = old.store.folder, latest.withLock({ $0 === old }) else { return }
+            let new = try Session.open(
+                StoreFolder(path: folder.path), options, tellingOf: old.store.commits)
+            let made = old.successor.withLock { $0 }
+            let isOwn = made.map { $0.deviceKey.isEqual(to: new.deviceKey) } ?? false
+            let before = old.ring.withLock { $0 }
+            new.ring.withLock { ring in
+                if isOwn, let unlocked = made?.unlocked {
+                    ring.unlock(unlocked)
+                } else if before.lockState != .beforeFirstUnlock {
+                    ring.noteRotation()
+                }
+            }
+            latest.withLock { $0 = new }
+            // Whoever locks looks at the latest afterwards: one of the two sees the other.
+            let now = old.ring.withLock { $0 }
+            let count = isOwn ? made?.lockCount ?? now.lockCount : before.lockCount
+            new.ring.withLock { $0.relock(as: now, unlessLockedSince: count) }
+            new.store.setGuarded(new.ring.withLock { $0.tiers.guarded })
+            if !isOwn { log.notice("Another process changed the keys of the keychain.") }
+            _ = try? within(new) { () throws(KeychainFailure) in
+                unlockWithCredential()
+                verifyIfSmall()
+            }
+        }
+        endGrants()
+        store.commits.signal()
+    }
+
+    // MARK: Requests
+
+    @discardableResult
+    package func perform<R: Request>(
+        _ request: R, as caller: AccessGroups
+    ) throws(KeychainFailure) -> R.Answer {
+        try attempt { () throws(KeychainFailure) in try request.execute(on: self, as: caller) }
+    }
+
+    package func stream<R: StreamRequest>(
+        _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> R.Answer {
+        try attempt { () throws(KeychainFailure) in
+            try request.execute(on: self, as: caller, progress: progress)
+        }
+    }
+}
+
+extension Session {
+    /// A lock that came with a rotation says so.
+    func explained(_ failure: KeychainFailure) -> KeychainFailure {
+        guard failure.status == .interactionNotAllowed, ring.withLock({ $0.isLockedByRotation })
+        else { return failure }
+        return KeychainFailure(
+            .interactionNotAllowed,
+            "Another process changed the keys of the keychain, for instance by setting a passcode, so the "
+                + "keychain is locked for this one. Keep the value and try again after unlock.",
+            cause: failure.cause, item: failure.item)
+    }
+}

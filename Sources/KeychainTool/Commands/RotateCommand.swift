@@ -1,0 +1,56 @@
+// RotateCommand: makes other keys of every kind, so that earlier copies open nothing that comes later.
+
+import ArgumentParser
+import KeychainCore
+
+struct RotateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Makes a new device key, and every key under it anew.",
+        discussion: """
+            Whoever has a copy of the keychain from before, and its passcode, can open nothing of it \
+            any more. Setting a passcode and sealing the device key do this by themselves. Each \
+            item is sealed anew, which takes a while and as much disk space again as the keychain; \
+            programs can read meanwhile.
+
+            A recovery code ends, and so does a credential that this process wasn't given: make \
+            them anew. Where a passcode is set, other programs are locked until they are given it.
+            """)
+
+    @Flag(help: "Writes a JSON object.")
+    var json = false
+
+    @OptionGroup var way: WayInOptions
+
+    func run() throws {
+        let session = try SlotCommand.session()
+        defer { session.close() }
+        let proof = try way.read(hasPasscode: session.hasPasscode)
+        let ended = try Self.showingProgress { progress throws(KeychainFailure) in
+            try session.keychain.stream(RotateKeys(provedBy: proof), progress: progress)
+        }
+        if json {
+            let slots = ended.map { JSON.count(Int($0.number)) }
+            return try Output.print(JSON.object([("endedSlots", .array(slots))]).text)
+        }
+        try Output.print(
+            Self.text("All keys are new. An earlier copy opens nothing that comes later.", ended))
+    }
+
+    /// What is said of a rotation.
+    static func text(_ text: String, _ ended: [SlotSummary]) -> String {
+        ([text] + ended.map { "Slot \($0.number), \($0.kind.name), has ended. Make another one." })
+            .joined(separator: "\n")
+    }
+
+    static func showingProgress<Result>(
+        _ body: ((RequestProgress) -> Bool) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let line = ProgressLine()
+        defer { line.end() }
+        return try body { progress in
+            line.show("sealed \(progress.done) of \(counted(progress.total, "item"))")
+            return true
+        }
+    }
+}

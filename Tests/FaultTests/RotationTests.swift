@@ -1,0 +1,252 @@
+// Keychains whose keys rotate: killed at each call, while other processes write, and in the eyes of who
+// has an earlier copy.
+
+import FaultSweeps
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSQLite
+import Synchronization
+import TestPrograms
+import Testing
+
+@Suite(.serialized) struct RotationTests {
+    private func passcode(_ text: String) -> SecretBytes {
+        SecretBytes(copying: Array(text.utf8))
+    }
+
+    @Test func `eight processes write while the keys rotate, and lose nothing`() throws {
+        let folder = try TemporaryFolder()
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        defer { engine.close() }
+        try engine.save("first", Data("first".utf8))
+        let children = try (0..<8).map { try faultWriter("crowd", folder.path, "\($0)") }
+        // A reader goes on meanwhile, with its own connections.
+        let reader = try KeychainEngine.open(directory: folder.path, options: .testing)
+        defer { reader.close() }
+        let isDone = Atomic(false)
+        let rotating = Mutex<(count: Int, failures: [String])>((0, []))
+        let ended = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            while !isDone.load(ordering: .acquiring) {
+                do {
+                    try engine.rotate()
+                    if try reader.load("first") != Data("first".utf8) {
+                        throw KeychainFailure.itemNotFound
+                    }
+                    rotating.withLock { $0.count += 1 }
+                } catch {
+                    rotating.withLock { $0.failures.append("\(error)") }
+                }
+                usleep(20_000)
+            }
+            ended.signal()
+        }
+        let accounts = children.flatMap { $0.lines() }
+        isDone.store(true, ordering: .releasing)
+        ended.wait()
+        let rotations = rotating.withLock { $0.count }
+        #expect(rotating.withLock { $0.failures } == [])
+        for child in children { #expect(child.endedWell) }
+        #expect(accounts.count == 8 * 40)
+        for account in accounts {
+            #expect(try engine.load(account) == Data(account.utf8))
+        }
+        let report = try engine.check()
+        #expect(report.isSound)
+        #expect(report.itemCount == 8 * 40 + 2)
+        #expect(rotations > 1)
+        print("8 processes, \(rotations) rotations: \(accounts.count) acknowledged writes, 0 lost")
+    }
+
+    @Test func `what an earlier copy holds opens nothing that came later`() throws {
+        let folder = try TemporaryFolder()
+        let old = passcode("old passcode of twelve")
+        do {
+            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            defer { engine.close() }
+            try engine.save("before", Data("before".utf8))
+            try engine.setPasscode(old)
+        }
+        let copy = FolderImage(of: folder.path)
+        do {
+            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            defer { engine.close() }
+            try engine.rotate(provedBy: .passcode(old))
+            try engine.save("after", Data("after".utf8))
+            try engine.changePasscode(from: old, to: passcode("new passcode of twelve"))
+        }
+        let later = FolderImage(of: folder.path)
+        let databases = later.entries.filter { $0.key.hasPrefix("keychain-") }
+        #expect(databases.keys.contains("keychain-2.db"))
+
+        // The new database beside the old device key, with the old keybag and the new one.
+        for keybag in [copy, later] {
+            var mixed = FolderImage(entries: databases)
+            mixed.entries["device.key"] = copy.entries["device.key"]
+            mixed.entries["keybag"] = keybag.entries["keybag"]
+            let place = try TemporaryFolder()
+            try mixed.layOut(at: place.path)
+            #expect(
+                failure {
+                    try KeychainEngine.open(directory: place.path, options: .testing).close()
+                } != nil)
+            // Nor does a recovery find anything that it could bring back.
+            let report = try? KeychainEngine.recover(
+                directory: place.path, passcode: old, options: .testing)
+            #expect(report?.itemCount ?? 0 == 0)
+        }
+        // No key of the old keybag is one of the new.
+        let keys = try [copy, later].map { image in
+            let file = SecretBytes(copying: Array(try #require(image.content(of: "device.key"))))
+            return try KeyHierarchy(
+                Keybag.parse(Array(try #require(image.content(of: "keybag")))),
+                deviceKey: DeviceKeyFile.decode(file).key)
+        }
+        let tiers = [
+            try keys[0].unlock(.passcode(old)).keys,
+            try keys[1].unlock(.passcode(passcode("new passcode of twelve"))).keys,
+        ]
+        #expect(!tiers[0].indexKey.isEqual(to: tiers[1].indexKey))
+        #expect(!tiers[0].integrityKey.isEqual(to: tiers[1].integrityKey))
+        for (protection, earlier) in tiers[0].classes {
+            let present = try #require(tiers[1].classes[protection])
+            #expect(!earlier.classKey.isEqual(to: present.classKey))
+            #expect(!earlier.metadataKey.isEqual(to: present.metadataKey))
+            #expect(present.retiredClassKeys.isEmpty)
+        }
+    }
+
+    @Test func `nothing of the keychain without a passcode opens the one with it`() throws {
+        let folder = try TemporaryFolder()
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        defer { engine.close() }
+        try engine.save("before", Data("before".utf8))
+        try engine.store.emptyLog()
+        let copy = FolderImage(of: folder.path)
+        try engine.setPasscode(passcode("a passcode of twelve"))
+        #expect(try engine.load("before") == Data("before".utf8))
+        try engine.store.emptyLog()
+        var mixed = FolderImage(of: folder.path)
+        for name in ["device.key", "keybag"] { mixed.entries[name] = copy.entries[name] }
+        let place = try TemporaryFolder()
+        try mixed.layOut(at: place.path)
+        #expect(
+            failure {
+                try KeychainEngine.open(directory: place.path, options: .testing).close()
+            } != nil)
+    }
+
+    @Test func `a process killed at any call of a rotation loses nothing`() async throws {
+        let report = try await onThread { scratch in
+            var random = SeededGenerator(seed: 1)
+            let rotating = try #require(Scenario.single.first { $0.name == "rotate" })
+            return try CallSweep(scratch: scratch, calls: Strace.changingCalls)
+                .sweep(rotating, [.kill], &random)
+        }
+        #expect(report["ended by signal=KILL"] > 40)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
+    }
+
+    @Test func `a power failure during a rotation loses nothing`() async throws {
+        let report = try await onThread { scratch in
+            var random = SeededGenerator(seed: 1)
+            var sweep = try PowerCutSweep(scratch: scratch, samples: 2)
+            let rotating = try #require(Scenario.single.first { $0.name == "rotate and save" })
+            try sweep.sweep(rotating, count: 60, &random)
+            return sweep.report
+        }
+        #expect(report["cuts"] > 60)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
+    }
+
+    @Test func `a mark whose fsync failed may come back, and nothing is lost then`() async throws {
+        let report = try await onThread { scratch in
+            var random = SeededGenerator(seed: 1)
+            var sweep = try PowerCutSweep(scratch: scratch, samples: 1)
+            let rotating = try #require(Scenario.single.first { $0.name == "rotate and save" })
+            try sweep.sweepFailedSynchronizations(rotating, failures: nil, count: 6, &random)
+            return sweep.report
+        }
+        #expect(report["failed fsyncs"] > 6)
+        #expect(report.violations.isEmpty, "\(report.violations.prefix(8))")
+    }
+
+    /// What the files of a keychain with one item are like throughout a rotation, and, last, where it has
+    /// come to the mark.
+    private func states() throws -> [FolderImage] {
+        let folder = try TemporaryFolder()
+        let states = Mutex<[FolderImage]>([])
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        defer { engine.close() }
+        try engine.save("before", Data("before".utf8))
+        let path = folder.path
+        try FileProbe.$current.withValue({
+            let code = errno
+            let image = FolderImage(of: path)
+            states.withLock { $0.append(image) }
+            errno = code
+        }) { try engine.rotate() }
+        var images = states.withLock { $0 }
+        // Nothing but the mark lies between what was made and its first change of place.
+        var marked = try #require(
+            images.first { $0.entries["keychain-1.db"] != nil && $0.entries["keychain.db"] != nil })
+        marked.entries["rotation-1/keychain.db"] = marked.entries.removeValue(
+            forKey: "keychain-1.db")
+        images.append(marked)
+        return images
+    }
+
+    @Test func `a marked database whose successor is missing is recovered from its own rows`()
+        throws
+    {
+        var marked = try #require(try states().last)
+        marked.entries = marked.entries.filter { !$0.key.hasPrefix("rotation-1") }
+        let place = try TemporaryFolder()
+        try marked.layOut(at: place.path)
+        let refusal = failure {
+            try KeychainEngine.open(directory: place.path, options: .testing).close()
+        }
+        #expect(refusal?.cause == .damage)
+        let report = try KeychainEngine.recover(directory: place.path, options: .testing)
+        #expect(report.itemCount == 1)
+        let engine = try KeychainEngine.open(directory: place.path, options: .testing)
+        defer { engine.close() }
+        #expect(try engine.load("before") == Data("before".utf8))
+    }
+
+    @Test func `in a folder that can't be written a rotation half done is read, or said to be one`()
+        throws
+    {
+        let images = try states()
+        var isRead = 0
+        var isRefused = 0
+        for image in images {
+            let place = try TemporaryFolder()
+            try image.layOut(at: place.path)
+            let child = try mountingScript(
+                """
+                mount --bind "$place" "$place"
+                mount -o remount,bind,ro "$place"
+                "$writer" count "$place"
+                """, ["place": place.path])
+            let line = child.lines().first ?? ""
+            if child.endedWell, line.hasSuffix("1") {
+                isRead += 1
+            } else {
+                #expect(line.contains("interrupted"), "\(line)")
+                isRefused += 1
+            }
+            // Where it can be written, it opens.
+            let engine = try KeychainEngine.open(directory: place.path, options: .testing)
+            #expect(try engine.load("before") == Data("before".utf8))
+            engine.close()
+            #expect(
+                FolderImage(of: place.path).entries.keys.allSatisfy {
+                    !$0.hasPrefix("rotation") && !$0.contains(".new-")
+                })
+        }
+        #expect(images.count > 10 && isRead == images.count - 1 && isRefused == 1)
+    }
+}

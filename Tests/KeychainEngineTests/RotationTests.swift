@@ -1,0 +1,312 @@
+// Keys that rotate: what stays, what ends, and what other processes notice.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainSQLite
+import KeychainTesting
+import Synchronization
+import Testing
+
+@Suite struct RotationTests {
+    private func add(_ account: String, to engine: KeychainEngine, _ protection: ProtectionClass)
+        throws
+    {
+        _ = try engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: genericPassword(account),
+                    protection: protection, data: Data(account.utf8))), as: AccessGroups(["G1"]))
+    }
+
+    private func load(_ account: String, from engine: KeychainEngine) throws -> ItemSnapshot {
+        try #require(
+            try engine.perform(
+                FindItems(
+                    ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account)),
+                    Retrieval(includesData: true)), as: AccessGroups(["G1"])
+            ).first)
+    }
+
+    private func names(_ keychain: TemporaryKeychain) throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: keychain.directory))
+    }
+
+    @Test func `a rotation keeps every item as it was, under another device key`() throws {
+        let keychain = try TemporaryKeychain()
+        let protections = ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly }
+        for protection in protections {
+            try add("\(protection)", to: keychain.engine, protection)
+        }
+        let before = try protections.map { try load("\($0)", from: keychain.engine) }
+        let generation = try keychain.engine.store.header().generation
+        let (old, _) = try keychain.keys()
+        let key = try Data(contentsOf: URL(filePath: keychain.path(.deviceKey)))
+
+        var progress: [RequestProgress] = []
+        #expect(
+            try keychain.engine.rotate { state in
+                progress.append(state)
+                return true
+            } == [])
+        #expect(progress.last == RequestProgress(done: protections.count, total: protections.count))
+        #expect(try protections.map { try load("\($0)", from: keychain.engine) } == before)
+        #expect(try keychain.engine.store.header().generation == generation + 1)
+        #expect(try keychain.engine.check().isSound)
+        let (new, _) = try keychain.keys()
+        #expect(new.keybag.generation == old.keybag.generation + 1)
+        #expect(new.keybag.keychainID == old.keybag.keychainID)
+        #expect(try Data(contentsOf: URL(filePath: keychain.path(.deviceKey))) != key)
+        try keychain.reopen()
+        #expect(
+            try names(keychain).subtracting(["keychain-1.db-wal", "keychain-1.db-shm"])
+                == ["keychain-1.db", "device.key", "keybag", "anchor", "lock", "in-use"])
+        #expect(try protections.map { try load("\($0)", from: keychain.engine) } == before)
+    }
+
+    @Test func `a passcode that is set rotates, one that is changed or removed doesn't`() throws {
+        let keychain = try TemporaryKeychain()
+        try add("a", to: keychain.engine, .whenUnlocked)
+        func key() throws -> Data {
+            try Data(contentsOf: URL(filePath: keychain.path(.deviceKey)))
+        }
+        let first = try key()
+        try keychain.engine.setPasscode(passcode("1"))
+        let second = try key()
+        #expect(first != second)
+        try keychain.engine.changePasscode(from: passcode("1"), to: passcode("2"))
+        try keychain.engine.removePasscode(passcode("2"))
+        #expect(try key() == second)
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+    }
+
+    @Test func `a rotation needs the passcode, and keeps it`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1"))
+        try add("a", to: keychain.engine, .whenPasscodeSetThisDeviceOnly)
+        let before = try names(keychain)
+        #expect(status { try keychain.engine.rotate() } == .authFailed)
+        #expect(
+            status { try keychain.engine.rotate(provedBy: .passcode(passcode("2"))) } == .authFailed
+        )
+        #expect(try names(keychain) == before)
+        try keychain.engine.rotate(provedBy: .passcode(passcode("1")))
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+        try keychain.reopen()
+        #expect(status { _ = try load("a", from: keychain.engine) } == .interactionNotAllowed)
+        try keychain.engine.unlock(passcode: passcode("1"))
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+    }
+
+    @Test func `a way in that isn't shown ends, and is named`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1"))
+        let code = SecretBytes.random(byteCount: 16)
+        try keychain.engine.add(.recoveryCode(code), provedBy: .passcode(passcode("1")))
+        let ended = try keychain.engine.rotate(provedBy: .passcode(passcode("1")))
+        #expect(ended.map(\.kind) == [.recoveryCode])
+        try keychain.reopen()
+        #expect(
+            status { _ = try keychain.engine.perform(UnlockWith(.recoveryCode(code))) } == .param)
+        try keychain.engine.unlock(passcode: passcode("1"))
+    }
+
+    @Test func `a process without the new passcode becomes locked and says why`() throws {
+        let keychain = try TemporaryKeychain()
+        let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        defer { other.close() }
+        try add("a", to: other, .whenUnlocked)
+        try keychain.engine.setPasscode(passcode("1"))
+        do {
+            _ = try load("a", from: other)
+            Issue.record("It isn't locked.")
+        } catch let error as KeychainFailure {
+            #expect(error.status == .interactionNotAllowed)
+            #expect(error.reason.contains("Another process changed the keys"))
+        }
+        #expect(status { try add("b", to: other, .whenUnlocked) } == .interactionNotAllowed)
+        try other.unlock(passcode: passcode("1"))
+        try add("b", to: other, .whenUnlocked)
+        #expect(try load("b", from: keychain.engine).data == Data("b".utf8))
+        #expect(try load("a", from: other).data == Data("a".utf8))
+    }
+
+    @Test func `a process that has the keychain open goes on after a rotation`() throws {
+        let keychain = try TemporaryKeychain()
+        let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
+        defer { other.close() }
+        try add("a", to: other, .always)
+        let told = Atomic(0)
+        let subscription = try other.subscribe { told.add(1, ordering: .relaxed) }
+        for _ in 0..<3 { try keychain.engine.rotate() }
+        try add("b", to: other, .whenUnlocked)
+        #expect(told.load(ordering: .relaxed) > 0)
+        try keychain.engine.rotate()
+        #expect(try load("a", from: other).data == Data("a".utf8))
+        try add("c", to: keychain.engine, .whenUnlocked)
+        #expect(try other.status().itemCount == 3)
+        #expect(try other.check().isSound)
+        subscription.end()
+    }
+
+    @Test func `a lock stays a lock`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1"))
+        try add("a", to: keychain.engine, .whenUnlocked)
+        try keychain.engine.rotate(provedBy: .passcode(passcode("1"))) { _ in
+            // Another thread's request.
+            try? keychain.engine.lockAll()
+            return true
+        }
+        #expect(keychain.engine.lockState == .beforeFirstUnlock)
+        #expect(status { _ = try load("a", from: keychain.engine) } == .interactionNotAllowed)
+    }
+
+    @Test func `a rotation that is given up, or fails, changes nothing`() throws {
+        let keychain = try TemporaryKeychain()
+        try add("a", to: keychain.engine, .whenUnlocked)
+        let before = try names(keychain)
+        #expect(status { try keychain.engine.rotate { _ in false } } == .userCanceled)
+        #expect(try names(keychain) == before)
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+        try add("b", to: keychain.engine, .whenUnlocked)
+        #expect(try keychain.engine.check().isSound)
+    }
+
+    @Test func `a keychain in memory has nothing to rotate`() throws {
+        let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
+        defer { engine.close() }
+        #expect(status { try engine.rotate() } == .param)
+        try engine.setPasscode(passcode("1"))
+        #expect(engine.hasPasscode)
+    }
+
+    @Test func `a key of the Secure Enclave that a program keeps signs after rotations`() throws {
+        var options = EngineOptions.testing
+        options.hardware = SimulatedSecureEnclave()
+        let keychain = try TemporaryKeychain(options: options)
+        var blobs: [Data] = []
+        for number in 0..<3 {
+            blobs.append(
+                try keychain.engine.perform(
+                    MakeSecureEnclaveKey(
+                        NewSecureEnclaveKey(
+                            protection: .whenUnlocked, constraints: .privateKeyUsage,
+                            authorization: Authorization())), as: keychain.caller
+                ).blob)
+            if number == 1 {
+                try keychain.engine.setPasscode(passcode("1"))
+            } else {
+                try keychain.engine.rotate(
+                    provedBy: keychain.engine.hasPasscode ? .passcode(passcode("1")) : nil)
+            }
+        }
+        func sign(_ blob: Data) throws {
+            _ = try keychain.engine.perform(
+                SignDigest(
+                    Data(repeating: 1, count: 32), with: blob, authorization: Authorization()),
+                as: keychain.caller)
+        }
+        for blob in blobs { try sign(blob) }
+        try keychain.engine.lock()
+        for blob in blobs { #expect(status { try sign(blob) } == .interactionNotAllowed) }
+    }
+
+    @Test func `keys rotate as often as one likes, and with many earlier ones that is said`() throws
+    {
+        var options = EngineOptions.testing
+        options.hardware = SimulatedSecureEnclave()
+        let keychain = try TemporaryKeychain(options: options)
+        try add("a", to: keychain.engine, .whenUnlocked)
+        for _ in 0..<60 { try keychain.engine.rotate() }
+        #expect(try keychain.keys().hierarchy.keybag.keys.count == 16)
+        // From here on one key a rotation has to stay.
+        var refusal: KeychainFailure?
+        var count = 0
+        while refusal == nil, count < 300 {
+            do {
+                _ = try keychain.engine.perform(
+                    MakeSecureEnclaveKey(
+                        NewSecureEnclaveKey(
+                            protection: .whenUnlocked, constraints: .privateKeyUsage,
+                            authorization: Authorization())), as: keychain.caller)
+                try keychain.engine.rotate()
+                count += 1
+            } catch { refusal = error }
+        }
+        #expect(count > 150)
+        #expect(refusal?.status == .param)
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+        #expect(try keychain.engine.check().isSound)
+    }
+
+    @Test func `a rotated keychain is recovered under its own name`() throws {
+        let keychain = try TemporaryKeychain()
+        try add("a", to: keychain.engine, .whenUnlocked)
+        try keychain.engine.rotate()
+        keychain.engine.close()
+        let report = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
+        #expect(report.isComplete && report.itemCount == 1)
+        #expect(try names(keychain).contains("keychain-1.db"))
+        try keychain.reopen()
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+    }
+
+    @Test func `a backup that is put over a later keychain costs neither`() throws {
+        let keychain = try TemporaryKeychain()
+        try add("a", to: keychain.engine, .whenUnlocked)
+        keychain.engine.close()
+        let files = FileManager.default
+        func contents() throws -> [String: Data] {
+            var all: [String: Data] = [:]
+            for name in ["keychain.db", "keychain-1.db", "device.key", "keybag"] {
+                all[name] = files.contents(atPath: keychain.directory + "/" + name)
+            }
+            return all
+        }
+        let backup = try contents()
+        try keychain.reopen()
+        try keychain.engine.rotate()
+        try add("b", to: keychain.engine, .whenUnlocked)
+        keychain.engine.close()
+        for (name, content) in backup {
+            try? files.removeItem(atPath: keychain.directory + "/" + name)
+            #expect(
+                files.createFile(
+                    atPath: keychain.directory + "/" + name, contents: content,
+                    attributes: [.posixPermissions: 0o600]))
+        }
+        let before = try contents()
+        #expect(before.count == 4)
+        #expect(status { try keychain.reopen() } == .notAvailable)
+        #expect(
+            status {
+                _ = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
+            } == .notAvailable)
+        #expect(try contents() == before)
+        // In a folder of its own it opens.
+        try files.removeItem(atPath: keychain.directory + "/keychain-1.db")
+        try files.removeItem(atPath: keychain.directory + "/anchor")
+        try keychain.reopen()
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+    }
+
+    @Test func `what was set aside stays so, and can be restored`() throws {
+        let keychain = try TemporaryKeychain()
+        try add("a", to: keychain.engine, .whenUnlocked)
+        let row = try #require(
+            try keychain.rows(
+                ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a"))
+            ).first)
+        _ = try keychain.engine.store.write(
+            keybagGeneration: try keychain.engine.store.header().keybagGeneration
+        ) { transaction throws(KeychainFailure) in
+            try transaction.setAside(row, reason: .foundByCheck, at: 1)
+        }
+        try keychain.engine.rotate()
+        #expect(try keychain.engine.status().setAsideCount == 1)
+        #expect(try keychain.engine.restoreSetAside().map(\.isRestored) == [true])
+        #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
+    }
+}
