@@ -113,7 +113,7 @@ import Testing
         #expect(throws: KeychainError.loadFailed(-25308)) {
             try CaptureDevice(keychain: service).seal(Data([1]))
         }
-        #expect(throws: KeychainError.saveFailed(-25308)) {
+        #expect(throws: KeychainError.loadFailed(-25308)) {
             try CaptureDevice(keychain: service).register(model: "m", hasLidar: false)
         }
         try testKeychain.unlock()

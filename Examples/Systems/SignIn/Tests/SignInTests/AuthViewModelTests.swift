@@ -270,6 +270,12 @@ import Testing
             await model.signInWithApple()
             try test.setPasscode("1234")
             try test.restart()
+            // Before the first unlock nobody can tell what there is to delete.
+            model.signOut()
+            #expect(model.errorMessage == "Keychain error: -25308")
+            #expect(model.isAuthenticated)
+            try test.unlock()
+            try test.lock()
             model.signOut()
             #expect(model.errorMessage == nil)
             #expect(!model.isAuthenticated)
