@@ -20,7 +20,7 @@ package enum KeychainHandler: RequestHandler {
         _ request: R, as caller: AccessGroups
     ) throws(KeychainFailure) -> R.Answer {
         switch self {
-        case .engine(let engine): try request.execute(on: engine, as: caller)
+        case .engine(let engine): try engine.perform(request, as: caller)
         case .deferred(let keychain): try keychain.perform(request, as: caller)
         case .service(let client): try client.perform(request, as: caller)
         case .substitute(let handler): try handler.perform(request, as: caller)
@@ -31,7 +31,7 @@ package enum KeychainHandler: RequestHandler {
         _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> R.Answer {
         switch self {
-        case .engine(let engine): try request.execute(on: engine, as: caller, progress: progress)
+        case .engine(let engine): try engine.stream(request, as: caller, progress: progress)
         case .deferred(let keychain):
             try keychain.stream(request, as: caller, progress: progress)
         case .service(let client): try client.stream(request, as: caller, progress: progress)

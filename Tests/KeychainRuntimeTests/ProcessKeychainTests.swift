@@ -138,6 +138,39 @@ private func setVariable(_ name: String, _ value: String?) {
         }
     }
 
+    @Test func `a process goes on after another one has changed the keys`() async {
+        await #expect(processExitsWith: .success) {
+            let folder = FileManager.default.temporaryDirectory
+                .appending(path: "process-\(UUID().uuidString.prefix(8))").path(
+                    percentEncoded: false)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            setVariable(EmbeddedKeychain.directoryVariable, folder)
+            setVariable(KeychainChoice.variable, nil)
+            _ = try KeychainContext.current().perform(AddItem(Self.item))
+            // From here on it is the engine itself that is asked.
+            let connection = try KeychainContext.current()
+            _ = try connection.perform(FindItems(ItemQuery(itemClass: .genericPassword)))
+            let other = try KeychainEngine.open(directory: folder, options: EngineOptions())
+            for retrieval in [
+                Retrieval(includesData: true, includesAttributes: false),
+                Retrieval(limit: nil), Retrieval(includesData: true),
+            ] {
+                try other.rotate()
+                let found = try connection.perform(
+                    FindItems(
+                        ItemQuery(itemClass: .genericPassword, attributes: Self.item.attributes),
+                        retrieval))
+                #expect(found.count == 1)
+                try other.rotate()
+                _ = try connection.perform(
+                    UpdateItems(
+                        ItemQuery(itemClass: .genericPassword),
+                        ItemChanges(data: Data("other".utf8))))
+            }
+            other.close()
+        }
+    }
+
     @Test func `without a service the process opens the keychain itself`() async {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory
