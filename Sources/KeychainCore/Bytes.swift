@@ -71,19 +71,10 @@ package struct ByteWriter {
 
     // A number, most significant byte first. One method a width, as in the reader.
     package mutating func number(_ value: UInt8) { result.append(value) }
-    package mutating func number(_ value: UInt16) { fixedWidth(value) }
-    package mutating func number(_ value: UInt32) { fixedWidth(value) }
-    package mutating func number(_ value: UInt64) { fixedWidth(value) }
-    package mutating func number(_ value: Int64) { fixedWidth(value) }
-
-    private mutating func fixedWidth<Number: FixedWidthInteger>(_ value: Number) {
-        let bits = UInt64(truncatingIfNeeded: value)
-        var shift = UInt64(Number.bitWidth)
-        while shift > 0 {
-            shift -= 8
-            result.append(UInt8(truncatingIfNeeded: bits >> shift))
-        }
-    }
+    package mutating func number(_ value: UInt16) { result.append(bigEndian: value) }
+    package mutating func number(_ value: UInt32) { result.append(bigEndian: value) }
+    package mutating func number(_ value: UInt64) { result.append(bigEndian: value) }
+    package mutating func number(_ value: Int64) { result.append(bigEndian: value) }
 }
 
 /// Sixteen bytes as a value: equal, hashed and passed around without an allocation.

@@ -29,7 +29,8 @@ package enum AuthenticatedEncryption {
     ) -> Data {
         defer { Residue.eraseContext() }
         let box = key.withSymmetricKey {
-            try? AES.GCM.seal(plaintext, using: $0, authenticating: data)
+            try? AES.GCM.seal(
+                plaintext, using: $0, nonce: .random(), authenticating: data)
         }
         guard let combined = box?.combined else {
             // Only a key of a wrong size gets here, and every key is made by this module.

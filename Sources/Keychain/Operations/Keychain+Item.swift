@@ -40,7 +40,10 @@ extension Keychain {
         ///
         /// Saving over the item keeps it; deleting and adding gives a new one. It grants no
         /// access.
-        public let persistentReference: Data
+        public var persistentReference: Data { reference.persistent(of: itemClass) }
+
+        let reference: ItemReference
+        let itemClass: ItemClass
     }
 }
 
@@ -56,6 +59,6 @@ extension Keychain.Item {
             accessControl: item.constraints.isEmpty ? nil : .init(item.constraints),
             accessControlIsKnown: item.constraintsAreKnown,
             isSynchronizable: item.isSynchronizable, accessGroup: item.accessGroup,
-            persistentReference: item.persistentReference)
+            reference: item.reference, itemClass: item.itemClass)
     }
 }

@@ -11,7 +11,7 @@ import Glibc
 #endif
 
 /// Memory for secrets, as the platform gives it.
-enum SystemMemory {
+package enum SystemMemory {
     /// Zeroes memory, also where nothing reads it afterwards.
     static func erase(_ bytes: UnsafeMutableRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
@@ -24,7 +24,7 @@ enum SystemMemory {
     }
 
     /// Fills memory, 256 bytes at the most, from the system's random generator.
-    static func fillRandomly(_ bytes: UnsafeMutableRawBufferPointer) {
+    package static func fillRandomly(_ bytes: UnsafeMutableRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
         // SAFETY: the caller vouches for the bytes.
         #if canImport(Darwin)

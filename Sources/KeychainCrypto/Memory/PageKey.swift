@@ -33,8 +33,10 @@ package struct PageKey: Sendable {
         defer { Residue.eraseContext() }
         // SAFETY: the library reads `data` within the call. The caller vouches for the sizes of both
         // targets, which are those of what is copied.
+        let random = AES.GCM.Nonce.random()
         let box = key.withSymmetricKey {
-            try? unsafe AES.GCM.seal([UInt8](), using: $0, authenticating: data)
+            try? unsafe AES.GCM.seal(
+                [UInt8](), using: $0, nonce: random, authenticating: data)
         }
         guard let box else {
             // Only a key of a wrong size gets here, and every key is made by this module.
@@ -42,8 +44,10 @@ package struct PageKey: Sendable {
         }
         unsafe UnsafeMutableRawBufferPointer(start: tag, count: Self.tagByteCount)
             .copyBytes(from: box.tag)
-        unsafe UnsafeMutableRawBufferPointer(start: nonce, count: Self.nonceByteCount)
-            .copyBytes(from: Array(box.nonce))
+        unsafe random.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: nonce, count: Self.nonceByteCount)
+                .copyMemory(from: $0)
+        }
     }
 
     /// Whether a tag is the one over some bytes.

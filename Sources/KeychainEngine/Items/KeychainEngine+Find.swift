@@ -50,6 +50,7 @@ extension KeychainEngine {
     private func search(
         _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
     ) throws(KeychainFailure) -> [ItemSnapshot] {
+        if let item = try dataAlone(query, retrieval, caller) { return [item] }
         let proof = try presentProof(query.authorization)
         var found: [(id: Int64, item: ItemSnapshot)] = []
         var damaged = DamagedRows()
@@ -130,13 +131,29 @@ extension KeychainEngine {
         }
     }
 
-    /// The secret of a row that the labels choose and that nothing guards, without opening the
-    /// attributes. nil: it takes more than that.
+    /// The secret alone of the one item that a query names. nil: it takes more than a look-up.
+    private func dataAlone(
+        _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
+    ) throws(KeychainFailure) -> ItemSnapshot? {
+        guard retrieval.includesData, !retrieval.includesAttributes, retrieval.limit == 1,
+            let row = try store.lookUp(query, visibleTo: caller)
+        else { return nil }
+        return dataAlone(of: row, query)
+    }
+
     private func dataAlone(
         of row: SealedRow, _ query: ItemQuery, _ search: RowSearch
     ) -> ItemSnapshot? {
-        guard row.secret != nil, row.isOnOnePage, search.isDecided(by: query), search.namesItem,
-            query.itemClass != .key, search.includes(row),
+        guard search.isDecided(by: query), search.namesItem, search.includes(row) else {
+            return nil
+        }
+        return dataAlone(of: row, query)
+    }
+
+    /// The secret of a row that the labels chose and that nothing guards, without opening the
+    /// attributes. nil: it takes more than that.
+    private func dataAlone(of row: SealedRow, _ query: ItemQuery) -> ItemSnapshot? {
+        guard row.secret != nil, row.isOnOnePage, query.itemClass != .key,
             let protection = ProtectionClass(rawValue: row.protection),
             let keys = try? keys(for: protection),
             let data = try? RowSealing.openSecret(

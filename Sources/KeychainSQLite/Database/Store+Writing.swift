@@ -55,18 +55,18 @@ extension Store {
         // In memory there is no disk to wait for, and a probe looks at one write.
         let probe = file.folder == nil ? WriteProbe.current : nil
         var others: [QueuedWrite] = []
-        var committed: UInt64?
+        var committed: (bytes: [UInt8], header: StoreHeader)?
         do {
             var changed = DispatchTime.now()
             committed = try connections.run(.writing, until: first.deadline) {
                 database throws(KeychainFailure) in
                 defer { changed = .now() }
                 let met = damage.recordingCount
-                let generation = try carryOut(first, &others, in: database, probe)
+                let written = try carryOut(first, &others, in: database, probe)
                 guard damage.recordingCount == met else {
                     throw KeychainFailure.damagedStore("a page that the change rests on is damaged")
                 }
-                return generation
+                return written
             }
             let now = DispatchTime.now().uptimeNanoseconds
             queue.note(
@@ -79,21 +79,22 @@ extension Store {
             first.failure = failure
             for write in others { write.failure = failure }
         }
+        if let committed { noteVerified(committed) }
         queue.passOn()
-        if let committed {
-            anchor?.note(generation: committed)
-            freshness?.note(generation: committed)
-            commits.note(generation: committed)
+        if let generation = committed?.header.generation {
+            anchor?.note(generation: generation)
+            freshness?.note(generation: generation)
+            commits.note(generation: generation)
             do { try probe?.reach(.committed) } catch { first.failure = error }
         }
         for write in others { queue.end(write) }
     }
 
-    /// - Returns: The generation to be committed; nil where nothing has changed.
+    /// - Returns: The header to be committed, and its bytes; nil where nothing has changed.
     private func carryOut(
         _ first: QueuedWrite, _ others: inout [QueuedWrite], in database: DatabaseConnection,
         _ probe: WriteProbe?
-    ) throws(KeychainFailure) -> UInt64? {
+    ) throws(KeychainFailure) -> (bytes: [UInt8], header: StoreHeader)? {
         let tiers = tiers
         let header = try header(in: database, tiers)
         var transaction = StoreTransaction(database, header: header, tiers, probe)
@@ -113,9 +114,9 @@ extension Store {
                 try transaction.attempt(write)
             }
         }
-        guard let generation = try transaction.finish() else { return nil }
+        guard let written = try transaction.finish() else { return nil }
         try probe?.reach(.changed)
-        return generation
+        return written
     }
 }
 

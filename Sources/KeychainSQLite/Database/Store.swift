@@ -145,6 +145,12 @@ package final class Store: Sendable {
         return result
     }
 
+    /// Notes the header of a commit of this process, which need not be verified when it is read.
+    func noteVerified(_ written: (bytes: [UInt8], header: StoreHeader)) {
+        guard tiers.guarded != nil || !written.header.isGuardedOpened else { return }
+        verified.withLock { $0 = written }
+    }
+
     // MARK: Searching
 
     /// What a search meets.

@@ -105,6 +105,15 @@ package struct StoreHeader: Hashable, Sendable {
 
     // MARK: Bytes
 
+    /// The bytes to be written. Afterwards it is the header that is read from them.
+    mutating func seal(with tiers: StoreTiers) -> [UInt8] {
+        if case .opened(let part, let writeCount, nil) = guarded {
+            let bytes = encoded(part, writeCount, tiers)
+            guarded = .opened(part, writeCount: writeCount, bytes: bytes)
+        }
+        return encoded(with: tiers)
+    }
+
     package func encoded(with tiers: StoreTiers) -> [UInt8] {
         var writer = ByteWriter(capacity: Self.byteCount)
         writer.bytes(Self.magic)

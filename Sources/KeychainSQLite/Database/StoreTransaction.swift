@@ -300,15 +300,14 @@ package struct StoreTransaction {
     // MARK: Ending
 
     /// Writes the header if anything changed.
-    /// - Returns: The new generation, or nil.
-    mutating func finish() throws(KeychainFailure) -> UInt64? {
+    /// - Returns: The new header and its bytes, or nil.
+    mutating func finish() throws(KeychainFailure) -> (bytes: [UInt8], header: StoreHeader)? {
         guard isChanged else { return nil }
         header.generation &+= 1
         header.renewMask()
-        try execute(
-            "UPDATE header SET body = ? WHERE id = 1",
-            [.blob(Data(header.encoded(with: tiers)))])
-        return header.generation
+        let bytes = header.seal(with: tiers)
+        try execute("UPDATE header SET body = ? WHERE id = 1", [.blob(Data(bytes))])
+        return (bytes, header)
     }
 
     /// The id, if it is one and no row has it; else NULL, which makes a new one.

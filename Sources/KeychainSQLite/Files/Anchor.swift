@@ -15,8 +15,7 @@ import Synchronization
 /// Documentation/Formats/database-v1.md, "Anchor".
 package final class Anchor: Sendable {
     private let folder: StoreFolder
-    /// The file, opened for writing at the first note. -1: not yet, or it can't be.
-    private let descriptor = Mutex<Int32>(-1)
+    private let file = Mutex(File())
     private let authenticator: StoreAuthenticator
     private static let magic = Array("KCAN".utf8)
     private static let recordByteCount = 48
@@ -26,8 +25,16 @@ package final class Anchor: Sendable {
         self.authenticator = authenticator
     }
 
+    private struct File {
+        /// Opened for writing at the first note. -1: not yet, or it can't be.
+        var descriptor: Int32 = -1
+        /// What this process has left there, so that its own records aren't verified again.
+        var bytes: [UInt8] = []
+        var last: UInt64?
+    }
+
     deinit {
-        descriptor.withLock { if $0 >= 0 { close($0) } }
+        file.withLock { if $0.descriptor >= 0 { close($0.descriptor) } }
     }
 
     /// What an anchor file says.
@@ -66,19 +73,28 @@ package final class Anchor: Sendable {
     /// Notes a commit. A failure costs the notice of a later loss, nothing else, so it is not
     /// an error of the write that was committed.
     package func note(generation: UInt64) {
-        let offset = off_t(generation % 2) * off_t(Self.recordByteCount)
+        let start = Int(generation % 2) * Self.recordByteCount
         let record = encode(generation)
-        descriptor.withLock { descriptor in
-            if descriptor < 0 {
-                descriptor = SystemCalls.open(
+        file.withLock { file in
+            if file.descriptor < 0 {
+                file.descriptor = SystemCalls.open(
                     folder.path(of: .anchor), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                     mode: 0o600)
             }
+            let descriptor = file.descriptor
             guard descriptor >= 0, SystemCalls.lock(descriptor, LOCK_EX) == 0 else { return }
             defer { _ = SystemCalls.lock(descriptor, LOCK_UN) }
-            let file = SystemCalls.read(descriptor, count: 2 * Self.recordByteCount)
-            guard last(in: file) ?? 0 < generation else { return }
-            record.withPlainBytes(writeTo: descriptor, at: offset)
+            var bytes = SystemCalls.read(descriptor, count: 2 * Self.recordByteCount)
+            if bytes != file.bytes { file.last = last(in: bytes) }
+            guard file.last ?? 0 < generation else {
+                file.bytes = bytes
+                return
+            }
+            record.withPlainBytes(writeTo: descriptor, at: off_t(start))
+            let missing = max(0, start + Self.recordByteCount - bytes.count)
+            bytes += [UInt8](repeating: 0, count: missing)
+            bytes.replaceSubrange(start..<start + Self.recordByteCount, with: record)
+            (file.bytes, file.last) = (bytes, generation)
         }
     }
 

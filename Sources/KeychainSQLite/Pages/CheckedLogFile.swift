@@ -267,11 +267,14 @@ import CKeychainSQLite
         let end = unsafe UnsafeRawBufferPointer(
             start: page + PageFormat.contentByteCount, count: PageFormat.reservedByteCount)
         // SQLite's checksum is over these bytes, and it will be shown zeros.
-        guard unsafe end.allSatisfy({ $0 == 0 }), let log = logHeader() else {
-            return ResultCode.writeError
-        }
+        guard unsafe end.allSatisfy({ $0 == 0 }) else { return ResultCode.writeError }
         let header = unsafe LogFrameHeader(at: UnsafeRawPointer(keptBytes))
-        let place = header.place(frame.number, salt1: log.salt1, salt2: log.salt2)
+        var place = header.place(frame.number, salt1: header.salt1, salt2: header.salt2)
+        if header.salt1 == 0, header.salt2 == 0 {
+            // A blank header, see (3): the salts are those of the log, which it will get.
+            guard let log = logHeader() else { return ResultCode.writeError }
+            (place.salt1, place.salt2) = (log.salt1, log.salt2)
+        }
         unsafe authenticator.stamp(pageAt: page, in: place)
         let status = unsafe writeReal(
             UnsafeRawPointer(keptBytes + frame.range.lowerBound), count: frame.range.count,

@@ -83,7 +83,7 @@ package struct PageAuthenticator: Sendable {
     /// - Returns: Whether it does.
     package func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
         // SAFETY: the caller vouches for a whole page.
-        unsafe isValid(pageAt: page, Self.prefix("KCPG", number))
+        unsafe isValid(pageAt: page, TagPrefix(page: number))
     }
 
     /// Writes the tag of a page of the database to its end, and in page 1 the salt.
@@ -98,7 +98,7 @@ package struct PageAuthenticator: Sendable {
                 start: page + PageFormat.saltRange.lowerBound, count: PageFormat.saltRange.count
             ).copyBytes(from: salt)
         }
-        unsafe stamp(pageAt: page, Self.prefix("KCPG", number))
+        unsafe stamp(pageAt: page, TagPrefix(page: number))
     }
 
     // MARK: Pages of the log
@@ -111,7 +111,7 @@ package struct PageAuthenticator: Sendable {
     /// - Returns: Whether it does.
     package func verifies(pageAt page: UnsafeRawPointer, in place: LogFramePlace) -> Bool {
         // SAFETY: the caller vouches for a whole page.
-        unsafe isValid(pageAt: page, Self.prefix(place))
+        unsafe isValid(pageAt: page, TagPrefix(place))
     }
 
     /// Writes the tag of a page in the log to its end.
@@ -121,25 +121,12 @@ package struct PageAuthenticator: Sendable {
     ///   - place: Its frame.
     package func stamp(pageAt page: UnsafeMutableRawPointer, in place: LogFramePlace) {
         // SAFETY: the caller vouches for a whole page.
-        unsafe stamp(pageAt: page, Self.prefix(place))
-    }
-
-    private static func prefix(_ place: LogFramePlace) -> [UInt8] {
-        prefix(
-            "KCLF", place.page, place.databasePageCount, place.frame, place.salt1, place.salt2)
+        unsafe stamp(pageAt: page, TagPrefix(place))
     }
 
     // MARK: Tags
 
-    private static func prefix(_ magic: String, _ numbers: UInt32...) -> [UInt8] {
-        numbers.reduce(into: Array(magic.utf8)) { bytes, number in
-            for shift in stride(from: 24, through: 0, by: -8) {
-                bytes.append(UInt8(truncatingIfNeeded: number >> UInt32(shift)))
-            }
-        }
-    }
-
-    private func isValid(pageAt page: UnsafeRawPointer, _ prefix: [UInt8]) -> Bool {
+    private func isValid(pageAt page: UnsafeRawPointer, _ prefix: TagPrefix) -> Bool {
         // SAFETY: tag, nonce and zeros lie in the page that the caller vouches for.
         guard unsafe page.loadUnaligned(fromByteOffset: Self.zeroOffset, as: UInt32.self) == 0
         else { return false }
@@ -153,7 +140,7 @@ package struct PageAuthenticator: Sendable {
         }
     }
 
-    private func stamp(pageAt page: UnsafeMutableRawPointer, _ prefix: [UInt8]) {
+    private func stamp(pageAt page: UnsafeMutableRawPointer, _ prefix: TagPrefix) {
         // SAFETY: tag, nonce and zeros lie in the page that the caller vouches for.
         unsafe Self.withData(prefix, UnsafeRawPointer(page)) { data in
             unsafe key.authenticate(
@@ -164,16 +151,43 @@ package struct PageAuthenticator: Sendable {
 
     /// Calls `body` with the prefix and the content of a page in one piece.
     private static func withData<Result>(
-        _ prefix: [UInt8], _ page: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer) -> Result
+        _ prefix: TagPrefix, _ page: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
         // SAFETY: the buffer has room for both, and is filled before it is read.
         unsafe withUnsafeTemporaryAllocation(
-            byteCount: prefix.count + PageFormat.contentByteCount, alignment: 16
+            byteCount: prefix.byteCount + PageFormat.contentByteCount, alignment: 16
         ) { buffer in
-            unsafe buffer.copyBytes(from: prefix)
-            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[prefix.count...]).copyMemory(
+            unsafe withUnsafeBytes(of: prefix.words) {
+                unsafe buffer.copyMemory(
+                    from: UnsafeRawBufferPointer(rebasing: $0[..<prefix.byteCount]))
+            }
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[prefix.byteCount...]).copyMemory(
                 from: UnsafeRawBufferPointer(start: page, count: PageFormat.contentByteCount))
             return unsafe body(UnsafeRawBufferPointer(buffer))
         }
+    }
+}
+
+/// What a tag covers in front of the page: a magic and numbers, most significant byte first.
+private struct TagPrefix {
+    /// As they lie in memory.
+    let words: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
+    /// How many bytes of them count.
+    let byteCount: Int
+
+    /// Of a page of the database: `KCPG`.
+    init(page: UInt32) {
+        words = (UInt32(0x4B43_5047).bigEndian, page.bigEndian, 0, 0, 0, 0)
+        byteCount = 8
+    }
+
+    /// Of a page in the log: `KCLF`.
+    init(_ place: LogFramePlace) {
+        words = (
+            UInt32(0x4B43_4C46).bigEndian, place.page.bigEndian,
+            place.databasePageCount.bigEndian, place.frame.bigEndian, place.salt1.bigEndian,
+            place.salt2.bigEndian
+        )
+        byteCount = 24
     }
 }

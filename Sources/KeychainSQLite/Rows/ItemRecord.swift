@@ -183,8 +183,7 @@ package struct ItemRecord: Hashable, Sendable {
         else { return nil }
         switch type {
         case .string:
-            return reader.slice(length).flatMap { String(validating: $0, as: UTF8.self) }
-                .map { .string($0) }
+            return reader.text(length).map { .string($0) }
         case .data:
             return reader.slice(length).map { .data(Data($0)) }
         case .number:

@@ -6,6 +6,7 @@
 //   (2) Each content has one padded form, and `content` takes no other.
 
 import FoundationEssentials
+import KeychainCore
 
 enum Padding {
     /// The length in front.
@@ -29,22 +30,19 @@ enum Padding {
     static func padded(_ content: some Collection<UInt8>, floor: Int) -> Data {
         let byteCount = byteCount(ofContent: content.count, floor: floor)
         var padded = Data(capacity: byteCount)
-        for shift in [24, 16, 8, 0] {
-            padded.append(UInt8(truncatingIfNeeded: content.count >> shift))
-        }
+        padded.append(bigEndian: UInt32(truncatingIfNeeded: content.count))
         padded.append(contentsOf: content)
-        padded.append(Data(count: byteCount - padded.count))
+        padded.count = byteCount
         return padded
     }
 
-    /// What was padded; nil for bytes that are the padded form of nothing.
-    static func content(of padded: Data, floor: Int) -> Data? {
-        guard padded.count >= headByteCount else { return nil }
-        let count = padded.prefix(headByteCount).reduce(0) { $0 << 8 | Int($1) }
-        guard count <= padded.count - headByteCount,
+    /// Where the content stands in what was padded; nil for bytes that are the padded form of nothing.
+    static func content(of padded: Data, floor: Int) -> Range<Int>? {
+        guard let count = padded.uint32(at: 0).map({ Int($0) }),
+            count <= padded.count - headByteCount,
             byteCount(ofContent: count, floor: floor) == padded.count,
-            padded.dropFirst(headByteCount + count).allSatisfy({ $0 == 0 })
+            padded.isZero(from: headByteCount + count)
         else { return nil }
-        return padded.dropFirst(headByteCount).prefix(count)
+        return headByteCount..<headByteCount + count
     }
 }

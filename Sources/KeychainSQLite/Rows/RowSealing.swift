@@ -37,9 +37,9 @@ package struct RowBinding {
     }
 
     /// Keychain, reference and protection class.
-    private func head(_ magic: [UInt8], capacity: Int) -> ByteWriter {
+    private func head(_ magic: UInt32, capacity: Int) -> ByteWriter {
         var writer = ByteWriter(capacity: capacity)
-        writer.bytes(magic)
+        writer.number(magic)
         writer.bytes(keychainID)
         reference.value.write(to: &writer)
         writer.number(protection)
@@ -76,9 +76,9 @@ package struct RowBinding {
 }
 
 package enum RowSealing {
-    fileprivate static let metadataMagic = Array("KCM2".utf8)
-    fileprivate static let secretMagic = Array("KCS2".utf8)
-    fileprivate static let rowKeyMagic = Array("KCR2".utf8)
+    fileprivate static let metadataMagic: UInt32 = 0x4B43_4D32  // KCM2
+    fileprivate static let secretMagic: UInt32 = 0x4B43_5332  // KCS2
+    fileprivate static let rowKeyMagic: UInt32 = 0x4B43_5232  // KCR2
     private static let metadataHeadByteCount = 8
     private static let secretHeadByteCount = 12
     /// The box of a row key and the constraints.
@@ -103,15 +103,16 @@ package enum RowSealing {
         of row: SealedRow, keychainID: [UInt8], keys: ClassKeys
     ) throws(Damaged) -> ItemRecord {
         guard row.metadata.count > metadataHeadByteCount,
-            row.metadata.prefix(metadataHeadByteCount)
-                == metadataHead(byteCount: row.metadata.count)
+            row.metadata.uint32(at: 0) == metadataMagic,
+            row.metadata.uint32(at: 4)
+                == UInt32(truncatingIfNeeded: row.metadata.count)
         else { throw Damaged() }
         do {
             let plaintext = try AuthenticatedEncryption.open(
                 row.metadata.dropFirst(metadataHeadByteCount), using: keys.metadataKey,
                 authenticating: RowBinding(row, keychainID: keychainID).ofMetadata())
             guard let encoded = Padding.content(of: plaintext, floor: Padding.metadataFloor),
-                let record = ItemRecord(decoding: Array(encoded))
+                let record = ItemRecord(decoding: plaintext.array(of: encoded))
             else { throw Damaged() }
             return record
         } catch {
@@ -121,7 +122,7 @@ package enum RowSealing {
 
     private static func metadataHead(byteCount: Int) -> Data {
         var writer = ByteWriter(capacity: metadataHeadByteCount)
-        writer.bytes(metadataMagic)
+        writer.number(metadataMagic)
         writer.number(UInt32(truncatingIfNeeded: byteCount))
         return Data(writer.result)
     }
@@ -153,7 +154,7 @@ package enum RowSealing {
     package static func openSecret(
         of row: SealedRow, record: ItemRecord, keychainID: [UInt8], keys: ClassKeys
     ) throws(Damaged) -> Data {
-        guard let tag = record.secretTag, row.secret?.suffix(tag.count) == Data(tag) else {
+        guard let tag = record.secretTag, row.secret?.ends(with: tag) == true else {
             throw Damaged()
         }
         return try openSecret(
@@ -182,9 +183,7 @@ package enum RowSealing {
                 throw Damaged()
             }
             // A slice would keep the padded bytes from being wiped.
-            var secret = Data(capacity: content.count)
-            secret.append(content)
-            return secret
+            return padded.copy(of: content)
         } catch {
             throw Damaged()
         }
@@ -197,7 +196,7 @@ package enum RowSealing {
         for binding: RowBinding, keys: ClassKeys
     ) throws(Damaged) -> Data {
         let secret = try parts(of: row)
-        guard let tag = record.secretTag, secret.sealed.suffix(tag.count) == Data(tag) else {
+        guard let tag = record.secretTag, secret.sealed.ends(with: tag) else {
             throw Damaged()
         }
         let old = RowBinding(row, keychainID: binding.keychainID).ofRowKey(record.itemClass)
@@ -212,10 +211,12 @@ package enum RowSealing {
     ) throws(Damaged) -> (box: Data, sealed: Data) {
         guard let secret = row.secret,
             secret.count >= secretHeadByteCount + rowKeyBoxByteCount,
-            secret.prefix(secretHeadByteCount) == secretHead(byteCount: secret.count)
+            secret.uint32(at: 0) == secretMagic,
+            secret.uint64(at: 4) == UInt64(secret.count)
         else { throw Damaged() }
-        let rest = secret.dropFirst(secretHeadByteCount)
-        return (rest.prefix(rowKeyBoxByteCount), rest.dropFirst(rowKeyBoxByteCount))
+        let box = secret.startIndex + secretHeadByteCount
+        let sealed = box + rowKeyBoxByteCount
+        return (secret[box..<sealed], secret[sealed...])
     }
 
     private static func seal(
@@ -236,11 +237,14 @@ package enum RowSealing {
             var plaintext = try AuthenticatedEncryption.open(
                 box, using: keys.classKey, authenticating: binding)
             defer { plaintext.resetBytes(in: plaintext.startIndex..<plaintext.endIndex) }
-            let key = plaintext.prefix(AuthenticatedEncryption.keyByteCount)
-            let constraints = plaintext.dropFirst(key.count).reduce(0 as UInt64) {
-                $0 << 8 | UInt64($1)
+            let keyByteCount = AuthenticatedEncryption.keyByteCount
+            guard let constraints = plaintext.uint64(at: keyByteCount) else {
+                throw Damaged()
             }
-            return (SecretBytes(copying: key), AccessConstraints(rawValue: constraints))
+            return (
+                SecretBytes(copying: plaintext[..<(plaintext.startIndex + keyByteCount)]),
+                AccessConstraints(rawValue: constraints)
+            )
         } catch {
             throw Damaged()
         }
@@ -248,7 +252,7 @@ package enum RowSealing {
 
     private static func secretHead(byteCount: Int) -> Data {
         var writer = ByteWriter(capacity: secretHeadByteCount)
-        writer.bytes(secretMagic)
+        writer.number(secretMagic)
         writer.number(UInt64(byteCount))
         return Data(writer.result)
     }

@@ -165,7 +165,7 @@ package struct RowSearch: Hashable, Sendable {
     }
 
     private static let keySQL = keySQL(includesSecret: false)
-    private static let keySecretSQL = keySQL(includesSecret: true)
+    static let keySecretSQL = keySQL(includesSecret: true)
 
     private static func keySQL(includesSecret: Bool) -> String {
         select(includesSecret: includesSecret, index: "items_key")

@@ -16,6 +16,8 @@ import KeychainCore
 @safe final class DatabaseConnection: @unchecked Sendable {
     private let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
+    /// The one that was used last: a text that is the same object is found without being hashed.
+    private var recent: (sql: String, statement: Statement)?
     /// Callers with other access groups search by other statements.
     private static let statementLimit = 128
 
@@ -57,6 +59,7 @@ import KeychainCore
     deinit {
         // First, so that nothing keeps the connection open.
         statements = [:]
+        recent = nil
         // SAFETY: nothing uses the handle from here on. A statement that is still in use keeps
         // what it needs of the connection.
         unsafe sqlite3_busy_handler(handle, nil, nil)
@@ -106,12 +109,18 @@ import KeychainCore
     }
 
     private func statement(_ sql: String) throws(KeychainFailure) -> Statement {
-        if let known = statements[sql] { return known }
-        // SAFETY: as above.
-        let new = try unsafe Statement(sql, on: handle)
-        if statements.count == Self.statementLimit { statements = [:] }
-        statements[sql] = new
-        return new
+        if let recent, recent.sql == sql { return recent.statement }
+        let statement: Statement
+        if let known = statements[sql] {
+            statement = known
+        } else {
+            // SAFETY: as above.
+            statement = try unsafe Statement(sql, on: handle)
+            if statements.count == Self.statementLimit { statements = [:] }
+            statements[sql] = statement
+        }
+        recent = (sql, statement)
+        return statement
     }
 
     /// How many rows the last statement that changed any has changed.

@@ -4,6 +4,7 @@
 
 import CKeychainSQLite
 import FoundationEssentials
+import Glibc
 import KeychainCrypto
 import KeychainCore
 
@@ -79,10 +80,17 @@ struct RowCursor: ~Copyable {
         unsafe withBlob(column) { unsafe Data($0) }
     }
 
-    /// Whether a column holds a blob of these bytes.
+    /// Whether a column holds a blob of these bytes, one at least.
     func isBlob(_ column: Int32, _ bytes: [UInt8]) -> Bool {
         // SAFETY: as above.
-        unsafe withBlob(column) { unsafe $0.elementsEqual(bytes) } ?? false
+        unsafe withBlob(column) { blob in
+            unsafe bytes.withUnsafeBytes { bytes in
+                guard let known = bytes.baseAddress, let found = blob.baseAddress,
+                    bytes.count == blob.count
+                else { return false }
+                return unsafe memcmp(known, found, bytes.count) == 0
+            }
+        } ?? false
     }
 
     /// The blob in a column as 16-byte values; nil for anything else.

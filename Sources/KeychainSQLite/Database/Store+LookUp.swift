@@ -1,0 +1,63 @@
+// Store+LookUp: one item by its name, which is what most requests ask for.
+//   (1) One statement, in the tier that most items are of. What it doesn't settle, `Store.visit` does.
+//   (2) It leaves out the header, which tells which tiers have items: a row that is found is there.
+
+package import KeychainCore
+import KeychainCrypto
+
+extension Store {
+    /// The row under both key attributes of a query, in one access group, with its secret.
+    ///
+    /// - Parameters:
+    ///   - query: What is looked for.
+    ///   - caller: Whose groups are searched where the query names none.
+    /// - Returns: nil where there is none in the guarded tier, where the query says more or less than
+    ///   that, and where damage is known or met.
+    /// - Throws: What SQLite reports.
+    package func lookUp(
+        _ query: ItemQuery, visibleTo caller: AccessGroups
+    ) throws(KeychainFailure) -> SealedRow? {
+        guard damage.isEmpty, let index = tiers.guarded?.index,
+            let key = KeyLabels(query, visibleTo: caller, index)
+        else { return nil }
+        let encounterCount = damage.encounterCount
+        let row = try connections.run { database throws(KeychainFailure) -> SealedRow? in
+            let cursor = try database.rows(
+                RowSearch.keySecretSQL, [key.first, key.second, key.group])
+            guard try cursor.next() else { return nil }
+            return try? SealedRow(cursor, includesSecret: true)
+        }
+        guard let row, key.areOf(row), damage.encounterCount == encounterCount, damage.isEmpty
+        else { return nil }
+        return row
+    }
+}
+
+/// The labels of a look-up by name.
+private struct KeyLabels {
+    let first: Label
+    let second: Label
+    let group: Label
+
+    /// nil: the query is about more than one name, or asks for more.
+    init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
+        let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
+        guard let group, query.accessGroup != nil || !caller.includesAll,
+            let isSynchronizable = query.isSynchronizable, query.attributes.count == 2,
+            let first = query.attributes[query.itemClass.firstKey],
+            let second = query.attributes[query.itemClass.secondKey],
+            query.reference == nil, query.protection == nil, query.hostOrSubdomain == nil
+        else { return nil }
+        let space = BlindIndex.Space(
+            itemClass: query.itemClass, isSynchronizable: isSynchronizable,
+            isTombstone: query.isTombstone)
+        self.first = index.label(of: query.itemClass.firstKey, first, in: space)
+        self.second = index.label(of: query.itemClass.secondKey, second, in: space)
+        self.group = index.label(ofAccessGroup: group, in: space)
+    }
+
+    /// See `RowSearch.includes`.
+    func areOf(_ row: SealedRow) -> Bool {
+        row.labels.first == first && row.labels.second == second && row.labels.group == group
+    }
+}
