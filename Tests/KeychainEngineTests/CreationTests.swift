@@ -59,7 +59,7 @@ import Testing
         for name in names { #expect(try mode(keychain.directory + "/" + name) == 0o600, "\(name)") }
     }
 
-    @Test(arguments: [StoreFolder.File.deviceKey, .keybag, .database])
+    @Test(arguments: [StoreFolder.File.deviceKey, .database])
     func `a symbolic link in the place of a file is not followed`(
         _ file: StoreFolder.File
     ) throws {

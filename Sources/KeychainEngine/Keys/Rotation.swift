@@ -159,8 +159,10 @@ extension KeychainEngine {
         try folder.withLock { lock throws(KeychainFailure) in
             guard folder.located == folder else { throw .superseded }
             try Rotation.giveUpStaged(lock, besides: session.store)
-            let number = folder.number + 1
+            let number = try folder.successor
+            var last: UInt64 = 0
             try mark(session.store, number, in: lock) { transaction throws(KeychainFailure) in
+                last = transaction.header.generation
                 guard try session.store.blobClasses() == blobClasses else {
                     throw .busy("A key of the Secure Enclave was made meanwhile. Try again.")
                 }
@@ -174,6 +176,8 @@ extension KeychainEngine {
                         protection, progress)
                 }
             }
+            // Files of before that are put back from here on are of an earlier generation.
+            session.store.freshness?.note(generation: last &+ 1)
             // The change is made: no error says else. Whoever meets the mark finishes.
             attemptAfterwards { () throws(KeychainFailure) in try lock.finishRotation(to: number) }
         }

@@ -61,6 +61,7 @@ final class Session: Sendable {
         _ folder: StoreFolder, _ options: EngineOptions, _ commits: CommitFeed?
     ) throws(KeychainFailure) -> Session {
         try folder.requireFinishedRecovery()
+        try folder.requireOneDatabase()
         // A folder that can't be written is read with what it has.
         if !folder.exists(.database) || !folder.exists(.keybag) && !folder.isReadOnly {
             try folder.withLock { lock throws(KeychainFailure) in

@@ -84,7 +84,8 @@ enum Conversion {
     ) throws(KeychainFailure) -> Bool {
         if folder.holdsVersion1 { return true }
         guard folder.exists(.database), !folder.exists(.recoveredDatabase),
-            let copy = try folder.read(.keybag), Keybag.formatVersion(of: copy.plainBytes) == 1
+            folder.isPlainFile(.keybag), let copy = try folder.read(.keybag),
+            Keybag.formatVersion(of: copy.plainBytes) == 1
         else { return false }
         return try openKeybag(folder, options) { $0 != nil }
     }

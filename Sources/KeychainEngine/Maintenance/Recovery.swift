@@ -73,7 +73,11 @@ extension KeychainEngine {
         let stamp = Int(options.now() + Date.timeIntervalBetween1970AndReferenceDate)
         let place: StoreFolder.RecoveryFolders
         var report = RecoveryReport()
+        for file in [StoreFolder.File.database, .writeAheadLog, .recoveredDatabase] {
+            try folder.check(file)
+        }
         if folder.exists(.recoveredDatabase) {
+            try InterruptedRecovery.check(folder, deviceKey: deviceKey, options)
             place = folder.recoveryFolders.first ?? folder.newRecoveryFolders(stamp)
             report.isContinued = true
         } else {

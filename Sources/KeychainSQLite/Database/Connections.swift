@@ -101,7 +101,12 @@ final class Connections: Sendable {
         case .notAvailable, .ioError, .invalidKeychain, .internalError, .readOnly: break
         default: return false
         }
-        if let connection, (try? StoreSchema.successor(of: connection)) != nil { return true }
+        // A mark on a page whose tag is wrong is none.
+        if let connection, PageDamage.registry(forPath: path).isEmpty,
+            (try? StoreSchema.successor(of: connection)) != nil
+        {
+            return true
+        }
         return folder.located.number > folder.number
     }
 

@@ -82,7 +82,10 @@ package final class Anchor: Sendable {
                     mode: 0o600)
             }
             let descriptor = file.descriptor
-            guard descriptor >= 0, SystemCalls.lock(descriptor, LOCK_EX) == 0 else { return }
+            // Written in place, it may not be another file as well.
+            guard descriptor >= 0, Files.systemStatus(of: descriptor)?.st_nlink == 1,
+                SystemCalls.lock(descriptor, LOCK_EX) == 0
+            else { return }
             defer { _ = SystemCalls.lock(descriptor, LOCK_UN) }
             var bytes = SystemCalls.read(descriptor, count: 2 * Self.recordByteCount)
             if bytes != file.bytes { file.last = last(in: bytes) }

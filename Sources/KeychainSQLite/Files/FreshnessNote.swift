@@ -144,7 +144,7 @@ package final class FreshnessNote: Sendable {
     // MARK: Writing
 
     /// A commit, which is durable.
-    func note(generation: UInt64) {
+    package func note(generation: UInt64) {
         update { content in
             if let last = content?.generation, last < generation {
                 content?.generation = generation
@@ -210,7 +210,7 @@ package final class FreshnessNote: Sendable {
         guard
             let descriptor = Files.open(file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o1600),
             let status = Files.status(of: descriptor), status.isPlainFile,
-            status.owner == geteuid(), status.mode & 0o077 == 0,
+            status.owner == geteuid(), status.mode & 0o077 == 0, status.linkCount == 1,
             Files.lock(descriptor.number, LOCK_EX)
         else {
             var none: Content?

@@ -13,6 +13,14 @@ import Synchronization
 extension StoreFolder {
     package var exists: Bool { SystemCalls.status(ofLink: path) != nil }
 
+    /// Whether it is a folder of this user's. A link to one isn't: what it leads to is none of the
+    /// keychain's business.
+    var isOwnFolder: Bool {
+        SystemCalls.status(ofLink: path).map {
+            $0.st_mode & S_IFMT == S_IFDIR && $0.st_uid == geteuid()
+        } ?? false
+    }
+
     /// Whether there is certainly no folder of that name, nor anything else.
     package var isMissing: Bool { !exists && errno == ENOENT }
 
@@ -51,7 +59,7 @@ extension StoreFolder {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         return names.filter { $0.hasPrefix(Self.rebuilding) }.sorted().map {
             RecoveryFolders(in: self, String($0.dropFirst(Self.rebuilding.count)))
-        }
+        }.filter { $0.rebuilding.isOwnFolder }
     }
 
     /// Those of a new recovery, neither of which is there yet.
@@ -107,6 +115,7 @@ extension StoreFolder {
 
     /// Removes a folder of our own making with the files in it, SQLite's journal among them.
     package func removeAll() {
+        guard isOwnFolder else { return }
         for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
             SystemCalls.unlink(path + "/" + name)
         }

@@ -20,10 +20,11 @@ extension StoreFolder {
     package var located: StoreFolder { located(names) }
 
     func located(_ names: [String]) -> StoreFolder {
-        // A log alone can be recovered, an empty one is none.
-        let numbers = names.filter {
-            !$0.hasSuffix("-wal") || SystemCalls.status(ofLink: path + "/" + $0)?.st_size != 0
-        }.compactMap(Self.number(ofDatabase:))
+        let found = names.filter { Self.number(ofDatabase: $0) != nil }
+        // A log alone can be recovered. What is empty counts where there is nothing else.
+        let filled = found.filter { SystemCalls.status(ofLink: path + "/" + $0)?.st_size != 0 }
+        let databases = found.filter { !$0.hasSuffix("-wal") }
+        let numbers = (filled.isEmpty ? databases : filled).compactMap(Self.number(ofDatabase:))
         return StoreFolder(path: path, number: numbers.max() ?? 0)
     }
 
@@ -54,10 +55,14 @@ extension StoreFolder {
     /// - Throws: `notAvailable` where there is a database of an earlier number besides. No rotation leaves
     ///   one: somebody has put it there, and the device key may be its.
     package func requireOneDatabase() throws(KeychainFailure) {
+        let names = names
         let other = names.first { name in
             name.hasSuffix(".db") && Self.number(ofDatabase: name).map { $0 < number } ?? false
         }
-        guard let other else { return }
+        // A rotation that is being finished removes the old one before its own folder.
+        guard let other, !names.contains(Self.rotation + "-\(number)"),
+            let status = SystemCalls.status(ofLink: path + "/" + other), status.st_size > 0
+        else { return }
         throw KeychainFailure(
             .notAvailable,
             "\(path) holds \(other) beside \(Self.numbered)-\(number).db: a backup was put over a later "
@@ -69,8 +74,25 @@ extension StoreFolder {
     }
 
     private static func number(_ digits: Substring) -> Int? {
-        guard let number = Int32(digits), number > 0, "\(number)" == digits else { return nil }
-        return Int(number)
+        guard let number = Int(digits), numbers.contains(number), "\(number)" == digits else {
+            return nil
+        }
+        return number
+    }
+
+    /// Those of rotated databases.
+    private static let numbers = 1...Int(Int32.max)
+
+    /// The number of the database that takes this one's place.
+    package var successor: Int {
+        get throws(KeychainFailure) {
+            guard Self.numbers.contains(number + 1) else {
+                throw .notPermitted(
+                    "\(path(of: .database)) has the highest number that a database can have, so its keys "
+                        + "can't be changed once more. Nothing was changed.")
+            }
+            return number + 1
+        }
     }
 
     // MARK: What is being made
@@ -81,12 +103,14 @@ extension StoreFolder {
     }
 
     /// Which database a rotation leads to that has not come to its end, or was given up.
-    package var stagedNumber: Int? { names.compactMap(Self.number(ofStaging:)).max() }
+    package var stagedNumber: Int? {
+        names.compactMap(Self.number(ofStaging:)).filter { staging($0).isOwnFolder }.max()
+    }
 
     /// Where the device key of this database is. It is found without a lock: see (3).
     package var deviceKeyFolder: StoreFolder {
         let staging = staging(number)
-        return number > 0 && staging.exists(.deviceKey) ? staging : self
+        return number > 0 && staging.isOwnFolder && staging.exists(.deviceKey) ? staging : self
     }
 
     /// - Throws: `diskFull` where a second database and its log have no room.
@@ -138,7 +162,7 @@ extension StoreFolder.Lock {
     /// Puts everything in its place. The old database has the mark, or has gone already.
     package func finishRotation(to number: Int) throws(KeychainFailure) {
         let staging = folder.staging(number)
-        guard staging.exists else { return }
+        guard staging.isOwnFolder else { return }
         let new = StoreFolder(path: folder.path, number: number)
         if staging.exists(.database) {
             // A power failure can bring the name back.

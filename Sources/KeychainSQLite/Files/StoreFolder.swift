@@ -96,6 +96,10 @@ package struct StoreFolder: Hashable, Sendable {
 
     package func exists(_ file: File) -> Bool { Self.status(of: path(of: file)) != nil }
 
+    package func isPlainFile(_ file: File) -> Bool {
+        Self.status(of: path(of: file)).map { $0.st_mode & S_IFMT == S_IFREG } ?? false
+    }
+
     package func byteCount(of file: File) -> Int {
         Self.status(of: path(of: file)).map { Int($0.st_size) } ?? 0
     }
@@ -105,7 +109,9 @@ package struct StoreFolder: Hashable, Sendable {
         let path = path(of: file)
         guard let status = Self.status(of: path) else { return }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
-            throw .notPermitted("\(path) is not a file of this user.")
+            throw .notPermitted(
+                "\(path) is not a file of this user, but a link, a folder, or another user's. Nothing "
+                    + "was changed. Move it away and try again.")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw .notPermitted(

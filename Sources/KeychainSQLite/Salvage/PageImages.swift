@@ -41,6 +41,11 @@ struct PageImages: Sendable {
         frames = log.map { LogFrames($0, format) } ?? LogFrames()
     }
 
+    /// Whether the database file consists of whole pages.
+    var isWhole: Bool {
+        database.byteCount > 0 && database.byteCount % UInt64(PageFormat.pageByteCount) == 0
+    }
+
     /// How many images there are.
     var count: Int { Int(pageCount) + frames.pages.count }
 
