@@ -8,8 +8,8 @@ struct RotateCommand: ParsableCommand {
         commandName: "rotate",
         abstract: "Makes a new device key, and every key under it anew.",
         discussion: """
-            Whoever has a copy of the keychain from before, and its passcode, can open nothing of it \
-            any more. Setting a passcode and sealing the device key do this by themselves. Each \
+            A copy of the keychain from before opens what was in it, and nothing that comes later, \
+            whoever has its passcode. Setting a passcode and sealing the device key do this by themselves. Each \
             item is sealed anew, which takes a while and as much disk space again as the keychain; \
             programs can read meanwhile.
 
