@@ -174,7 +174,11 @@ struct KeychainSession {
         if try keychain.perform(ReadStatus()).lockState == .beforeFirstUnlock {
             // Whether a locked item is meant too, nothing tells.
             let readable = queries.flatMap(\.ofOpenTier)
-            found = try find(readable, limit: 2, includesData: includesData)
+            do {
+                found = try find(readable, limit: 2, includesData: includesData)
+            } catch let failure as KeychainFailure where failure.status == .decode {
+                // What is damaged or lost among these may be there among the others.
+            }
             if !found.isEmpty { queries = readable }
         }
         if found.isEmpty { found = try find(queries, limit: 2, includesData: includesData) }

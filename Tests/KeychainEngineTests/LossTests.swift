@@ -114,6 +114,45 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
+    @Test func `before the first unlock a miss is a lock, not a loss`() throws {
+        let keychain = try TemporaryKeychain()
+        try keychain.engine.setPasscode(passcode("1234"))
+        for (account, protection) in [("a", ProtectionClass.always), ("b", .afterFirstUnlock)] {
+            var item = item(account)
+            item.protection = protection
+            _ = try keychain.engine.perform(AddItem(item), as: keychain.caller)
+        }
+        keychain.engine.close()
+        let bytes = try [UInt8](Data(contentsOf: URL(filePath: keychain.path(.database))))
+        let place = try placeOfMetadata(of: "a", in: keychain, bytes)
+        try forge(keychain) { $0[place + 40] ^= 0x5A }
+        try keychain.reopen()
+        // A damaged row of one tier doesn't tell of the other's.
+        for account in ["a", "b", "c"] {
+            #expect(find(genericPassword(account), in: keychain) == .interactionNotAllowed)
+        }
+        keychain.engine.close()
+        try change(keychain, behind: "KCHD", at: 60)
+        let report = try KeychainEngine.recover(
+            directory: keychain.directory, passcode: passcode("1234"), options: .testing)
+        #expect(report.hasUnknownLoss && report.damagedItems.count == 1)
+        try keychain.reopen()
+        let caller = keychain.caller
+        for account in ["a", "b", "c"] {
+            #expect(find(genericPassword(account), in: keychain) == .interactionNotAllowed)
+            let query = ItemQuery(
+                itemClass: .genericPassword, attributes: genericPassword(account))
+            let changes = ItemChanges(data: Data())
+            #expect(
+                status { _ = try keychain.engine.perform(UpdateItems(query, changes), as: caller) }
+                    == .interactionNotAllowed)
+        }
+        try keychain.engine.unlock(passcode: passcode("1234"))
+        #expect(find(genericPassword("a"), in: keychain) == .decode)
+        #expect(find(genericPassword("b"), in: keychain) == nil)
+        #expect(find(genericPassword("c"), in: keychain) == .decode)
+    }
+
     @Test func `a recovery of a whole keychain remembers no loss`() throws {
         let keychain = try TemporaryKeychain()
         _ = try keychain.engine.perform(AddItem(item("a")), as: keychain.caller)

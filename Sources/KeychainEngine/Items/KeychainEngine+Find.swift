@@ -121,8 +121,9 @@ extension KeychainEngine {
     private func failureForNoMatch(
         _ query: ItemQuery, _ caller: AccessGroups, _ damaged: DamagedRows, isComplete: Bool
     ) throws(KeychainFailure) -> KeychainFailure {
-        if let failure = damaged.failure { return failure }
+        // The whole item may be one of those that weren't asked for.
         guard isComplete else { return .lockedBeforeFirstUnlock }
+        if let failure = damaged.failure { return failure }
         let search = RowSearch(query, visibleTo: caller, indexes: store.tiers.indexes)
         return switch try store.loss(for: search) {
         case .setAside(let reference): .setAsideItem(reference)

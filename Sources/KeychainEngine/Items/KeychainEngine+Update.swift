@@ -45,8 +45,8 @@ extension KeychainEngine {
             rows.append(opened)
         }
         guard !rows.isEmpty else {
-            if let failure = damaged.failure { throw failure }
             if query.protection?.tier != .open { try transaction.requireGuardedTier() }
+            if let failure = damaged.failure { throw failure }
             try store.requireSound()
             throw .itemNotFound
         }

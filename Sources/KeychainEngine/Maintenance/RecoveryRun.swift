@@ -34,7 +34,8 @@ struct Recovery {
             throw folder.failureForMissingDatabase
         }
         let salvage = try openFiles(deviceKey)
-        let keys = try findKeys(salvage, deviceKey: deviceKey, passcode: passcode)
+        let keys = try RecoveryKeys(
+            salvage, in: folder, deviceKey: deviceKey, passcode: passcode, options)
         let ring = keys.ring
         let headers = salvage.headers(keys.old.tiers)
         let authenticator = keys.old.tiers.open.authenticator
@@ -74,72 +75,6 @@ struct Recovery {
         }
     }
 
-    // MARK: Keys
-
-    /// What opens the damaged rows, and what the new ones are sealed with.
-    private struct Keys {
-        let old: RowKeys
-        let new: RowKeys
-        let ring: KeyRing
-
-        /// Rows of version 2 stay as they are.
-        func row(_ row: SealedRow) -> SealedRow {
-            old.tiers.isVersion1 ? old.row(row, for: new) ?? row : row
-        }
-
-        func setAsideRow(_ row: SealedRow) -> (row: SealedRow, areLabelsKnown: Bool) {
-            old.tiers.isVersion1 ? old.setAsideRow(row, for: new) : (row, true)
-        }
-    }
-
-    /// The keys of the authentic keybag of the highest generation among the copy and all that the damaged
-    /// database holds; one of a transaction that didn't end only where there is no other, and one of
-    /// version 1 only where there is none of version 2.
-    private func findKeys(
-        _ salvage: RowSalvage, deviceKey: SecretBytes, passcode: SecretBytes?
-    ) throws(KeychainFailure) -> Keys {
-        func required() throws(KeychainFailure) -> SecretBytes {
-            guard let passcode else {
-                throw KeychainFailure(
-                    .interactionNotAllowed,
-                    "Recovering this keychain needs its passcode. Nothing was changed.")
-            }
-            return passcode
-        }
-        var (committed, others) = salvage.keybags()
-        if let copy = try? folder.read(.keybag) { committed.insert(copy.plainBytes) }
-        for candidates in [committed, others] {
-            let found = candidates.compactMap { bytes in
-                try? KeyHierarchy(
-                    Keybag.parse(bytes), deviceKey: deviceKey, machine: options.machine)
-            }.max { $0.keybag.generation < $1.keybag.generation }
-            if let found {
-                var ring = try KeyRing(found)
-                if found.keybag.hasPasscode {
-                    ring.unlock(try found.unlock(.passcode(try required())))
-                }
-                return Keys(old: RowKeys(ring), new: RowKeys(ring), ring: ring)
-            }
-            let earlier = candidates.compactMap { bytes in
-                try? KeyHierarchyVersion1(KeybagVersion1.parse(bytes), deviceKey: deviceKey)
-            }.max { $0.keybag.generation < $1.keybag.generation }
-            if let earlier {
-                let passcode = earlier.keybag.hasPasscode ? try required() : nil
-                let (converted, unlocked) = try KeyHierarchy.converting(
-                    earlier, passcode: passcode, deviceKey: deviceKey, machine: options.machine,
-                    cost: options.passcodeCost, at: options.now())
-                var ring = try KeyRing(converted)
-                if let unlocked { ring.unlock(unlocked) }
-                return Keys(
-                    old: try RowKeys(earlier, passcode: passcode), new: RowKeys(ring), ring: ring)
-            }
-        }
-        throw KeychainFailure(
-            .invalidKeychain,
-            "No keybag that belongs to `device.key` was found. Without it no item can be "
-                + "read: restore `keybag` and `device.key` from a backup.")
-    }
-
     // MARK: Copying what is whole
 
     /// What the damaged files hold.
@@ -166,7 +101,7 @@ struct Recovery {
     }
 
     private func copyRows(
-        of salvage: RowSalvage, to store: Store, _ keys: Keys, _ progress: (Int) -> Void
+        of salvage: RowSalvage, to store: Store, _ keys: RecoveryKeys, _ progress: (Int) -> Void
     ) throws(KeychainFailure) -> Findings {
         var findings = Findings()
         var batch: [SealedRow] = []
@@ -223,7 +158,7 @@ struct Recovery {
     }
 
     private static func insert(
-        _ rows: [SealedRow], in store: Store, _ keys: Keys
+        _ rows: [SealedRow], in store: Store, _ keys: RecoveryKeys
     ) throws(KeychainFailure) {
         guard !rows.isEmpty else { return }
         _ = try store.write(keybagGeneration: keys.ring.keybagGeneration) {
@@ -242,7 +177,7 @@ struct Recovery {
 
     /// Gives each row that was not copied its place: among the items, or set aside.
     private mutating func place(
-        _ findings: Findings, _ header: StoreHeader?, in store: Store, _ keys: Keys
+        _ findings: Findings, _ header: StoreHeader?, in store: Store, _ keys: RecoveryKeys
     ) throws(KeychainFailure) {
         let tiers = keys.old.tiers
         let inCells = findings.damaged.values.filter(\.isInCell)

@@ -39,6 +39,8 @@ struct Diagnosis {
     }
 
     private var hasFound: Bool { findings.contains { $0.kind == .found } }
+    /// Whether it is known why, and not only that something is lost.
+    private var isExplained: Bool { findings.contains { $0.kind != .damaged } }
 
     mutating func run() throws {
         if let group = selection.key.group, !groups.contains(group) {
@@ -74,6 +76,17 @@ struct Diagnosis {
         findings.append(Finding(kind: kind, text: printable(text), item: item))
     }
 
+    /// What is there. That something is damaged or lost is a finding, told once.
+    private mutating func find(_ query: ItemQuery) throws -> [ItemSnapshot] {
+        do {
+            return try session.find([query])
+        } catch let failure as KeychainFailure where failure.status == .decode {
+            let text = printable(failure.reason)
+            if !findings.contains(where: { $0.text == text }) { note(.damaged, failure.reason) }
+            return []
+        }
+    }
+
     // MARK: Items with the same names
 
     /// The names alone: service or server, and account. Everything else may differ.
@@ -87,13 +100,7 @@ struct Diagnosis {
     }
 
     private mutating func examineCandidates(_ query: ItemQuery) throws {
-        let candidates: [ItemSnapshot]
-        do {
-            candidates = try session.find([relaxed(query)])
-        } catch let failure as KeychainFailure where failure.status == .decode {
-            return note(.damaged, failure.reason)
-        }
-        for item in candidates {
+        for item in try find(relaxed(query)) {
             let before = findings.count
             examine(item, query)
             guard findings.count == before else { continue }
@@ -161,7 +168,7 @@ struct Diagnosis {
     private mutating func examineTombstones(_ query: ItemQuery) throws {
         var query = relaxed(query)
         query.isTombstone = true
-        guard let item = try session.find([query]).last else { return }
+        guard let item = try find(query).last else { return }
         let date =
             if case .date(let seconds)? = item.attributes[.modificationDate] {
                 " on " + timestamp(seconds)
@@ -179,7 +186,7 @@ struct Diagnosis {
         var query = ItemQuery(itemClass: other, isSynchronizable: nil)
         query.attributes[other.firstKey] = name
         query.attributes[.account] = selection.key.attributes[.account]
-        for item in try session.find([query]) {
+        for item in try find(query) {
             note(
                 .otherClass,
                 "It is there as \(ClassName(other).rawValue) password: a query of class "
@@ -195,10 +202,8 @@ struct Diagnosis {
         let names = [query.itemClass.firstKey, query.itemClass.secondKey].compactMap { attribute in
             query.attributes[attribute].map { (attribute, $0) }
         }
-        guard !names.isEmpty, findings.isEmpty else { return }
-        let everything = try session.find([
-            ItemQuery(itemClass: query.itemClass, isSynchronizable: nil)
-        ])
+        guard !names.isEmpty, !isExplained else { return }
+        let everything = try find(ItemQuery(itemClass: query.itemClass, isSynchronizable: nil))
         for item in everything
         where names.allSatisfy({ Self.isLike(item.attributes[$0], $1) }) {
             let differing = names.filter { name, wanted in
@@ -210,7 +215,7 @@ struct Diagnosis {
                 "An item differs only in case, spaces or the form of its letters: "
                     + texts.joined(separator: ", ") + ".", item)
         }
-        guard let (first, wanted) = names.first, first == query.itemClass.firstKey, findings.isEmpty
+        guard let (first, wanted) = names.first, first == query.itemClass.firstKey, !isExplained
         else { return }
         let accounts = everything.filter { $0.attributes[first]?.isEqual(to: wanted) == true }
             .map { "“\($0.text(of: .account))”" }

@@ -1,0 +1,93 @@
+// RecoveryKeys: what opens the rows of a damaged database, and what those of the new one are sealed with.
+//   (1) The keybag is the authentic one of the highest generation among the copy and all that the
+//       damaged database holds; one of a transaction that didn't end only where there is no other, and
+//       one of version 1 only where there is none of version 2.
+//   (2) One of before the newest header's is refused, and before a passcode is asked for: it would be an
+//       earlier passcode, which somebody else may know.
+
+import KeychainCore
+import KeychainCrypto
+import KeychainSQLite
+
+struct RecoveryKeys {
+    let old: RowKeys
+    let new: RowKeys
+    let ring: KeyRing
+
+    init(
+        _ salvage: RowSalvage, in folder: StoreFolder, deviceKey: SecretBytes,
+        passcode: SecretBytes?, _ options: EngineOptions
+    ) throws(KeychainFailure) {
+        var (committed, others) = salvage.keybags()
+        if let copy = try? folder.read(.keybag) { committed.insert(copy.plainBytes) }
+        for candidates in [committed, others] {
+            let found = candidates.compactMap { bytes in
+                try? KeyHierarchy(
+                    Keybag.parse(bytes), deviceKey: deviceKey, machine: options.machine)
+            }.max { $0.keybag.generation < $1.keybag.generation }
+            if let found {
+                var ring = try KeyRing(found)
+                try Self.requireLatest(found.keybag.generation, salvage.headers(ring.tiers))
+                if found.keybag.hasPasscode {
+                    ring.unlock(try found.unlock(.passcode(try Self.required(passcode))))
+                }
+                (old, new, self.ring) = (RowKeys(ring), RowKeys(ring), ring)
+                return
+            }
+            let earlier = candidates.compactMap { bytes in
+                try? KeyHierarchyVersion1(KeybagVersion1.parse(bytes), deviceKey: deviceKey)
+            }.max { $0.keybag.generation < $1.keybag.generation }
+            if let earlier {
+                let device = try earlier.openDeviceKeys()
+                let tiers = StoreTiers(
+                    version1: StoreTier(
+                        indexKey: device.indexKey, integrityKey: device.integrityKey))
+                try Self.requireLatest(earlier.keybag.generation, salvage.headers(tiers))
+                let passcode = earlier.keybag.hasPasscode ? try Self.required(passcode) : nil
+                let (converted, unlocked) = try KeyHierarchy.converting(
+                    earlier, passcode: passcode, deviceKey: deviceKey, machine: options.machine,
+                    cost: options.passcodeCost, at: options.now())
+                var ring = try KeyRing(converted)
+                if let unlocked { ring.unlock(unlocked) }
+                old = try RowKeys(earlier, passcode: passcode)
+                (new, self.ring) = (RowKeys(ring), ring)
+                return
+            }
+        }
+        throw KeychainFailure(
+            .invalidKeychain,
+            "No keybag that belongs to `device.key` was found. Without it no item can be "
+                + "read: restore `keybag` and `device.key` from a backup.")
+    }
+
+    private static func required(_ passcode: SecretBytes?) throws(KeychainFailure) -> SecretBytes {
+        guard let passcode else {
+            throw KeychainFailure(
+                .interactionNotAllowed,
+                "Recovering this keychain needs its passcode. Nothing was changed.")
+        }
+        return passcode
+    }
+
+    private static func requireLatest(
+        _ generation: UInt64, _ headers: RowSalvage.Headers
+    ) throws(KeychainFailure) {
+        guard let newest = headers.committed?.keybagGeneration, generation < newest else { return }
+        throw KeychainFailure(
+            .invalidKeychain,
+            "The keychain's keybag is lost: the one that was found is number \(generation), and the "
+                + "items were last written under number \(newest). It may open with an earlier "
+                + "passcode, so it isn't used. Restore the file `keybag` from a backup that is younger "
+                + "than the last change of the passcode or of another way in, and run `keychainctl "
+                + "recover` again. Nothing was changed.", cause: .damage)
+    }
+
+    /// Rows of version 2 stay as they are.
+    func row(_ row: SealedRow) -> SealedRow {
+        old.tiers.isVersion1 ? old.row(row, for: new) ?? row : row
+    }
+
+    func setAsideRow(_ row: SealedRow) -> (row: SealedRow, areLabelsKnown: Bool) {
+        old.tiers.isVersion1 ? old.setAsideRow(row, for: new) : (row, true)
+    }
+}
