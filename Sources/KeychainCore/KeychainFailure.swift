@@ -98,8 +98,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
     package static func setAsideItem(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .decode,
-            "The item \(item) was set aside. Nothing was deleted. Run `keychainctl restore` to put "
-                + "it back, or `keychainctl restore --dismiss` to give it up.",
+            "The item \(item) was set aside. Nothing was deleted. Run `keychainctl restore \(item)` to "
+                + "put it back, or `keychainctl restore --dismiss \(item)` to give it up.",
             cause: .damage, item: item)
     }
 

@@ -91,4 +91,163 @@ import Testing
         try keychain.engine.unlock(passcode: passcode("2222"))
         #expect(try find("a", in: keychain) == Data("secret".utf8))
     }
+
+    // MARK: Pages of an earlier time
+
+    @Test func `what a page of an earlier time gives is not said to be the latest`() throws {
+        let keychain = try TemporaryKeychain()
+        for account in ["a", "b"] { try add(account, "old", to: keychain) }
+        keychain.engine.close()
+        let before = try bytes(.database, of: keychain)
+        try keychain.reopen()
+        _ = try keychain.engine.perform(
+            UpdateItems(query("a"), ItemChanges(data: Data("new".utf8))), as: keychain.caller)
+        keychain.engine.close()
+        let page = RootPage.items.bytes
+        try write(before[page], to: .database, of: keychain, at: page.lowerBound)
+
+        let report = try recover(keychain)
+        #expect(!report.isVerified && !report.isConfirmed && !report.isComplete)
+        #expect(report.itemCount == 2 && report.expectedCount == 2)
+        #expect(report.hasUnknownLoss && report.doubtfulItems.isEmpty)
+        try keychain.reopen()
+        #expect(try find("a", in: keychain) == Data("old".utf8))
+        #expect(status { _ = try find("c", in: keychain) } == .decode)
+        // Another recovery confirms what the first one made, and remembers the loss.
+        keychain.engine.close()
+        let second = try recover(keychain)
+        #expect(second.isConfirmed && second.hasUnknownLoss)
+        try keychain.reopen()
+        #expect(status { _ = try find("c", in: keychain) } == .decode)
+    }
+
+    // MARK: Frames of the log
+
+    /// The folder of a process that was killed, whose log holds several frames of the items' page.
+    private func killed(_ change: (inout [UInt8]) -> Void) throws -> String {
+        let keychain = try TemporaryKeychain()
+        try add("a", "first", to: keychain)
+        try keychain.engine.store.emptyLog()
+        for account in ["b", "c"] { try add(account, account, to: keychain) }
+        for data in ["second", "third"] {
+            _ = try keychain.engine.perform(
+                UpdateItems(query("a"), ItemChanges(data: Data(data.utf8))), as: keychain.caller)
+        }
+        let copy = keychain.directory + "-killed"
+        try FileManager.default.copyItem(atPath: keychain.directory, toPath: copy)
+        let log = URL(filePath: StoreFolder(path: copy).located.path(of: .writeAheadLog))
+        var bytes = [UInt8](try Data(contentsOf: log))
+        change(&bytes)
+        try Data(LogForgery.summed(bytes)).write(to: log)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: log.path)
+        return copy
+    }
+
+    private func find(_ account: String, in engine: KeychainEngine) throws -> Data? {
+        try engine.perform(
+            FindItems(query(account), Retrieval(includesData: true)), as: AccessGroups(["G1"])
+        ).first?.data
+    }
+
+    /// The frames that hold a page.
+    private func frames(of page: RootPage, in log: [UInt8]) -> [Int] {
+        (1...LogForgery.frameCount(log)).filter {
+            log[LogForgery.frame($0).lowerBound + 3] == UInt8(page.rawValue)
+        }
+    }
+
+    @Test func `earlier frames that were appended to the log cost nothing`() throws {
+        let copy = try killed { log in
+            // The items' page of before, as if it were committed last.
+            var frame = log[LogForgery.frame(frames(of: .items, in: log)[0])]
+            let commit = LogForgery.frame(LogForgery.frameCount(log))
+            frame.replaceSubrange(
+                frame.startIndex + 4..<frame.startIndex + 8,
+                with: log[commit.lowerBound + 4..<commit.lowerBound + 8])
+            log += frame
+        }
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        let report = try KeychainEngine.recover(directory: copy, options: .testing)
+        #expect(report.isComplete && !report.hasUnknownLoss, "\(report)")
+        let engine = try KeychainEngine.open(directory: copy, options: .testing)
+        defer { engine.close() }
+        #expect(try find("a", in: engine) == Data("third".utf8))
+        #expect(try engine.setAsideRows().isEmpty)
+    }
+
+    @Test func `where frames were exchanged, what an error says to do works`() throws {
+        let copy = try killed { log in
+            let places = frames(of: .items, in: log).suffix(2).map { LogForgery.frame($0) }
+            let contents = places.map { log[$0].dropFirst(24) }
+            for (place, content) in zip(places, contents.reversed()) {
+                log.replaceSubrange(place.dropFirst(24).indices, with: content)
+            }
+        }
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        let report = try KeychainEngine.recover(directory: copy, options: .testing)
+        #expect(!report.isConfirmed && report.doubtfulItems.count == 3, "\(report)")
+        let engine = try KeychainEngine.open(directory: copy, options: .testing)
+        defer { engine.close() }
+        for account in ["a", "b", "c"] {
+            let failure = #expect(throws: KeychainFailure.self) {
+                _ = try find(account, in: engine)
+            }
+            let item = try #require(failure?.item)
+            #expect(failure?.reason.contains("`keychainctl restore \(item)`") == true)
+            #expect(try engine.restoreSetAside([item]).map(\.outcome) == [.restored])
+            #expect(try find(account, in: engine) != nil)
+        }
+        #expect(status { _ = try find("d", in: engine) } == .decode)
+        try engine.dismissSetAside()
+        #expect(status { _ = try find("d", in: engine) } == .itemNotFound)
+    }
+
+    // MARK: One primary key
+
+    /// A keychain that has held an item `a` in each tier, the first of them no more; and its row.
+    private func keychainWithTwo() throws -> (TemporaryKeychain, SealedRow) {
+        let keychain = try TemporaryKeychain()
+        try add("a", "open", .always, to: keychain)
+        let row = try #require(try keychain.rows(query("a")).first)
+        _ = try keychain.engine.perform(
+            DeleteItems(query("a"), tombstones: .never), as: keychain.caller)
+        try add("a", "guarded", to: keychain)
+        return (keychain, row)
+    }
+
+    private func change(
+        _ keychain: TemporaryKeychain,
+        _ body: (inout StoreTransaction) throws(KeychainFailure) -> Void
+    ) throws {
+        let store = keychain.engine.store
+        _ = try store.write(keybagGeneration: store.header().keybagGeneration, body)
+    }
+
+    @Test func `a recovery makes one item of two that have one primary key in two tiers`() throws {
+        let (keychain, row) = try keychainWithTwo()
+        try change(keychain) { transaction throws(KeychainFailure) in try transaction.insert(row) }
+        #expect(try keychain.rows(query("a")).count == 2)
+        keychain.engine.close()
+        let report = try recover(keychain)
+        #expect(report.itemCount == 1 && !report.isComplete && report.doubtfulItems.count == 1)
+        try keychain.reopen()
+        #expect(try keychain.rows(query("a")).count == 1)
+        #expect(try keychain.engine.check().isSound)
+        let restored = try keychain.engine.restoreSetAside(Set(report.doubtfulItems))
+        #expect(restored.map(\.outcome) == [.keyTaken])
+    }
+
+    @Test func `a row of one tier isn't restored beside an item of the other`() throws {
+        let (keychain, row) = try keychainWithTwo()
+        try change(keychain) { transaction throws(KeychainFailure) in
+            try transaction.addSetAside(row, reason: SetAsideReason.foundByCheck.rawValue, at: 1)
+        }
+        #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.keyTaken])
+        #expect(try find("a", in: keychain) == Data("guarded".utf8))
+        _ = try keychain.engine.perform(
+            DeleteItems(query("a"), tombstones: .never), as: keychain.caller)
+        #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.restored])
+        #expect(try find("a", in: keychain) == Data("open".utf8))
+    }
 }

@@ -4,8 +4,8 @@
 //   (2) The new database is complete and on the disk before it gets the name that makes it count.
 //       A recovery that is ended before that has changed nothing; one that is ended later is
 //       finished by the next, which reads the damaged files no more.
-//   (3) Only rows of the last commit whose tags verify become items; an older state of an item is
-//       never taken for the present one.
+//   (3) Only rows whose tags verify become items, each from the newest image of its page. Whether they
+//       are those of the last commit a header confirms; where none does, that is said.
 //   (4) A row that is damaged, or that may have been deleted, is set aside in the new database: a
 //       search for it is answered with damage, not with "not found", and it can be restored.
 //   (5) Where items may be lost whose labels are not known, every miss is answered with damage,
@@ -29,7 +29,8 @@ package struct RecoveryReport: Hashable, Sendable {
     package var damagedItems: [ItemReference] = []
     /// Rows that are set aside because no header tells whether they are items or were deleted.
     package var doubtfulItems: [ItemReference] = []
-    /// Whether a header vouches for exactly the items that came back and the damaged ones.
+    /// Whether a header vouches for exactly the items that came back and the damaged ones. Otherwise an
+    /// item may be of an earlier time, or deleted since.
     package var isVerified = false
     /// Whether items may be lost of which nothing is known, now or by a recovery before. Every miss
     /// is answered with damage then.
@@ -39,6 +40,9 @@ package struct RecoveryReport: Hashable, Sendable {
     package var isContinued = false
     /// The folder with the damaged files.
     package var damagedDirectory = ""
+
+    /// Whether what came back is known to be what the last commit left.
+    package var isConfirmed: Bool { isContinued ? !hasUnknownLoss : isVerified }
 
     /// Whether nothing is lost.
     package var isComplete: Bool {

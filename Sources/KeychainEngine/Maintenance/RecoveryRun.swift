@@ -1,11 +1,8 @@
-// RecoveryRun: the rebuilding of a database, see Recovery.swift for what it guarantees, and which
-// of the rows that it found are items.
-//   (1) An authentic header decides: its digest is a sum over all items, so it tells whether a set
-//       of rows is all of them.
-//   (2) One set is tried, or two: what cells lead to, without the damaged rows and with them, and
-//       as many of the other rows, in the order in which they were found, as the count still lacks.
-//   (3) A whole row on a damaged page is an item where the digest says so. Otherwise it may be one of
-//       an earlier commit that somebody put there, and goes back by name only.
+// RecoveryRun: the rebuilding of a database, see Recovery.swift for what it guarantees. Which of the rows
+// that it found are items, RecoveryFindings.swift decides.
+//   (1) The log is read with every frame. Where no header vouches for what is found so, and one does for
+//       what is found without the frames that are not as they were written, it is read so.
+//   (2) No two items get one primary key, whatever is found: the second is set aside.
 
 import FoundationEssentials
 import KeychainCore
@@ -37,14 +34,15 @@ struct Recovery {
         let keys = try RecoveryKeys(
             salvage, in: folder, deviceKey: deviceKey, passcode: passcode, options)
         let ring = keys.ring
-        let headers = salvage.headers(keys.old.tiers)
         let authenticator = keys.old.tiers.open.authenticator
         let last = [
             Anchor.last(in: folder, authenticator),
             FreshnessNote.lastGeneration(
                 in: folder, keychainID: keys.old.keychainID, authenticator, place: options.place),
         ].compactMap(\.self).max()
-        let newest = min(max(headers.highestGeneration, last ?? 0), .max - 1)
+        let newest = min(
+            max(salvage.headers(keys.old.tiers).highestGeneration, last ?? 0), .max - 1)
+        let reading = try reading(salvage, keys, last: last)
 
         try rebuilt.prepare()
         let file = try StoreFile.create(
@@ -53,10 +51,12 @@ struct Recovery {
         defer { file.close() }
         let store = try Store(
             file, keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers)
-        let findings = try copyRows(of: salvage, to: store, keys, progress)
-        // An older header vouches for items that were changed or deleted since.
-        let header = headers.committed.flatMap { $0.generation >= last ?? 0 ? $0 : nil }
-        try place(findings, header, in: store, keys)
+        var copy = RecoveredItems(store: store, keys: keys)
+        let findings = try RecoveryFindings(of: reading, keys.old) { row throws(KeychainFailure) in
+            try copy.add(row, progress)
+        }
+        try copy.finish(progress)
+        try place(findings, header(of: reading, keys, last: last), &copy)
         report.itemCount = Int(clamping: try store.header().itemCount)
         try store.emptyLog()
         store.close()
@@ -75,121 +75,40 @@ struct Recovery {
         }
     }
 
-    // MARK: Copying what is whole
-
-    /// What the damaged files hold.
-    private struct Findings {
-        /// The rows that were copied, and what they add to the digest.
-        var copied: Set<ItemReference> = []
-        var digest = TierDigests()
-        /// Whole rows of cells on damaged pages.
-        var unconfirmed: [SealedRow] = []
-        /// Whole rows that no cell leads to: each is an item, or the remains of a deleted one.
-        var stray: [SealedRow] = []
-        /// Rows whose tags don't verify, the first of each reference.
-        var damaged: [ItemReference: DamagedRow] = [:]
-        /// Rows that were set aside before: those that cells lead to, and others.
-        var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
-        var straySetAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
-    }
-
-    private struct DamagedRow {
-        let row: SealedRow
-        let isInCell: Bool
-        /// Whether its attributes open, so that its labels are its own.
-        let areLabelsKnown: Bool
-    }
-
-    private func copyRows(
-        of salvage: RowSalvage, to store: Store, _ keys: RecoveryKeys, _ progress: (Int) -> Void
-    ) throws(KeychainFailure) -> Findings {
-        var findings = Findings()
-        var batch: [SealedRow] = []
-        var failure: KeychainFailure?
-        salvage.forEachRow { candidate in
-            guard failure == nil else { return }
-            let row = candidate.row
-            if let aside = candidate.aside {
-                if candidate.isInCell {
-                    findings.setAside.append((row, aside))
-                } else {
-                    findings.straySetAside.append((row, aside))
-                }
-                return
-            }
-            guard !findings.copied.contains(row.reference) else { return }
-            switch keys.old.condition(of: row) {
-            case .whole where candidate.isInCell && !candidate.isOnSoundPage:
-                findings.unconfirmed.append(row)
-            case .whole where candidate.isInCell,
-                // A key that isn't there: the page's tag says that the row is whole.
-                .locked
-            where candidate.isInCell && candidate.isOnSoundPage
-                && !keys.old.tiers.isVersion1:
-                findings.copied.insert(row.reference)
-                findings.digest = findings.digest + keys.old.tiers.contribution(of: row)
-                batch.append(row)
-            case .whole:
-                findings.stray.append(row)
-            case let other:
-                let areLabelsKnown = if case .withoutSecret = other { true } else { false }
-                if findings.damaged[row.reference]?.isInCell != true {
-                    findings.damaged[row.reference] = DamagedRow(
-                        row: row, isInCell: candidate.isInCell, areLabelsKnown: areLabelsKnown)
-                }
-            }
-            guard batch.count >= 1000 else { return }
-            do throws(KeychainFailure) {
-                try Self.insert(batch, in: store, keys)
-                progress(findings.copied.count)
-                batch = []
-            } catch {
-                failure = error
-            }
+    private func reading(
+        _ salvage: RowSalvage, _ keys: RecoveryKeys, last: UInt64?
+    ) throws(KeychainFailure) -> RowSalvage {
+        guard let other = salvage.passingOverUnsoundFrames else { return salvage }
+        for candidate in [salvage, other] {
+            let findings = try RecoveryFindings(of: candidate, keys.old) { _ in }
+            let header = header(of: candidate, keys, last: last)
+            if Settlement(header, findings, keys.old.tiers).isVerified { return candidate }
         }
-        if let failure { throw failure }
-        try Self.insert(batch, in: store, keys)
-        progress(findings.copied.count)
-        var known = findings.copied
-        findings.unconfirmed = findings.unconfirmed.filter { known.insert($0.reference).inserted }
-        findings.stray = findings.stray.filter { known.insert($0.reference).inserted }
-        findings.damaged = findings.damaged.filter { !known.contains($0.key) }
-        return findings
+        return salvage
     }
 
-    private static func insert(
-        _ rows: [SealedRow], in store: Store, _ keys: RecoveryKeys
-    ) throws(KeychainFailure) {
-        guard !rows.isEmpty else { return }
-        _ = try store.write(keybagGeneration: keys.ring.keybagGeneration) {
-            transaction throws(KeychainFailure) in
-            // Rows come by page; within a batch the order of addition is put back.
-            for row in rows.sorted(by: { $0.id < $1.id }) {
-                let row = keys.row(row)
-                if try transaction.row(under: row.labels) == nil {
-                    try transaction.insert(row, keepingID: true)
-                }
-            }
-        }
+    /// The header that decides. One that is older than the last commit vouches for items that were changed
+    /// or deleted since.
+    private func header(
+        of salvage: RowSalvage, _ keys: RecoveryKeys, last: UInt64?
+    ) -> StoreHeader? {
+        salvage.headers(keys.old.tiers).committed.flatMap { $0.generation >= last ?? 0 ? $0 : nil }
     }
 
     // MARK: Deciding what is an item
 
     /// Gives each row that was not copied its place: among the items, or set aside.
     private mutating func place(
-        _ findings: Findings, _ header: StoreHeader?, in store: Store, _ keys: RecoveryKeys
+        _ findings: RecoveryFindings, _ header: StoreHeader?, _ copy: inout RecoveredItems
     ) throws(KeychainFailure) {
+        let (store, keys) = (copy.store, copy.keys)
         let tiers = keys.old.tiers
-        let inCells = findings.damaged.values.filter(\.isInCell)
-        let settlement = Settlement(
-            header, copied: (findings.copied.count, findings.digest),
-            unconfirmed: findings.unconfirmed.map { tiers.contribution(of: $0) },
-            stray: findings.stray.map { tiers.contribution(of: $0) },
-            damaged: inCells.map { tiers.contribution(of: $0.row) })
-        try Self.insert(
+        let settlement = Settlement(header, findings, tiers)
+        let others =
             (settlement.isVerified ? findings.unconfirmed : [])
-                + findings.stray.prefix(settlement.strayCount),
-            in: store, keys)
+            + findings.stray.prefix(settlement.strayCount)
+        for row in others { try copy.add(row) }
+        try copy.finish()
         report.isVerified = settlement.isVerified
         report.expectedCount = header.map { Int(clamping: $0.itemCount) }
 
@@ -198,10 +117,14 @@ struct Recovery {
         }
         let damaged =
             !settlement.areDamagedItems
-            ? [] : settlement.isVerified ? inCells : Array(findings.damaged.values)
+            ? [] : settlement.isVerified ? findings.damagedInCells : Array(findings.damaged.values)
         let doubtful =
-            settlement.isVerified
-            ? [] : sorted(findings.unconfirmed + findings.stray.dropFirst(settlement.strayCount))
+            copy.displaced
+            + (settlement.isVerified
+                ? []
+                : sorted(
+                    (findings.unconfirmed + findings.stray.dropFirst(settlement.strayCount))
+                        .map(\.row)))
         report.damagedItems = sorted(damaged.map(\.row)).map(\.reference)
         report.doubtfulItems = doubtful.map(\.reference)
 
@@ -247,37 +170,78 @@ extension SalvagedRow.Aside {
     }
 }
 
-// MARK: - Which rows are items
+// MARK: - Copying
 
-struct Settlement {
-    /// Whether the rows make up the header's digest and its count.
-    let isVerified: Bool
-    /// How many rows, from the first on, that no cell leads to are items.
-    let strayCount: Int
-    /// Whether the damaged rows are items. Where nothing is verified they may be.
-    let areDamagedItems: Bool
+/// The items of the new database.
+private struct RecoveredItems {
+    let store: Store
+    let keys: RecoveryKeys
+    /// Rows whose primary key another item has, of whichever tier.
+    private(set) var displaced: [SealedRow] = []
+    private var batch: [WholeRow] = []
+    private var count = 0
 
-    /// - Parameters:
-    ///   - header: The one of the last commit; nil where none is found, or only an older one.
-    ///   - copied: How many whole rows cells lead to, and the sum of their contributions.
-    ///   - unconfirmed: The contributions of whole rows that cells on damaged pages lead to.
-    ///   - stray: The contributions of whole rows that no cell leads to.
-    ///   - damaged: The contributions of damaged rows that cells lead to, as far as their bytes
-    ///     still tell.
-    init(
-        _ header: StoreHeader?, copied: (count: Int, digest: TierDigests),
-        unconfirmed: [TierDigests] = [], stray: [TierDigests], damaged: [TierDigests]
-    ) {
-        for lost in damaged.isEmpty ? [[]] : [[], damaged] {
-            guard let header else { break }
-            let certain = unconfirmed + lost
-            let missing = Int(clamping: header.itemCount) - copied.count - certain.count
-            guard stray.indices.contains(missing) || missing == stray.count else { continue }
-            guard header.vouches(for: (stray.prefix(missing) + certain).reduce(copied.digest, +))
-            else { continue }
-            (isVerified, strayCount, areDamagedItems) = (true, missing, !lost.isEmpty)
-            return
+    init(store: Store, keys: RecoveryKeys) {
+        self.store = store
+        self.keys = keys
+    }
+
+    mutating func add(
+        _ row: WholeRow, _ progress: (Int) -> Void = { _ in }
+    ) throws(KeychainFailure) {
+        batch.append(row)
+        count += 1
+        if batch.count >= 1000 { try finish(progress) }
+    }
+
+    mutating func finish(_ progress: (Int) -> Void = { _ in }) throws(KeychainFailure) {
+        // Rows come by page; within a batch the order of addition is put back.
+        let rows = batch.sorted { $0.row.id < $1.row.id }
+        batch = []
+        let keys = keys
+        if !rows.isEmpty {
+            displaced += try store.insert(rows, keys)
         }
-        (isVerified, strayCount, areDamagedItems) = (false, 0, true)
+        progress(count)
+    }
+}
+
+extension Store {
+    /// - Returns: Those whose primary key is taken.
+    fileprivate func insert(
+        _ rows: [WholeRow], _ keys: RecoveryKeys
+    ) throws(KeychainFailure) -> [SealedRow] {
+        var displaced: [SealedRow] = []
+        _ = try write(keybagGeneration: keys.ring.keybagGeneration) {
+            transaction throws(KeychainFailure) in
+            for found in rows {
+                let row = keys.row(found.row)
+                if try transaction.holds(found, as: row) {
+                    displaced.append(found.row)
+                } else {
+                    try transaction.insert(row, keepingID: true)
+                }
+            }
+        }
+        return displaced
+    }
+}
+
+extension StoreTransaction {
+    /// Whether an item has the primary key of a row, in either tier.
+    fileprivate func holds(
+        _ found: WholeRow, as row: SealedRow
+    ) throws(KeychainFailure) -> Bool {
+        for tier in Tier.allCases {
+            let labels: RowLabels?
+            if tier == row.tier {
+                labels = row.labels
+            } else {
+                let index = try tiers.keys(of: tier).index
+                labels = found.record.map { RowLabels($0, index: index) }
+            }
+            if let labels, try self.row(under: labels) != nil { return true }
+        }
+        return false
     }
 }

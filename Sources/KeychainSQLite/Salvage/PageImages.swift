@@ -4,7 +4,9 @@
 //       number only.
 //   (3) A frame whose checksum or tag doesn't hold counts all the same: SQLite gives up all frames
 //       behind a flipped byte, yet their pages are whole.
-//   (4) Frames behind the last commit are of a transaction that never ended, or of an older
+//   (4) What an attacker appended or exchanged is such a frame, too. So a second reading of the log passes
+//       over all that nothing vouches for; the caller's digest tells which reading is right.
+//   (5) Frames behind the last commit are of a transaction that never ended, or of an older
 //       generation. No page is looked up among them.
 
 /// One image of one page.
@@ -26,7 +28,7 @@ struct PageImage: Hashable {
 struct PageImages: Sendable {
     private let database: any SalvageSource
     private let log: (any SalvageSource)?
-    private let frames: LogFrames
+    private var frames: LogFrames
     /// What the files were written as.
     let format: SalvageFormat
     /// Pages of the database file, the last one possibly cut off.
@@ -44,6 +46,14 @@ struct PageImages: Sendable {
     /// Whether the database file consists of whole pages.
     var isWhole: Bool {
         database.byteCount > 0 && database.byteCount % UInt64(PageFormat.pageByteCount) == 0
+    }
+
+    /// The same without the frames of the log that nothing vouches for; nil: there are none.
+    var passingOverUnsoundFrames: PageImages? {
+        guard let sound = frames.passingOverUnsound else { return nil }
+        var images = self
+        images.frames = sound
+        return images
     }
 
     /// How many images there are.
@@ -96,6 +106,7 @@ struct LogFrames: Sendable {
     /// For each frame of the file, counted from 0, the page that it holds.
     private(set) var pages: [UInt32] = []
     private var soundness: [Bool] = []
+    private var commits: [Bool] = []
     /// The last frame that ends a transaction of the newest generation; -1 without one.
     private(set) var lastCommit = -1
     private var newest: [UInt32: Int] = [:]
@@ -113,7 +124,6 @@ struct LogFrames: Sendable {
         var previous = header?.checksum ?? .zero
         // Each generation overwrites the file from its start, so the first frame is of the newest.
         var salts = header.map { [$0.salt1, $0.salt2] }
-        var commits: [Bool] = []
         var last = -1
         bytes = [UInt8](repeating: 0, count: LogFormat.frameByteCount)
         var following = bytes
@@ -145,6 +155,17 @@ struct LogFrames: Sendable {
         }
         lastCommit = commits[..<(last + 1)].lastIndex(of: true) ?? -1
         for frame in 0..<(lastCommit + 1) { newest[pages[frame]] = frame }
+    }
+
+    var passingOverUnsound: LogFrames? {
+        guard soundness.contains(false) else { return nil }
+        var sound = self
+        sound.lastCommit = commits.indices.last { commits[$0] && soundness[$0] } ?? -1
+        sound.newest = [:]
+        for frame in 0..<(sound.lastCommit + 1) where soundness[frame] {
+            sound.newest[pages[frame]] = frame
+        }
+        return sound
     }
 
     /// The last committed frame of a page.

@@ -40,6 +40,14 @@ package struct RowSalvage: Sendable {
         return isSound
     }
 
+    private init(_ images: PageImages) { self.images = images }
+
+    /// The same files, read without the frames of the log whose checksum or tag doesn't hold; nil: there are
+    /// none.
+    package var passingOverUnsoundFrames: RowSalvage? {
+        images.passingOverUnsoundFrames.map(RowSalvage.init)
+    }
+
     // MARK: Rows
 
     /// Calls `visit` with each candidate row, those of the newest frame first and those of the

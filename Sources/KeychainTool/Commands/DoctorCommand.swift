@@ -169,8 +169,9 @@ enum SetAsideText {
             lines.append(table([heading] + items.map(cells)))
         }
         lines += losses.map { loss in
-            "A recovery on \(timestamp(loss.moment)) may have lost items that nothing names, so a "
-                + "program that finds nothing is told of damage. \(loss.row.reference) stands for them."
+            "A recovery on \(timestamp(loss.moment)) may have lost items that nothing names, and what "
+                + "it brought back may be of an earlier time unless it said otherwise. A program that "
+                + "finds nothing is told of damage. \(loss.row.reference) stands for the loss."
         }
         return lines.isEmpty ? "Nothing is set aside." : lines.joined(separator: "\n")
     }

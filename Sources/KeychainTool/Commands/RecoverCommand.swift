@@ -16,7 +16,9 @@ struct RecoverCommand: ParsableCommand {
             written over. Items that are not whole are set aside in the new keychain, as \
             `keychainctl doctor` lists them. Where items may be lost of which nothing is known, \
             programs that find nothing are told of damage, until `keychainctl restore --dismiss` \
-            gives them up. No other program may use the keychain meanwhile. Where a passcode is \
+            gives them up. Where nothing confirms that what came back is what was saved last, \
+            that is said, and the exit status is 6: somebody who can write the folder may have \
+            put back earlier pages. No other program may use the keychain meanwhile. Where a passcode is \
             set it is needed, since a locked item can't be told from a damaged one. A recovery \
             that was interrupted is finished by the next.
             """)
@@ -35,10 +37,14 @@ struct RecoverCommand: ParsableCommand {
         let report = try recover(directory)
         try Output.print(json ? Self.json(of: report).text : Self.text(of: report))
         guard report.isComplete else {
+            let what =
+                report.isConfirmed
+                ? "Not every item came back."
+                : "What came back is not confirmed to be what was saved last."
             throw ControlFailure(
                 .damaged,
-                "Not every item came back. `keychainctl doctor` lists what was set aside; a backup "
-                    + "may hold the rest. The damaged files are kept.")
+                what + " `keychainctl doctor` lists what was set aside; a backup may hold the rest. "
+                    + "The damaged files are kept.")
         }
     }
 
@@ -70,16 +76,23 @@ struct RecoverCommand: ParsableCommand {
     // MARK: Showing
 
     private static func text(of report: RecoveryReport) -> String {
-        let recovered =
-            report.expectedCount.map { "\(report.itemCount) of \(counted($0, "item"))" }
-            ?? counted(report.itemCount, "item")
+        let count = counted(report.itemCount, "item")
         var lines = [
             report.isContinued
-                ? "Finished a recovery that was interrupted: \(counted(report.itemCount, "item"))."
-                : "Recovered \(recovered)."
+                ? "Finished a recovery that was interrupted: \(count)."
+                : report.isVerified
+                    ? "Recovered "
+                        + (report.expectedCount.map {
+                            "\(report.itemCount) of \(counted($0, "item"))."
+                        } ?? "\(count).") : "Brought back \(count)."
         ]
+        if !report.isConfirmed {
+            lines.append(
+                "Nothing confirms that they are the latest: an item may be of an earlier time, or "
+                    + "may have been deleted since.")
+        }
         lines += report.damagedItems.map { "Set aside, not whole: \($0)" }
-        lines += report.doubtfulItems.map { "Set aside, perhaps deleted earlier: \($0)" }
+        lines += report.doubtfulItems.map { "Set aside, perhaps deleted or of an earlier time: \($0)" }
         if report.hasUnknownLoss {
             lines.append("Items may be lost of which nothing is known.")
         }
@@ -90,6 +103,7 @@ struct RecoverCommand: ParsableCommand {
     private static func json(of report: RecoveryReport) -> JSON {
         .object([
             ("complete", .bool(report.isComplete)),
+            ("confirmed", .bool(report.isConfirmed)),
             ("continued", .bool(report.isContinued)),
             ("items", .count(report.itemCount)),
             ("expectedItems", report.expectedCount.map { .count($0) } ?? .null),

@@ -46,11 +46,12 @@ struct RestoreCommand: ParsableCommand {
         guard !dismiss else { return try giveUp(files.engine) }
         try files.unlockIfPossible()
         let restorations = try restore(files.engine)
+        let byNameCount = try restorations.isEmpty ? Self.count(goingByName: files.engine) : 0
         try Output.print(
             json
                 ? JSON.array(restorations.map(Self.json)).text
                 : restorations.isEmpty
-                    ? "There is nothing to restore."
+                    ? Self.nothingText(byNameCount)
                     : restorations.map(Self.text).joined(separator: "\n"))
         guard restorations.allSatisfy(\.isRestored) else {
             throw ControlFailure(
@@ -110,6 +111,19 @@ struct RestoreCommand: ParsableCommand {
     }
 
     // MARK: Showing
+
+    /// How many go back by their references only.
+    private static func count(goingByName engine: KeychainEngine) throws(KeychainFailure) -> Int {
+        try engine.setAsideRows().count { $0.reason != .lostByRecovery }
+    }
+
+    private static func nothingText(_ byNameCount: Int) -> String {
+        byNameCount == 0
+            ? "There is nothing to restore."
+            : "Nothing was restored. \(counted(byNameCount, "item")) that may have been deleted or "
+                + "replaced, or may be of an earlier time, would go back by reference only: "
+                + "`keychainctl doctor` lists them."
+    }
 
     private static func text(of restoration: Restoration) -> String {
         let outcome =
