@@ -117,6 +117,7 @@ struct Settlement {
 
     /// - Parameters:
     ///   - header: The one of the last commit; nil where none is found, or only an older one.
+    ///   - findings: All that the damaged files hold.
     ///   - tiers: Those of the keys of the damaged database.
     init(_ header: StoreHeader?, _ findings: RecoveryFindings, _ tiers: StoreTiers) {
         let stray = findings.stray.map { tiers.contribution(of: $0.row) }

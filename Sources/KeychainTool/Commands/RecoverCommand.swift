@@ -43,8 +43,8 @@ struct RecoverCommand: ParsableCommand {
                 : "What came back is not confirmed to be what was saved last."
             throw ControlFailure(
                 .damaged,
-                what + " `keychainctl doctor` lists what was set aside; a backup may hold the rest. "
-                    + "The damaged files are kept.")
+                what + " `keychainctl doctor` lists what was set aside; a backup may hold the "
+                    + "rest. The damaged files are kept.")
         }
     }
 
@@ -92,7 +92,9 @@ struct RecoverCommand: ParsableCommand {
                     + "may have been deleted since.")
         }
         lines += report.damagedItems.map { "Set aside, not whole: \($0)" }
-        lines += report.doubtfulItems.map { "Set aside, perhaps deleted or of an earlier time: \($0)" }
+        lines += report.doubtfulItems.map {
+            "Set aside, perhaps deleted or of an earlier time: \($0)"
+        }
         if report.hasUnknownLoss {
             lines.append("Items may be lost of which nothing is known.")
         }
