@@ -131,7 +131,7 @@ private func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [U
         // The slot that binds the machine is the first, at 40: 92 bytes. Then the passcode's.
         let passcodeSlot = 40 + 92
         let cases: [(String, (inout [UInt8]) -> Void)] = [
-            ("version 0", { $0[4] = 0 }), ("version 3", { $0[4] = 3 }),
+            ("version 3", { $0[4] = 3 }),
             ("a slot fewer", { $0[5] -= 1 }),
             ("a key fewer", { $0[7] -= 1 }),
             ("another size", { $0[11] ^= 1 }),

@@ -133,6 +133,14 @@ import Testing
             ChangeSlots(.add(.recoveryCode(code)), provedBy: .passcode(passcode("forgotten"))),
             as: keychain.caller)
         #expect(try keychain.engine.status().hasRecoveryCode)
+        // The code opens everything, without the machine being asked.
+        let opened = try engine(keychain, on: "there")
+        try opened.perform(UnlockWith(.recoveryCode(code)), as: keychain.caller)
+        #expect(Set(try secrets(opened)) == Set(Self.moving + Self.staying))
+        try opened.lock()
+        try opened.unlock(passcode: passcode("forgotten"))
+        #expect(failure { _ = try secrets(opened, "aku") }?.cause == .otherMachine)
+        opened.close()
         let moved = try engine(keychain, on: "there")
         let caller = keychain.caller
         #expect(

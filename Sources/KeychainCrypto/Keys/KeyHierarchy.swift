@@ -56,6 +56,9 @@ package struct UnlockedTier: Sendable {
     /// What a recovery code opened besides.
     let machineKey: SecretBytes?
     package let keys: TierKeys
+    /// What of the open tier that machine key opens: the always-available classes of this device, where
+    /// the keychain is bound to another machine.
+    package let openClasses: [ProtectionClass: ClassKeys]
 }
 
 extension WayIn {
@@ -227,6 +230,11 @@ package struct KeyHierarchy: Sendable {
     package func unlock(_ way: WayIn) throws(KeychainFailure) -> UnlockedTier {
         let opened = try open(way)
         guard let tierKey = opened[.tier] else {
+            guard keybag.hasPasscode else {
+                throw .param(
+                    "No passcode is set, so nothing is locked. `keychainctl bind --recovery-code` has the "
+                        + "code open on this machine what was bound to another one.")
+            }
             throw KeychainFailure(
                 .authFailed,
                 "The recovery code is from before the passcode was set, and doesn't open it.")
@@ -238,9 +246,10 @@ package struct KeyHierarchy: Sendable {
         _ tierKey: SecretBytes, machineKey other: SecretBytes?
     ) throws(KeychainFailure) -> UnlockedTier {
         let protectors = Protectors(tierKey: tierKey, machineKey: machineKey ?? other)
+        let open = try machineKey == nil && other != nil ? tierKeys(.open, protectors).classes : [:]
         return UnlockedTier(
             tierKey: tierKey, machineKey: protectors.machineKey,
-            keys: try tierKeys(.guarded, protectors))
+            keys: try tierKeys(.guarded, protectors), openClasses: open)
     }
 
     /// What the slots of a way's kind open.

@@ -81,7 +81,7 @@ package struct Keybag: Hashable, Sendable {
     package static func parse(_ bytes: [UInt8]) throws(KeychainFailure) -> Keybag {
         var reader = ByteReader(bytes)
         guard bytes.count <= maximumByteCount, reader.bytes(4) == magic,
-            let version: UInt8 = reader.number(), version > 0
+            let version: UInt8 = reader.number()
         else { throw notAKeybag }
         guard version == Self.version else {
             throw KeychainFailure(

@@ -61,7 +61,10 @@ struct KeyRing: Sendable {
         throw .locked(protection)
     }
 
-    mutating func unlock(_ opened: UnlockedTier) { take(opened.keys) }
+    mutating func unlock(_ opened: UnlockedTier) {
+        classes.merge(opened.openClasses) { known, _ in known }
+        take(opened.keys)
+    }
 
     /// - Throws: `param` where no passcode is set: nothing would keep it locked.
     mutating func lock() throws(KeychainFailure) {
