@@ -1,4 +1,5 @@
-// Tampering: what an attacker does to the files of a keychain who can write them and has no key.
+// Tampering: what an attacker does to the files of a keychain who can write them, has no key, and may have
+// copies of the folder of before.
 
 import FaultSweeps
 import Foundation
@@ -17,6 +18,10 @@ struct Tampering: Sendable, CustomStringConvertible {
     var isHarmless = false
     /// How many items' bytes are gone.
     var lostCount = 0
+    /// Whether nothing says so: all that could is of the same moment.
+    var isUnnoticed = false
+    /// Of the keychain as it is now. It had another one before.
+    var passcode: String?
     let change: @Sendable (TemporaryFolder) throws -> Void
 
     static let accounts = (0..<6).map { "account \($0)" }
@@ -63,6 +68,50 @@ struct Tampering: Sendable, CustomStringConvertible {
         bytes[page.bytes.lowerBound + 4] -= 1
     }
 
+    // MARK: Earlier states
+
+    /// A keychain whose first item has got another value since, and what stood in its files before.
+    private static func replay(
+        _ description: String, lostCount: Int = 0, isUnnoticed: Bool = false,
+        _ putBack: @escaping @Sendable (TemporaryFolder, [String: Data]) throws -> Void
+    ) -> Tampering {
+        Tampering(description: description, lostCount: lostCount, isUnnoticed: isUnnoticed) {
+            folder in
+            let right = data(accounts[0])
+            try save(Data(right.reversed()), in: folder)
+            let before = try folder.contents()
+            try save(right, in: folder)
+            try putBack(folder, before)
+        }
+    }
+
+    private static func save(_ data: Data, in folder: TemporaryFolder) throws {
+        let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
+        defer { engine.close() }
+        _ = try engine.perform(UpdateItems(query(accounts[0]), ItemChanges(data: data)), as: caller)
+    }
+
+    /// Pages of before the last item was added.
+    private static func replay(
+        _ description: String, lostCount: Int = 0, ofAddition pages: [RootPage]
+    ) -> Tampering {
+        Tampering(description: description, lostCount: lostCount) { folder in
+            var engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
+            _ = try engine.perform(DeleteItems(query(accounts[5]), tombstones: .never), as: caller)
+            engine.close()
+            let before = try folder.contents()
+            engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
+            try engine.save(accounts[5], data(accounts[5]))
+            engine.close()
+            try folder.putBack(pages, of: before)
+        }
+    }
+
+    /// Only what is in the runtime folder tells.
+    private static func restartMachine(_ folder: TemporaryFolder) throws {
+        try FileManager.default.removeItem(atPath: folder.path + "/run")
+    }
+
     static let all: [Tampering] = [
         pages("two pages in each other's place") {
             exchange(RootPage.itemsUUID.bytes, RootPage.itemsKey.bytes, in: &$0)
@@ -99,23 +148,13 @@ struct Tampering: Sendable, CustomStringConvertible {
             """),
         pages("the salt of the file") { $0[75] ^= 1 },
         pages("the tag of a page") { $0[RootPage.itemsKey.bytes.upperBound - 20] ^= 1 },
-        Tampering(
+        replay("an item's row as an earlier commit left it, on its page", lostCount: 6) {
             // Nothing says which of the page's rows is the earlier one: all are set aside.
-            description: "an item's row as an earlier commit left it, on its page", lostCount: 6
-        ) { folder in
-            let file = "keychain.db"
-            var pages: [[UInt8]] = []
-            let right = Tampering.data(accounts[0])
-            for data in [Data(right.reversed()), right] {
-                let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
-                _ = try engine.perform(
-                    UpdateItems(query(accounts[0]), ItemChanges(data: data)), as: caller)
-                engine.close()
-                pages.append([UInt8](try #require(try folder.contents()[file])))
-            }
+            folder, before in
+            var bytes = [UInt8](try #require(try folder.contents()["keychain.db"]))
             let content = RootPage.items.bytes.dropLast(32)
-            pages[1].replaceSubrange(content, with: pages[0][content])
-            try folder.put(Data(pages[1]), file)
+            bytes.replaceSubrange(content, with: try #require(before["keychain.db"])[content])
+            try folder.put(Data(bytes), "keychain.db")
         },
         pages("the number of reserved bytes of version 1") { $0[20] = 8 },
         Tampering(description: "a rollback journal beside the database", isHarmless: true) {
@@ -175,5 +214,70 @@ struct Tampering: Sendable, CustomStringConvertible {
         Tampering(description: "nonsense in the shared memory", hasLog: true, isHarmless: true) {
             try $0.put(Data((0..<32768).map { UInt8(truncatingIfNeeded: $0) }), "keychain.db-shm")
         },
+        replay("a page of items, of before one was changed") { try $0.putBack([.items], of: $1) },
+        replay("a page of an index, of before an item was added", ofAddition: [.itemsKey]),
+        replay(
+            "all pages of before an item was added, but the header's", lostCount: 1,
+            ofAddition: RootPage.indexes + [.items]),
+        replay("`keychain.db` of an earlier commit") { folder, before in
+            try folder.put(try #require(before["keychain.db"]), "keychain.db")
+        },
+        replay("`keychain.db` and `anchor` of an earlier commit, while the machine runs") {
+            for name in ["keychain.db", "anchor"] { try $0.put(try #require($1[name]), name) }
+        },
+        replay("the folder of an earlier commit, while the machine runs") {
+            for (name, content) in $1 { try $0.put(content, name) }
+        },
+        replay("the folder of an earlier commit, after the machine has started", isUnnoticed: true)
+        {
+            for (name, content) in $1 { try $0.put(content, name) }
+            try restartMachine($0)
+        },
+        Tampering(
+            description: "the keybag of before the passcode was changed, in both places",
+            lostCount: accounts.count, passcode: "2222"
+        ) { folder in
+            let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
+            try engine.setPasscode(.init(copying: Array("1111".utf8)))
+            try engine.store.emptyLog()
+            let before = try folder.contents()
+            try engine.changePasscode(
+                from: .init(copying: Array("1111".utf8)), to: .init(copying: Array("2222".utf8)))
+            engine.close()
+            try folder.putBack([.keybag], of: before)
+            try folder.put(try #require(before["keybag"]), "keybag")
+        },
+        Tampering(
+            description: "the keybag of before the passcode was set, in both places",
+            lostCount: accounts.count, passcode: "1111"
+        ) { folder in
+            let before = try folder.contents()
+            let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
+            try engine.setPasscode(.init(copying: Array("1111".utf8)))
+            engine.close()
+            try folder.putBack([.keybag], of: before)
+            try folder.put(try #require(before["keybag"]), "keybag")
+        },
     ]
+}
+
+extension TemporaryFolder {
+    /// As a program opens it, with what is remembered until the machine starts anew.
+    var options: EngineOptions {
+        var options = EngineOptions.testing
+        options.freshness = FreshnessOptions(folder: path + "/run")
+        return options
+    }
+
+    /// Pages of before, in the database of now.
+    fileprivate func putBack(_ pages: [RootPage], of before: [String: Data]) throws {
+        func database(_ files: [String: Data]) throws -> (name: String, bytes: [UInt8]) {
+            let name = try #require(files.keys.filter { $0.hasSuffix(".db") }.max())
+            return (name, [UInt8](try #require(files[name])))
+        }
+        var (name, bytes) = try database(try contents())
+        let earlier = try database(before).bytes
+        for page in pages { bytes.replaceSubrange(page.bytes, with: earlier[page.bytes]) }
+        try put(Data(bytes), name)
+    }
 }

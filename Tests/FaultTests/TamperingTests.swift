@@ -1,13 +1,16 @@
 // What each operation answers on a keychain that an attacker has changed who can write its files and has
-// no key.
-//   (1) No answer is wrong: an item is there with its value, or damage is told.
+// no key, but may have copies of before.
+//   (1) No answer is wrong: an item is there with its value, or damage is told. Where nothing tells that
+//       all is of an earlier time, the answers are those of then.
 //   (2) A check tells of it.
-//   (3) A recovery makes a sound keychain of it, with every item whose bytes are there.
+//   (3) A recovery makes a sound keychain of it, with every item whose bytes are there, and says where it
+//       doesn't know whether they are the latest.
 //   (4) The table of the answers is that of Documentation/ThreatModel.md.
 
 import FaultSweeps
 import Foundation
 import KeychainCore
+import KeychainCrypto
 import KeychainEngine
 import KeychainSQLite
 import TestPrograms
@@ -44,9 +47,10 @@ import Testing
     // MARK: Operations
 
     private func get(_ tampering: Tampering) throws -> String {
-        let foundCount = try expectNoLie(try tampered(tampering), tampering)
-        if tampering.isHarmless { #expect(foundCount == Tampering.accounts.count) }
-        return switch foundCount {
+        let found = try expectNoLie(try tampered(tampering), tampering)
+        if tampering.isHarmless { #expect(found.latest == Tampering.accounts.count) }
+        if found.earlier > 0 { return "an earlier item" }
+        return switch found.latest {
         case 0: "an error"
         case Tampering.accounts.count: "the item"
         default: "the item, or an error"
@@ -56,63 +60,78 @@ import Testing
     private func set(_ tampering: Tampering) throws -> String {
         let folder = try tampered(tampering)
         let refusal = failure {
-            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            let engine = try open(folder, tampering)
             defer { engine.close() }
             try engine.save("new", Data("new".utf8))
             #expect(try engine.load("new") == Data("new".utf8))
         }
         if tampering.isHarmless { #expect(refusal == nil) }
-        #expect(refusal == nil || refusal?.cause == .damage, "\(tampering): \(refusal as Any)")
+        #expect(refusal.map(Self.tellsOfDamage) ?? true, "\(tampering): \(refusal as Any)")
         try expectNoLie(folder, tampering)
         return refusal == nil ? "made" : "refused"
     }
 
     private func check(_ tampering: Tampering) throws -> String {
         let folder = try tampered(tampering)
+        let isFine = tampering.isHarmless || tampering.isUnnoticed
         do {
-            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            let engine = try open(folder, tampering)
             defer { engine.close() }
             let isSound = try engine.check().isSound
-            #expect(isSound == tampering.isHarmless, "\(tampering)")
+            #expect(isSound == isFine, "\(tampering)")
             return isSound ? "sound" : "damage"
-        } catch {
-            #expect(error.cause == .damage && !tampering.isHarmless, "\(tampering): \(error)")
+        } catch let failure as KeychainFailure {
+            #expect(Self.tellsOfDamage(failure) && !isFine, "\(tampering): \(failure)")
             return "damage"
         }
     }
 
     private func recover(_ tampering: Tampering) throws -> String {
         let folder = try tampered(tampering)
-        let report = try KeychainEngine.recover(directory: folder.path, options: .testing)
-        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        let report: RecoveryReport
+        do {
+            report = try KeychainEngine.recover(
+                directory: folder.path, passcode: tampering.code, options: folder.options)
+        } catch {
+            #expect(error.status == .invalidKeychain, "\(tampering): \(error)")
+            #expect(tampering.lostCount == Tampering.accounts.count, "\(tampering)")
+            return "nothing: it asks for the keybag"
+        }
+        let engine = try open(folder, tampering)
         defer { engine.close() }
         #expect(try engine.check().isSound, "\(tampering)")
         var lostCount = 0
         for account in Tampering.accounts {
             do {
                 let found = try engine.load(account)
-                #expect(found == Tampering.data(account), "\(tampering), \(account)")
+                let isLatest = found == Tampering.data(account)
+                // Of all that is wrong a recovery has to say that it may be.
+                let isTold = !report.isConfirmed || tampering.isUnnoticed
+                #expect(isLatest || isTold && isEarlier(found), "\(tampering), \(account)")
             } catch {
                 #expect(error.cause == .damage || error.status == .decode)
                 lostCount += 1
             }
         }
         #expect(lostCount <= tampering.lostCount, "\(tampering): \(report)")
-        return switch lostCount {
-        case 0: "every item"
-        case report.doubtfulItems.count: "sets the page's items aside"
-        default: "every item but \(lostCount)"
-        }
+        #expect(report.isConfirmed || !report.isComplete && report.hasUnknownLoss)
+        let count =
+            switch lostCount {
+            case 0: "every item"
+            case report.doubtfulItems.count: "none: sets the page's items aside"
+            default: "every item but \(lostCount)"
+            }
+        return count + (report.isConfirmed ? "" : ", unconfirmed")
     }
 
     private func restore(_ tampering: Tampering) throws -> String {
         let folder = try tampered(tampering)
         let refusal = failure {
-            let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+            let engine = try open(folder, tampering)
             defer { engine.close() }
             #expect(try engine.restoreSetAside().allSatisfy { !$0.isRestored }, "\(tampering)")
         }
-        #expect(refusal == nil || refusal?.cause == .damage, "\(tampering): \(refusal as Any)")
+        #expect(refusal.map(Self.tellsOfDamage) ?? true, "\(tampering): \(refusal as Any)")
         try expectNoLie(folder, tampering)
         return "nothing"
     }
@@ -122,23 +141,49 @@ import Testing
     @discardableResult
     private func expectNoLie(
         _ folder: TemporaryFolder, _ tampering: Tampering
-    ) throws -> Int {
-        var foundCount = 0
+    ) throws -> (latest: Int, earlier: Int) {
+        var count = (latest: 0, earlier: 0)
         for account in Tampering.accounts {
             let refusal = failure {
-                let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+                let engine = try open(folder, tampering)
                 defer { engine.close() }
                 let found = try engine.load(account)
-                #expect(found == Tampering.data(account), "\(tampering), \(account)")
-                foundCount += 1
+                if tampering.isUnnoticed, isEarlier(found) {
+                    count.earlier += 1
+                } else {
+                    #expect(found == Tampering.data(account), "\(tampering), \(account)")
+                    count.latest += 1
+                }
             }
             if let refusal {
                 #expect(
-                    refusal.cause == .damage || refusal.status == .decode,
+                    Self.tellsOfDamage(refusal) || refusal.status == .decode,
                     "\(tampering), \(account): \(refusal)")
             }
         }
-        return foundCount
+        return count
+    }
+
+    /// Whether it is the value that the first item had before.
+    private func isEarlier(_ data: Data?) -> Bool {
+        data == Data(Tampering.data(Tampering.accounts[0]).reversed())
+    }
+
+    /// Damage, or a keybag that doesn't belong to the rest.
+    private static func tellsOfDamage(_ failure: KeychainFailure) -> Bool {
+        failure.cause == .damage || failure.status == .invalidKeychain
+    }
+
+    /// As a program does that is started, with the passcode of now.
+    private func open(_ folder: TemporaryFolder, _ tampering: Tampering) throws -> KeychainEngine {
+        let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
+        do {
+            if let code = tampering.code { try engine.unlock(passcode: code) }
+            return engine
+        } catch {
+            engine.close()
+            throw error
+        }
     }
 
     private func tampered(_ tampering: Tampering) throws -> TemporaryFolder {
@@ -150,7 +195,7 @@ import Testing
     /// A closed keychain; with a log as a process leaves it that is killed.
     static func keychain(withLog hasLog: Bool = false) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        let engine = try KeychainEngine.open(directory: folder.path, options: folder.options)
         defer { engine.close() }
         for account in Tampering.accounts {
             if hasLog, account == Tampering.accounts[2] { try engine.store.emptyLog() }
@@ -183,5 +228,12 @@ import Testing
             try KeychainEngine.open(directory: folder.path, options: .testing).close()
         }
         #expect(refusal?.cause == .damage && refusal?.reason.contains("recover") == true)
+    }
+}
+
+extension Tampering {
+    /// The passcode of now.
+    fileprivate var code: SecretBytes? {
+        passcode.map { SecretBytes(copying: Array($0.utf8)) }
     }
 }
