@@ -35,11 +35,10 @@ extension KeychainEngine: RequestExecutor {
     }
 
     package func execute(
-        _ request: SetPasscode, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
+        _ request: SetPasscode, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
         try check(request.passcode, allowsWeak: request.allowsWeak)
-        try setPasscode(request.passcode)
-        return Done()
+        return try setPasscode(request.passcode, progress: progress)
     }
 
     package func execute(

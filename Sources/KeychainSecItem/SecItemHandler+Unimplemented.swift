@@ -57,8 +57,8 @@ extension SecItemHandler {
     }
 
     package func execute(
-        _ request: SetPasscode, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
+        _ request: SetPasscode, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
         throw Self.unimplemented
     }
 

@@ -249,8 +249,8 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
     }
 
     func execute(
-        _ request: SetPasscode, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
+        _ request: SetPasscode, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
         throw .notModelled
     }
 

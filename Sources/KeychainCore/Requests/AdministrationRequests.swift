@@ -85,9 +85,10 @@ package struct LockAll: GeneralRequest {
     }
 }
 
-/// Sets the first passcode. The keychain stays unlocked. `param` is thrown when one is set already, or
-/// the new one is empty.
-package struct SetPasscode: GeneralRequest {
+/// Sets the first passcode. The keychain stays unlocked. All keys rotate, and every item is sealed anew.
+/// `param` is thrown when one is set already, or the new one is empty. The answer is that of
+/// ``RotateKeys``.
+package struct SetPasscode: StreamRequest {
     package static let code = RequestCode.setPasscode
     /// 1 byte and up.
     package var passcode: SecretBytes
@@ -99,15 +100,12 @@ package struct SetPasscode: GeneralRequest {
         self.allowsWeak = allowsWeak
     }
 
-    /// All keys rotate, and every item is sealed anew.
-    package var effort: RequestEffort { .survey }
-
-    package func usedUnlockedKeys(_ answer: Done) -> Bool { true }
+    package func usedUnlockedKeys(_ answer: [SlotSummary]) -> Bool { true }
 
     package func execute<Executor: RequestExecutor>(
-        on executor: Executor, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
-        try executor.execute(self, as: caller)
+        on executor: Executor, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        try executor.execute(self, as: caller, progress: progress)
     }
 }
 

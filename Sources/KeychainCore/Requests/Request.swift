@@ -238,7 +238,9 @@ package protocol RequestExecutor {
     func execute(_ request: Unlock, as caller: AccessGroups) throws(KeychainFailure) -> Done
     func execute(_ request: Lock, as caller: AccessGroups) throws(KeychainFailure) -> Done
     func execute(_ request: LockAll, as caller: AccessGroups) throws(KeychainFailure) -> Done
-    func execute(_ request: SetPasscode, as caller: AccessGroups) throws(KeychainFailure) -> Done
+    func execute(
+        _ request: SetPasscode, as caller: AccessGroups, progress: (RequestProgress) -> Bool
+    ) throws(KeychainFailure) -> [SlotSummary]
     func execute(
         _ request: ChangePasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Done

@@ -91,7 +91,7 @@ struct ReceivedMessage: Sendable {
         case .unlock: try read(Unlock.self, &reader, claim, id)
         case .lock: try read(Lock.self, &reader, claim, id)
         case .lockAll: try read(LockAll.self, &reader, claim, id)
-        case .setPasscode: try read(SetPasscode.self, &reader, claim, id)
+        case .setPasscode: try readStream(SetPasscode.self, &reader, claim, id)
         case .changePasscode: try read(ChangePasscode.self, &reader, claim, id)
         case .removePasscode: try read(RemovePasscode.self, &reader, claim, id)
         case .status: try read(ReadStatus.self, &reader, claim, id)

@@ -83,16 +83,22 @@ extension KeychainEngine {
 
     /// Sets the first passcode. The engine stays unlocked. All keys rotate: what was in copies of the folder
     /// without a passcode opens nothing from then on.
-    /// - Throws: `param` when one is set already, or the new one is empty.
-    package func setPasscode(_ passcode: SecretBytes) throws(KeychainFailure) {
-        try guardTier(with: .passcode(passcode))
+    /// - Returns: The ways in that ended.
+    /// - Throws: `param` when one is set already, or the new one is empty; what a rotation throws.
+    @discardableResult
+    package func setPasscode(
+        _ passcode: SecretBytes, progress: (RequestProgress) -> Bool = { _ in true }
+    ) throws(KeychainFailure) -> [SlotSummary] {
+        try guardTier(with: .passcode(passcode), progress)
     }
 
     /// Makes the first way in.
-    func guardTier(with way: WayIn) throws(KeychainFailure) {
+    @discardableResult
+    func guardTier(
+        with way: WayIn, _ progress: (RequestProgress) -> Bool = { _ in true }
+    ) throws(KeychainFailure) -> [SlotSummary] {
         guard store.folder == nil else {
-            try rotate(RotationWish(guardingWith: way))
-            return
+            return try rotate(RotationWish(guardingWith: way), progress: progress)
         }
         try reloadKeybag()
         let before = session.ring.withLock { $0 }
@@ -104,6 +110,7 @@ extension KeychainEngine {
             new = try before.hierarchy.adding(way, provedBy: nil, at: options.now())
         }
         try replace(before, with: new, unlockingWith: way)
+        return []
     }
 
     /// - Throws: `authFailed` when `old` is wrong; nothing is changed then.

@@ -53,7 +53,8 @@ extension KeychainEngine {
         try attempt { () throws(KeychainFailure) in
             let before = try presentRing()
             if case .credential = way, !before.hierarchy.keybag.hasPasscode {
-                return try guardTier(with: way)
+                try guardTier(with: way)
+                return
             }
             let new = try before.hierarchy.adding(way, provedBy: proof, at: options.now())
             try replace(before, with: new, unlockingWith: new.keybag.hasPasscode ? way : nil)

@@ -83,7 +83,12 @@ struct PasscodeCommand: ParsableCommand {
                     .exists,
                     "A passcode is set already. `keychainctl passcode change` replaces it.")
             }
-            try session.keychain.perform(SetPasscode(new.read(), allowsWeak: new.weak))
+            let request = SetPasscode(try new.read(), allowsWeak: new.weak)
+            let ended = try RotateCommand.showingProgress { progress throws(KeychainFailure) in
+                try session.keychain.stream(request, progress: progress)
+            }
+            guard !ended.isEmpty else { return }
+            try Output.print(RotateCommand.text("The passcode is set.", ended))
         }
     }
 
