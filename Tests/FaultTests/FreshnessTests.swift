@@ -3,6 +3,7 @@
 import Foundation
 import KeychainCore
 import KeychainEngine
+import KeychainSQLite
 import TestPrograms
 import Testing
 
@@ -61,5 +62,42 @@ import Testing
             #expect(engine.verification.standing == .verified, "kill \(kill)")
             engine.close()
         }
+    }
+
+    /// A page in the log, in its own place, as a transaction left it that failed: its tag fits.
+    @Test func `a frame of a failed transaction in a log that was left is found`() throws {
+        let folder = try TemporaryFolder()
+        let directory = folder.path + "/keychain"
+        let made = try open(folder)
+        try made.save("first", Data())
+        made.close()
+        let child = try faultWriter("write", directory, "0", folder.path + "/run")
+        for _ in 0..<4 { _ = try #require(child.line()) }
+        child.kill()
+
+        let database = try Data(contentsOf: URL(filePath: directory + "/keychain.db"))
+        let file = URL(filePath: directory + "/keychain.db-wal")
+        var log = [UInt8](try Data(contentsOf: file))
+        let frames = (1...LogForgery.frameCount(log)).filter {
+            log[LogForgery.frame($0).lowerBound + 3] == UInt8(RootPage.items.rawValue)
+        }
+        let (earlier, last) = (try #require(frames.first), try #require(frames.last))
+        try #require(earlier < last)
+        log.replaceSubrange(
+            LogForgery.frame(last).dropFirst(24), with: log[LogForgery.frame(earlier).dropFirst(24)]
+        )
+        PageSeal.seal(
+            frame: last, of: &log,
+            deviceKey: try PageSeal.deviceKey(besideDatabaseAt: directory + "/keychain.db"),
+            salt: [UInt8](database[PageFormat.saltRange]))
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.write(contentsOf: Data(LogForgery.summed(log)))
+        try handle.close()
+
+        let engine = try open(folder)
+        defer { engine.close() }
+        #expect(engine.verification.standing == .failed)
+        let refusal = failure { _ = try engine.load("missing") }
+        #expect(refusal?.cause == .damage)
     }
 }

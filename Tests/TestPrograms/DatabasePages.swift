@@ -31,6 +31,26 @@ package enum PageSeal {
         return database
     }
 
+    /// Gives the page of a log's frame the tag of its place, as whoever has the device key can, and as a
+    /// transaction of a keychain's own that failed leaves it.
+    package static func seal(
+        frame number: Int, of log: inout [UInt8], deviceKey: SecretBytes, salt: [UInt8]
+    ) {
+        let start = LogForgery.frame(number).lowerBound
+        func word(_ offset: Int) -> UInt32 {
+            log[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        let place = LogFramePlace(
+            page: word(start), databasePageCount: word(start + 4), frame: UInt32(number),
+            salt1: word(16), salt2: word(20))
+        let authenticator = PageAuthenticator(deviceKey: deviceKey, salt: salt)
+        // SAFETY: the frame's page lies within the buffer.
+        unsafe log.withUnsafeMutableBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            unsafe authenticator.stamp(pageAt: base + start + 24, in: place)
+        }
+    }
+
     /// The device key beside a database, which no hardware has sealed.
     package static func deviceKey(besideDatabaseAt path: String) throws -> SecretBytes {
         let folder = StoreFolder(path: (path as NSString).deletingLastPathComponent)

@@ -1,7 +1,8 @@
 // Freshness: when a database is verified as a whole, and what is known of it. Tags of pages tell
 // what was changed; that a page is of an earlier time shows in a verification only.
 //   (1) A keychain is verified once for each start of the machine, and whenever its files were
-//       changed by anything but a keychain. That is remembered where processes can find it.
+//       changed by anything but a keychain, or a killed process left its log behind. That is
+//       remembered where processes can find it.
 //   (2) One with few items is verified when it is opened. A service verifies larger ones while they
 //       are used.
 //   (3) Before the first unlock nobody can verify it as a whole; the unlock does then.

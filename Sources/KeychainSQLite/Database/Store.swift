@@ -62,6 +62,7 @@ package final class Store: Sendable {
         let last = freshness?.lastGeneration ?? 0
         let header = try self.header()
         // After the header, for reading it may have had SQLite recover the log.
+        if damage.takeAdoptedLog() { freshness?.doubt() }
         if file.folder?.exists(.damagedLog) == true { damage.recordLostCommits() }
         if damage.hasDamagedLog { throw Self.damagedLog }
         guard header.keychainID == keychainID else {

@@ -9,7 +9,9 @@
 //   (3) A note that was altered, or that is of another start of the machine, of another keychain or
 //       of another folder, is none.
 //   (4) Its generation is that of the last commit, whether the rest holds or not.
-//   (5) A failure to read or write it costs another verification and nothing else, so it is not
+//   (5) A log that was left behind and is read anew ends it: a frame of a transaction that failed fits in
+//       its place.
+//   (6) A failure to read or write it costs another verification and nothing else, so it is not
 //       told of.
 
 import Glibc
@@ -150,6 +152,13 @@ package final class FreshnessNote: Sendable {
                 content?.generation = generation
             }
         }
+    }
+
+    /// The log that a process left was read anew: the database has to be verified again.
+    func doubt() { update { $0?.isVerified = false } }
+
+    static func doubt(ofDatabaseAt path: String) {
+        for note in all(ofDatabaseAt: path) { note.doubt() }
     }
 
     /// Begins a verification of a database whose header has that generation.

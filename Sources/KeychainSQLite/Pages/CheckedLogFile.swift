@@ -19,7 +19,9 @@
 //   (7) While damage is recorded, the log is neither cut off nor deleted: what recovery dropped
 //       can still be salvaged from it.
 //   (8) A page that was read with a wrong tag is never written: it would get a good one.
-//   (9) Before the log is synchronized for the first time, its name is made durable. SQLite would do
+//   (9) A log that a process left may hold frames of a transaction that failed, in the place of others:
+//       their tags fit. So a database whose log was read anew has to be verified again.
+//   (10) Before the log is synchronized for the first time, its name is made durable. SQLite would do
 //       that too, and pass over a failure.
 
 import CKeychainSQLite
@@ -84,8 +86,14 @@ import CKeychainSQLite
 
     /// This connection rebuilt the log's index, and no other connection can write yet.
     func noteRecoveryEnded() {
-        guard let check = try? LogFileCheck(besideDatabaseAt: damage.path, protection),
-            check.tellsOfLostTransactions,
+        guard let check = try? LogFileCheck(besideDatabaseAt: damage.path, protection) else {
+            return
+        }
+        if check.committedFrameCount > 0 {
+            damage.noteAdoptedLog()
+            FreshnessNote.doubt(ofDatabaseAt: damage.path)
+        }
+        guard check.tellsOfLostTransactions,
             let frame = UInt32(exactly: check.soundFrameCount + 1)
         else { return }
         damage.record(frame: frame)

@@ -38,6 +38,7 @@ package final class PageDamage: Sendable {
     private let hasFound = Atomic(false)
     private let recordings = Atomic<UInt64>(0)
     private let encounters = Atomic<UInt64>(0)
+    private let hasAdoptedLog = Atomic(false)
 
     private static let registries = Mutex<[String: PageDamage]>([:])
 
@@ -105,6 +106,17 @@ package final class PageDamage: Sendable {
             return false
         }
     }
+
+    // MARK: The log
+
+    /// The log that a process left was read anew. Its frames have tags that fit, but some of them may be of
+    /// a transaction that failed, and put there since.
+    func noteAdoptedLog() { hasAdoptedLog.store(true, ordering: .relaxed) }
+
+    /// Whether it was since the last call.
+    func takeAdoptedLog() -> Bool { hasAdoptedLog.exchange(false, ordering: .relaxed) }
+
+    // MARK: Writes
 
     /// Whether a write failed since the last call because it would have written a damaged page.
     func takeRefusedWrite() -> Bool {

@@ -13,8 +13,8 @@ enum VerificationText {
                 "yes, at \(moment), by this process only: there is no XDG_RUNTIME_DIR"
             case .running: "not yet: a verification is under way"
             case .never:
-                "no, not since the machine started. `keychainctl check` verifies it, with the passcode "
-                    + "where one is set"
+                "no, not since the machine started, or since a process left its log behind. "
+                    + "`keychainctl check` verifies it, with the passcode where one is set"
             case .changed:
                 "no: its files have changed in an unknown way since it was verified at \(moment). "
                     + "`keychainctl check` verifies it again, with the passcode where one is set"
