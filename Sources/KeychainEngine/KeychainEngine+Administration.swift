@@ -142,6 +142,11 @@ extension KeychainEngine {
         try StoreFolder(path: directory).prepare()
     }
 
+    /// Folders in a keychain's folder that recoveries have left, with files under earlier keys.
+    package static func damagedFolders(in directory: String) -> [String] {
+        StoreFolder(path: directory).damagedFolders
+    }
+
     /// Whether a folder holds a keychain. Looking makes nothing.
     ///
     /// - Throws: `notAvailable` for a folder that can't be looked into, or is open to others.

@@ -56,6 +56,7 @@ package final class KeychainEngine: RequestHandler {
     ) throws(KeychainFailure) -> KeychainEngine {
         let folder = StoreFolder(path: directory)
         try folder.prepare()
+        try folder.checkFiles()
         try Conversion.runIfNeeded(folder.located, options)
         let lease = try Conversion.leaseAfterConversions(of: folder)
         do {

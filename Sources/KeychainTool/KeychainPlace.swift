@@ -46,6 +46,15 @@ enum KeychainPlace {
             directory: try service.perform(ReadStatus()).directory, reason: "the keychain service")
     }
 
+    /// Says which folders stay under the keys of before. One that can't be looked into isn't named.
+    static func tellOfDamagedFolders() {
+        guard let folder = try? folder() else { return }
+        for path in KeychainEngine.damagedFolders(in: folder.directory) {
+            Output.complain(
+                "\(path) stays under the earlier keys. Delete it if nothing of it is needed.")
+        }
+    }
+
     /// Whether a folder holds a keychain.
     ///
     /// - Throws: `notAvailable` for a folder that can't be looked into.

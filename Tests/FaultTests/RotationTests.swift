@@ -189,7 +189,7 @@ import Testing
             errno = code
         }) { try engine.rotate() }
         var images = states.withLock { $0 }
-        // Nothing but the mark lies between what was made and its first change of place.
+        // The mark and its note lie between what was made and its first change of place.
         var marked = try #require(
             images.first { $0.entries["keychain-1.db"] != nil && $0.entries["keychain.db"] != nil })
         marked.entries["rotation-1/keychain.db"] = marked.entries.removeValue(
@@ -214,6 +214,81 @@ import Testing
         let engine = try KeychainEngine.open(directory: place.path, options: .testing)
         defer { engine.close() }
         #expect(try engine.load("before") == Data("before".utf8))
+    }
+
+    @Test func `a mark that was committed counts, though its frame in the log is damaged`() throws {
+        var marked = try #require(try states().last)
+        var log = try #require(marked.content(of: "keychain.db-wal"))
+        log[log.count - 100] ^= 1
+        marked.entries["keychain.db-wal"] = .file(log)
+        for recovers in [false, true] {
+            let place = try TemporaryFolder()
+            try marked.layOut(at: place.path)
+            if recovers {
+                #expect(
+                    try KeychainEngine.recover(directory: place.path, options: .testing).isComplete)
+            }
+            let engine = try KeychainEngine.open(directory: place.path, options: .testing)
+            defer { engine.close() }
+            #expect(try engine.load("before") == Data("before".utf8))
+            #expect(FolderImage(of: place.path).entries["keychain-1.db"] != nil)
+        }
+    }
+
+    @Test func `a mark on a page that isn't authentic is none`() throws {
+        let folder = try TemporaryFolder()
+        let engine = try KeychainEngine.open(directory: folder.path, options: .testing)
+        try engine.save("before", Data("before".utf8))
+        let header = try engine.store.header()
+        _ = try engine.store.write(
+            keybagGeneration: header.keybagGeneration, isAlone: true
+        ) { transaction throws(KeychainFailure) in
+            try transaction.supersede(by: "keychain-1.db")
+        }
+        engine.close()
+        var image = FolderImage(of: folder.path)
+        var database = try #require(image.content(of: "keychain.db"))
+        let mark = try #require(database.firstRange(of: Data("supersededkeychain-1.db".utf8)))
+        database[mark.lowerBound / 4096 * 4096 + 4064] ^= 1
+        image.entries["keychain.db"] = .file(database)
+        image.entries["rotation-1"] = .folder
+        image.entries["rotation-1/keychain.db"] = .file(Data("planted".utf8))
+        image.entries["rotation-1/device.key"] = .file(Data("planted".utf8))
+        let place = try TemporaryFolder()
+        try image.layOut(at: place.path)
+        let refusal = failure {
+            try KeychainEngine.open(directory: place.path, options: .testing).close()
+        }
+        #expect(refusal?.cause == .damage)
+        #expect(FolderImage(of: place.path).content(of: "keychain.db") == database)
+        #expect(
+            try KeychainEngine.recover(directory: place.path, options: .testing).itemCount == 1)
+    }
+
+    @Test func `who finishes another's rotation notes it as that one does`() throws {
+        let images = try states()
+        let marked = try #require(images.last)
+        let before = try #require(images.first)
+        let place = try TemporaryFolder()
+        let notes = try TemporaryFolder()
+        var options = EngineOptions.testing
+        options.freshness = FreshnessOptions(
+            folder: notes.path + "/keychain", boot: Bytes16(high: 0, low: 1))
+        var killed = marked
+        killed.entries["anchor"] = before.entries["anchor"]
+        try killed.layOut(at: place.path)
+        try KeychainEngine.open(directory: place.path, options: options).close()
+        var earlier = marked
+        earlier.entries = earlier.entries.filter { !$0.key.hasPrefix("rotation") }
+        for name in ["keychain.db", "keychain.db-wal", "keychain.db-shm", "anchor"] {
+            earlier.entries[name] = before.entries[name]
+        }
+        try earlier.layOut(at: place.path)
+        let refusal = failure {
+            try KeychainEngine.open(directory: place.path, options: options).close()
+        }
+        #expect(
+            refusal?.reason.contains("its keys were changed since") == true, "\(refusal as Any)")
     }
 
     @Test func `in a folder that can't be written a rotation half done is read, or said to be one`()
@@ -247,6 +322,7 @@ import Testing
                     !$0.hasPrefix("rotation") && !$0.contains(".new-")
                 })
         }
-        #expect(images.count > 10 && isRead == images.count - 1 && isRefused == 1)
+        // With the mark alone, and with its note.
+        #expect(images.count > 10 && isRead == images.count - 2 && isRefused == 2)
     }
 }

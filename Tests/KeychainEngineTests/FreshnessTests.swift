@@ -373,6 +373,68 @@ import Testing
         #expect(keychain.state.standing == .verifiedHere)
     }
 
+    @Test func `a note that has a second name isn't written`() throws {
+        let keychain = try RememberedKeychain()
+        let note = try keychain.notePath
+        keychain.close()
+        let mine = keychain.folder + "/mine"
+        try Data("mine".utf8).write(to: URL(filePath: mine))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: mine)
+        try FileManager.default.removeItem(atPath: note)
+        try FileManager.default.linkItem(atPath: mine, toPath: note)
+        try keychain.open()
+        try keychain.add("a")
+        #expect(try Data(contentsOf: URL(filePath: mine)) == Data("mine".utf8))
+    }
+
+    // MARK: Rotation
+
+    @Test(arguments: [false, true], [0, 500] as [UInt64])
+    func `the folder of before a rotation, put back, is noticed`(
+        setsPasscode: Bool, itemLimit: UInt64
+    ) throws {
+        let files = FileManager.default
+        let keychain = try RememberedKeychain()
+        keychain.itemLimit = itemLimit
+        try keychain.reopen()
+        try keychain.add("a")
+        keychain.close()
+        let copies = ["/copy", "/elsewhere"].map { keychain.folder + $0 }
+        for copy in copies { try files.copyItem(atPath: keychain.directory, toPath: copy) }
+        try keychain.open()
+        if setsPasscode {
+            try keychain.engine.setPasscode(passcode("1"))
+        } else {
+            try keychain.engine.rotate()
+        }
+        try keychain.add("b")
+        keychain.close()
+        try files.removeItem(atPath: keychain.directory)
+        try files.moveItem(atPath: copies[0], toPath: keychain.directory)
+        let failure = #expect(throws: KeychainFailure.self) { try keychain.open() }
+        #expect(failure?.cause == .damage)
+        #expect(failure?.reason.contains("its keys were changed since") == true)
+
+        // Who goes back to it does so with its items, and is told that there may be others.
+        let report = try KeychainEngine.recover(
+            directory: keychain.directory, options: keychain.options)
+        #expect(report.itemCount == 1 && report.hasUnknownLoss)
+        try keychain.open()
+        #expect(try keychain.find("a") == Data("a".utf8))
+        try keychain.add("c")
+        try keychain.reopen()
+        keychain.close()
+        // And once more, from there.
+        try keychain.open()
+        try keychain.engine.rotate()
+        #expect(try keychain.find("c") == Data("c".utf8))
+
+        // In another place it is another keychain.
+        let elsewhere = try KeychainEngine.open(directory: copies[1], options: keychain.options)
+        #expect(try elsewhere.status().itemCount == 1)
+        elsewhere.close()
+    }
+
     // MARK: Before something is said
 
     @Test func `nothing is restored to a keychain that is not as it was left`() throws {

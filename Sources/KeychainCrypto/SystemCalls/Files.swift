@@ -36,8 +36,6 @@ package struct FileStatus: Hashable, Sendable {
     package let identity: FileIdentity
     package let owner: uid_t
     package let mode: mode_t
-    /// How many names it has.
-    package let linkCount: UInt64
 
     package var isPlainFile: Bool { mode & S_IFMT == S_IFREG }
     package var isFolder: Bool { mode & S_IFMT == S_IFDIR }
@@ -47,7 +45,6 @@ package struct FileStatus: Hashable, Sendable {
         self.identity = identity
         self.owner = owner
         self.mode = mode
-        linkCount = 1
     }
 
     fileprivate init(_ status: stat) {
@@ -60,7 +57,6 @@ package struct FileStatus: Hashable, Sendable {
             changed: nanoseconds(status.st_ctim))
         owner = status.st_uid
         mode = status.st_mode
-        linkCount = UInt64(status.st_nlink)
     }
 }
 

@@ -127,9 +127,7 @@ enum Bootstrap {
     /// Whether the file `keybag` is anything but a copy of the database's keybag.
     static func keybagCopyDiffers(_ file: StoreFile) throws(KeychainFailure) -> Bool {
         guard let folder = file.folder else { return false }
-        // What is no file is no copy, and gives way to one.
-        guard folder.isPlainFile(.keybag) else { return true }
-        return try file.keybagBytes() != folder.read(.keybag)?.plainBytes
+        return try file.keybagBytes() != (try? folder.read(.keybag)?.plainBytes)
     }
 
     private static func hierarchy(

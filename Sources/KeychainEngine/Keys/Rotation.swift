@@ -7,6 +7,8 @@
 //       doesn't open ends the rotation, and nothing is changed.
 //   (4) A process that is killed leaves the one or the other. The next one finishes, or gives up, what it left.
 //   (5) What was made is kept as long as the mark may still come out of the log.
+//   (6) A mark that was committed is noted besides, so that neither damage nor an older copy of the folder
+//       brings the old keys back.
 
 import FoundationEssentials
 package import KeychainCore
@@ -20,7 +22,7 @@ enum Rotation {
     /// - Returns: The folder with the number of its database.
     static func settled(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFolder {
         let located = folder.located
-        guard located.number > 0, located.stagedNumber == located.number, !located.isReadOnly else {
+        guard located.number > 0, located.isStaged(located.number), !located.isReadOnly else {
             return located
         }
         try folder.withLock { lock throws(KeychainFailure) in
@@ -30,43 +32,68 @@ enum Rotation {
     }
 
     /// Finishes the rotation whose mark a database has.
-    static func finish(after located: StoreFolder) throws(KeychainFailure) {
+    static func finish(
+        after located: StoreFolder, _ options: EngineOptions
+    ) throws(KeychainFailure) {
         guard !located.isReadOnly else {
             guard located.located == located else { return }
             throw StoreFolder.interruptedRotation
         }
         try located.withLock { lock throws(KeychainFailure) in
             guard located.located == located else { return }
-            guard let number = located.stagedNumber, number > located.number else {
+            let number = try located.nextNumber
+            guard located.isStaged(number) else {
                 throw .damagedStore("what takes its place after a change of the keys is missing")
+            }
+            if let key = noteKey(of: located, options) {
+                Store.noteSuperseded(
+                    in: located, keychainID: key.keychainID, key.authenticator, place: options.place
+                )
             }
             try lock.finishRotation(to: number)
         }
     }
 
-    /// Finishes a rotation where its mark can be read. A database too damaged for that is recovered as it is:
+    /// What notes of a database have their tags from. Where it has the mark, the copy of its keybag tells.
+    private static func noteKey(
+        of located: StoreFolder, _ options: EngineOptions
+    ) -> (keychainID: [UInt8], authenticator: StoreAuthenticator)? {
+        guard let deviceKey = try? Bootstrap.readDeviceKey(located, options.hardware),
+            let copy = try? located.read(.keybag)?.plainBytes,
+            let hierarchy = try? KeyHierarchy(
+                Keybag.parse(copy), deviceKey: deviceKey, machine: options.machine),
+            let tiers = try? KeyRing(hierarchy).tiers
+        else { return nil }
+        return (hierarchy.keybag.keychainID, tiers.open.authenticator)
+    }
+
+    /// Finishes a rotation where its mark can be read, or is noted. Any other database too damaged for that is recovered as it is:
     /// what a rotation made is of the same commit at most.
     static func finishedForRecovery(
         _ folder: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) -> StoreFolder {
         let located = try settled(folder)
-        guard let number = located.stagedNumber, number > located.number,
+        guard let number = try? located.nextNumber, located.isStaged(number),
             let deviceKey = try? Bootstrap.readDeviceKey(located, options.hardware)
         else { return located }
+        var isMarked =
+            noteKey(of: located, options).map {
+                Store.isSuperseded(
+                    in: located, keychainID: $0.keychainID, $0.authenticator, place: options.place)
+            } ?? false
         do {
             try StoreFile.open(located, deviceKey: deviceKey).close()
         } catch {
-            // Where nothing takes its place, its own rows are what there is.
-            if error.isSuperseded { try? finish(after: located) }
+            if error.isSuperseded { isMarked = true }
         }
+        // Where nothing takes its place, its own rows are what there is.
+        if isMarked { try? finish(after: located, options) }
         return folder.located
     }
 
     /// Removes what a rotation left that ended before its mark.
     static func giveUpStaged(besides store: Store) {
-        guard let folder = store.folder, let number = folder.stagedNumber, number > folder.number,
-            !folder.isReadOnly
-        else { return }
+        guard let folder = store.folder, folder.hasStagedLater, !folder.isReadOnly else { return }
         _ = try? folder.withLockIfFree { lock throws(KeychainFailure) in
             try giveUpStaged(lock, besides: store)
         }
@@ -77,8 +104,7 @@ enum Rotation {
     static func giveUpStaged(
         _ lock: StoreFolder.Lock, besides store: Store
     ) throws(KeychainFailure) {
-        guard let folder = store.folder, let number = folder.stagedNumber, number > folder.number
-        else { return }
+        guard let folder = store.folder, folder.hasStagedLater else { return }
         let generation = try store.header().keybagGeneration
         let outcome = try store.write(keybagGeneration: generation) { $0.noteChange() }
         guard case .done = outcome else { throw .superseded }
@@ -158,11 +184,11 @@ extension KeychainEngine {
         let protection = wish.protection ?? present
         try folder.withLock { lock throws(KeychainFailure) in
             guard folder.located == folder else { throw .superseded }
+            let number = try folder.nextNumber
             try Rotation.giveUpStaged(lock, besides: session.store)
-            let number = try folder.successor
-            var last: UInt64 = 0
+            var generation: UInt64 = 0
             try mark(session.store, number, in: lock) { transaction throws(KeychainFailure) in
-                last = transaction.header.generation
+                generation = transaction.header.generation
                 guard try session.store.blobClasses() == blobClasses else {
                     throw .busy("A key of the Secure Enclave was made meanwhile. Try again.")
                 }
@@ -176,9 +202,10 @@ extension KeychainEngine {
                         protection, progress)
                 }
             }
-            // Files of before that are put back from here on are of an earlier generation.
-            session.store.freshness?.note(generation: last &+ 1)
             // The change is made: no error says else. Whoever meets the mark finishes.
+            Store.noteSuperseded(
+                in: folder, generation: generation, keychainID: session.store.keychainID,
+                old.tiers.open.authenticator, place: options.place)
             attemptAfterwards { () throws(KeychainFailure) in try lock.finishRotation(to: number) }
         }
         attemptAfterwards { () throws(KeychainFailure) in try follow(session) }

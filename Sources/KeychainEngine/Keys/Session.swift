@@ -47,7 +47,7 @@ final class Session: Sendable {
                 return session
             } catch {
                 if error.isSuperseded {
-                    try Rotation.finish(after: located)
+                    try Rotation.finish(after: located, options)
                 } else if folder.located.number == located.number {
                     throw error
                 }
@@ -60,8 +60,8 @@ final class Session: Sendable {
     private static func openLocated(
         _ folder: StoreFolder, _ options: EngineOptions, _ commits: CommitFeed?
     ) throws(KeychainFailure) -> Session {
-        try folder.requireFinishedRecovery()
         try folder.requireOneDatabase()
+        try folder.requireFinishedRecovery()
         // A folder that can't be written is read with what it has.
         if !folder.exists(.database) || !folder.exists(.keybag) && !folder.isReadOnly {
             try folder.withLock { lock throws(KeychainFailure) in

@@ -31,6 +31,7 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> Bool {
         let folder = StoreFolder(path: directory).located
         try folder.checkFolder()
+        try folder.checkFiles()
         return try Conversion.runIfNeeded(folder, options, passcode: passcode)
     }
 
@@ -40,6 +41,7 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> Bool {
         let folder = StoreFolder(path: directory).located
         try folder.checkFolder()
+        try folder.checkFiles()
         guard try Conversion.isNeeded(folder, options) else { return false }
         return try Conversion.openKeybag(folder, options) { $0?.keybag.hasPasscode ?? false }
     }
@@ -84,9 +86,13 @@ enum Conversion {
     ) throws(KeychainFailure) -> Bool {
         if folder.holdsVersion1 { return true }
         guard folder.exists(.database), !folder.exists(.recoveredDatabase),
-            folder.isPlainFile(.keybag), let copy = try folder.read(.keybag),
-            Keybag.formatVersion(of: copy.plainBytes) == 1
+            folder.exists(.keybag)
         else { return false }
+        // One that can't be read doesn't tell.
+        let copy = try? folder.read(.keybag)
+        guard copy.map({ Keybag.formatVersion(of: $0.plainBytes) == 1 }) ?? true else {
+            return false
+        }
         return try openKeybag(folder, options) { $0 != nil }
     }
 
@@ -132,17 +138,8 @@ enum Conversion {
         let folder = lock.folder
         let file = try open(folder, deviceKey)
         defer { file.close() }
-        guard let hierarchy = try Bootstrap.readKeybagVersion1(file, deviceKey: deviceKey) else {
-            return
-        }
-        if hierarchy.keybag.hasPasscode, passcode == nil { throw needsPasscode }
-        let keys = try RowKeys(hierarchy, passcode: passcode)
-        let old = try Store(file, keychainID: keys.keychainID, tiers: keys.tiers)
+        guard let (hierarchy, keys, old) = try openWhole(file, deviceKey, passcode) else { return }
         let header = try old.header()
-        guard header.keybagGeneration == hierarchy.keybag.generation else {
-            throw .damagedStore("its keybag is not the one that its items were written with")
-        }
-        try check(old)
         let aside = try old.setAsideRows()
         guard aside.count == Int(clamping: header.setAsideCount) else {
             throw .damagedStore("what was set aside can't be read")
@@ -178,6 +175,32 @@ enum Conversion {
         Anchor(folder: folder, authenticator: ring.tiers.open.authenticator)
             .note(generation: generation)
         try lock.write(SecretBytes(copying: new.encoded), to: .keybag)
+    }
+
+    /// Whether a database of version 1 is as it was written.
+    static func isWhole(
+        _ folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?
+    ) throws(KeychainFailure) -> Bool {
+        let file = try open(folder, deviceKey)
+        defer { file.close() }
+        return try openWhole(file, deviceKey, passcode) != nil
+    }
+
+    /// Opens a database of version 1 and checks it; nil where it is of a later one.
+    private static func openWhole(
+        _ file: StoreFile, _ deviceKey: SecretBytes, _ passcode: SecretBytes?
+    ) throws(KeychainFailure) -> (KeyHierarchyVersion1, RowKeys, Store)? {
+        guard let hierarchy = try Bootstrap.readKeybagVersion1(file, deviceKey: deviceKey) else {
+            return nil
+        }
+        if hierarchy.keybag.hasPasscode, passcode == nil { throw needsPasscode }
+        let keys = try RowKeys(hierarchy, passcode: passcode)
+        let store = try Store(file, keychainID: keys.keychainID, tiers: keys.tiers)
+        guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
+            throw .damagedStore("its keybag is not the one that its items were written with")
+        }
+        try check(store)
+        return (hierarchy, keys, store)
     }
 
     static let needsPasscode = KeychainFailure(

@@ -31,13 +31,15 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> CheckReport {
         var report = CheckReport()
         let differs = try Bootstrap.keybagCopyDiffers(store.file)
-        if differs || keybagCopyDiffered {
-            report.notices.append(
-                "the file `keybag` was not a copy of the keybag in the database, and was made anew")
-        }
         try reloadKeybag()
         if differs {
             Bootstrap.updateKeybagCopy(store, session.ring.withLock { $0.hierarchy }, log)
+        }
+        if differs || keybagCopyDiffered {
+            let stays = try Bootstrap.keybagCopyDiffers(store.file)
+            report.notices.append(
+                "the file `keybag` was not a copy of the keybag in the database, and "
+                    + (stays ? "can't be made anew: remove it" : "was made anew"))
         }
         var damagedRows: [SealedRow] = []
         var isWanted = true

@@ -3,7 +3,8 @@
 //       to a folder beside.
 //   (2) The new database is complete and on the disk before it gets the name that makes it count.
 //       A recovery that is ended before that has changed nothing; one that is ended later is
-//       finished by the next, which reads the damaged files no more.
+//       finished by the next, which reads the damaged files no more. It first verifies what has that
+//       name as a whole: what isn't sound is moved away, and the damaged files are read again.
 //   (3) Only rows whose tags verify become items, each from the newest image of its page. Whether they
 //       are those of the last commit a header confirms; where none does, that is said.
 //   (4) A row that is damaged, or that may have been deleted, is set aside in the new database: a
@@ -69,6 +70,7 @@ extension KeychainEngine {
     ) throws(KeychainFailure) -> RecoveryReport {
         let found = StoreFolder(path: directory)
         try found.checkFolder()
+        try found.checkFiles()
         let lease = try found.lease(exclusive: true)
         defer { lease.end() }
         let folder = try Rotation.finishedForRecovery(found, options)
@@ -77,11 +79,8 @@ extension KeychainEngine {
         let stamp = Int(options.now() + Date.timeIntervalBetween1970AndReferenceDate)
         let place: StoreFolder.RecoveryFolders
         var report = RecoveryReport()
-        for file in [StoreFolder.File.database, .writeAheadLog, .recoveredDatabase] {
-            try folder.check(file)
-        }
-        if folder.exists(.recoveredDatabase) {
-            try InterruptedRecovery.check(folder, deviceKey: deviceKey, options)
+        let hasRecovered = folder.exists(.recoveredDatabase)
+        if hasRecovered, try isSound(recoveredIn: folder, deviceKey, passcode, options) {
             place = folder.recoveryFolders.first ?? folder.newRecoveryFolders(stamp)
             report.isContinued = true
         } else {
@@ -89,6 +88,7 @@ extension KeychainEngine {
             place = folder.newRecoveryFolders(stamp)
             var recovery = Recovery(folder: folder, rebuilt: place.rebuilding, options: options)
             try recovery.rebuild(deviceKey: deviceKey, passcode: passcode, progress)
+            if hasRecovered { try folder.setAsideRecovered(in: place.damaged) }
             try folder.adoptRecovered(from: place.rebuilding)
             report = recovery.report
         }
@@ -97,6 +97,63 @@ extension KeychainEngine {
         try finish(folder, deviceKey: deviceKey, passcode: passcode, options, &report)
         place.rebuilding.removeAll()
         return report
+    }
+
+    /// Whether `keychain.db.recovered` is a sound database of this keychain, with its last commit.
+    ///
+    /// - Throws: What doesn't tell; `notAvailable` where it isn't, and nothing else can be recovered.
+    private static func isSound(
+        recoveredIn folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?,
+        _ options: EngineOptions
+    ) throws(KeychainFailure) -> Bool {
+        let recovered = folder.recovered
+        // A recovery leaves it without a log.
+        recovered.removeLogs()
+        defer { recovered.removeLogs() }
+        do throws(KeychainFailure) {
+            if try Conversion.isNeeded(recovered, options) {
+                return try Conversion.isWhole(recovered, deviceKey, passcode)
+            }
+            let (store, _) = try open(recovered, deviceKey, passcode, options)
+            defer { store.close() }
+            if let problem = try store.verify().problem ?? store.knownDamage {
+                throw KeychainFailure.damagedStore(problem)
+            }
+            return true
+        } catch {
+            guard error.cause == .damage || error.status == .invalidKeychain else { throw error }
+            // Its rows can still be recovered from.
+            if folder.exists(.database) || folder.byteCount(of: .writeAheadLog) > 0 { return false }
+            throw KeychainFailure(
+                .notAvailable,
+                "\(folder.path(of: .recoveredDatabase)) is no sound database of this keychain, and there "
+                    + "is no other. Nothing was changed. Move it away; the files from before a recovery "
+                    + "are in a folder damaged-… beside it: put them back and run `keychainctl recover`.",
+                cause: .damage)
+        }
+    }
+
+    /// Opens a database to verify it. One whose passcode isn't given is verified as far as the keys go.
+    private static func open(
+        _ folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?,
+        _ options: EngineOptions
+    ) throws(KeychainFailure) -> (Store, KeyHierarchy) {
+        let file = try StoreFile.open(folder, deviceKey: deviceKey)
+        do throws(KeychainFailure) {
+            let hierarchy = try Bootstrap.readKeybag(
+                file, deviceKey: deviceKey, machine: options.machine)
+            var ring = try KeyRing(hierarchy)
+            if let passcode, hierarchy.keybag.hasPasscode {
+                ring.unlock(try hierarchy.unlock(.passcode(passcode)))
+            }
+            let store = try Store(
+                file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers,
+                noteIn: options.place)
+            return (store, hierarchy)
+        } catch {
+            file.close()
+            throw error
+        }
     }
 
     /// Opens the new database under its own name: its keybag is copied to the file, and its
@@ -112,17 +169,7 @@ extension KeychainEngine {
                 try Conversion.convert(lock, deviceKey: deviceKey, passcode: passcode, options)
             }
         }
-        let file = try StoreFile.open(folder, deviceKey: deviceKey)
-        defer { file.close() }
-        let hierarchy = try Bootstrap.readKeybag(
-            file, deviceKey: deviceKey, machine: options.machine)
-        var ring = try KeyRing(hierarchy)
-        // One that is finished without it is verified as far as the keys go.
-        if let passcode, hierarchy.keybag.hasPasscode {
-            ring.unlock(try hierarchy.unlock(.passcode(passcode)))
-        }
-        let store = try Store(
-            file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers, noteIn: options.place)
+        let (store, hierarchy) = try open(folder, deviceKey, passcode, options)
         defer { store.close() }
         if let problem = try store.verify(notingAt: options.now).problem ?? store.knownDamage {
             throw .damagedStore(problem)

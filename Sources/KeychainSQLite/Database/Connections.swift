@@ -31,6 +31,8 @@ final class Connections: Sendable {
     private let readOnly: StoreFolder?
     /// nil: a database in memory, whose place nothing takes.
     private let folder: StoreFolder?
+    /// What was met on any connection of this process to the database.
+    let damage: PageDamage
 
     /// A connection to a file.
     private struct Pooled {
@@ -47,6 +49,7 @@ final class Connections: Sendable {
     init(_ folder: StoreFolder) {
         path = folder.path(of: .database)
         self.folder = folder
+        damage = PageDamage.registry(forPath: path)
         memory = nil
         readOnly = folder.isReadOnly ? folder : nil
     }
@@ -55,6 +58,7 @@ final class Connections: Sendable {
     init() throws(KeychainFailure) {
         path = ""
         folder = nil
+        damage = PageDamage.none
         readOnly = nil
         let connection = try DatabaseConnection(":memory:")
         try connection.execute(Self.settings)
@@ -101,10 +105,7 @@ final class Connections: Sendable {
         case .notAvailable, .ioError, .invalidKeychain, .internalError, .readOnly: break
         default: return false
         }
-        // A mark on a page whose tag is wrong is none.
-        if let connection, PageDamage.registry(forPath: path).isEmpty,
-            (try? StoreSchema.successor(of: connection)) != nil
-        {
+        if let connection, (try? StoreSchema.isSuperseded(connection, damage)) == true {
             return true
         }
         return folder.located.number > folder.number

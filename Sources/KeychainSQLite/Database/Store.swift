@@ -9,7 +9,7 @@
 //       vouches for: an earlier row of the same item proves itself as well.
 
 import FoundationEssentials
-import KeychainCrypto
+package import KeychainCrypto
 package import KeychainCore
 import Synchronization
 
@@ -48,7 +48,7 @@ package final class Store: Sendable {
         self.commits = commits ?? CommitFeed(folder: file.folder)
         if let folder = file.folder {
             anchor = Anchor(folder: folder, authenticator: tiers.open.authenticator)
-            damage = PageDamage.registry(forPath: folder.path(of: .database))
+            damage = file.connections.damage
             freshness = FreshnessNote(
                 ofDatabaseAt: damage.path, keychainID: keychainID, tiers.open.authenticator,
                 in: place)
@@ -83,12 +83,51 @@ package final class Store: Sendable {
         upTo last: UInt64, in header: StoreHeader
     ) throws(KeychainFailure) {
         guard header.generation < last else { return }
+        // The mark was damaged, or an older copy put back.
+        if Epoch.isEnd(last), let folder, folder.isStaged(folder.number + 1) { throw .superseded }
         // Closing would fold the log into the database and delete it, with the damaged commits that
         // recovery can still read.
         damage.recordLostCommits()
+        guard !Epoch.isEnd(last) else {
+            throw .damagedStore(
+                "its keys were changed since, so that an older copy was put back. Restore it into an "
+                    + "empty folder, or go back to it with what it holds")
+        }
         throw .damagedStore(
             "commits after number \(header.generation) of \(last) are missing. Its "
                 + "log was damaged, or an older copy was put back")
+    }
+
+    // MARK: Superseding
+
+    /// Notes that another database takes the place of the one in a folder, and of every state of it that
+    /// may come back: one whose mark is damaged, or an older one. `generation` is that of its last
+    /// commit, as far as it is known.
+    package static func noteSuperseded(
+        in folder: StoreFolder, generation: UInt64 = 0, keychainID: [UInt8],
+        _ authenticator: StoreAuthenticator, place: FreshnessNote.Place
+    ) {
+        let anchor = Anchor(folder: folder, authenticator: authenticator)
+        let note = FreshnessNote.ofDatabase(
+            in: folder, keychainID: keychainID, authenticator, place: place)
+        let anchored = if case .generation(let last) = anchor.read() { last } else { UInt64(0) }
+        let last = max(generation, anchored, note.lastGeneration ?? 0)
+        let end = Epoch.isEnd(last) ? last : Epoch.end(of: last)
+        anchor.note(generation: end)
+        note.note(generation: end)
+    }
+
+    /// Whether that is noted, in the anchor or since the machine started.
+    package static func isSuperseded(
+        in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
+        place: FreshnessNote.Place
+    ) -> Bool {
+        let last = [
+            Anchor.last(in: folder, authenticator),
+            FreshnessNote.lastGeneration(
+                in: folder, keychainID: keychainID, authenticator, place: place),
+        ].compactMap(\.self).max()
+        return last.map(Epoch.isEnd) ?? false
     }
 
     // MARK: Keys

@@ -26,7 +26,7 @@ package struct StoreFile: Sendable {
         self.folder = folder
         self.connections = connections
         self.version = version
-        use = folder.map { PageDamage.registry(forPath: $0.path(of: .database)).use() }
+        use = folder.map { _ in connections.damage.use() }
         keyUse = deviceKey.flatMap { deviceKey in
             folder.map {
                 PageKeys.use(deviceKey, forPath: $0.path(of: .database), isNew: isNew)
@@ -43,7 +43,7 @@ package struct StoreFile: Sendable {
         let store = try open(folder, deviceKey, version: StoreSchema.version)
         do throws(KeychainFailure) {
             let problem = try store.connections.run { database throws(KeychainFailure) in
-                try StoreSchema.difference(from: database)
+                try StoreSchema.difference(from: database, store.connections.damage)
             }
             if let problem { throw KeychainFailure.damagedStore(problem) }
         } catch {
@@ -75,7 +75,7 @@ package struct StoreFile: Sendable {
             folder: folder, connections: Connections(folder), deviceKey: deviceKey,
             version: version)
         do throws(KeychainFailure) {
-            try store.checkIdentity(in: folder, wanted: version)
+            try store.checkIdentity(wanted: version)
         } catch {
             store.close()
             throw error
@@ -83,14 +83,12 @@ package struct StoreFile: Sendable {
         return store
     }
 
-    private func checkIdentity(
-        in folder: StoreFolder, wanted: Int64
-    ) throws(KeychainFailure) {
+    private func checkIdentity(wanted: Int64) throws(KeychainFailure) {
         let version = try connections.run { database throws(KeychainFailure) in
             try database.integer("PRAGMA user_version") ?? 0
         }
         // A page whose tag is wrong may hold any version.
-        guard PageDamage.registry(forPath: folder.path(of: .database)).isEmpty else {
+        guard connections.damage.isEmpty else {
             guard version == wanted else {
                 throw .damagedStore(
                     version <= StoreSchema.version
@@ -161,7 +159,7 @@ package struct StoreFile: Sendable {
     package var isSuperseded: Bool {
         get throws(KeychainFailure) {
             try connections.run { database throws(KeychainFailure) in
-                try StoreSchema.successor(of: database) != nil
+                try StoreSchema.isSuperseded(database, connections.damage)
             }
         }
     }

@@ -116,11 +116,13 @@ enum StoreSchema {
         }
     }
 
-    /// What has taken a database's place, or is about to. nil: nothing.
-    static func successor(of database: DatabaseConnection) throws(KeychainFailure) -> String? {
-        let cursor = try database.rows("SELECT body FROM state WHERE name = '\(mark)'")
-        guard try cursor.next() else { return nil }
-        return cursor.data(0).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    /// Whether another database has taken a database's place, or is about to. A mark on a page that
+    /// isn't authentic may be anybody's, so none is believed once such a page was met.
+    static func isSuperseded(
+        _ database: DatabaseConnection, _ damage: PageDamage
+    ) throws(KeychainFailure) -> Bool {
+        let cursor = try database.rows("SELECT 1 FROM state WHERE name = '\(mark)'")
+        return try cursor.next() && damage.isEmpty
     }
 
     // MARK: Blobs
@@ -148,9 +150,11 @@ enum StoreSchema {
 
     /// How the schema of a database differs from this one, in words; nil: it doesn't. A trigger, say,
     /// would change what is written. Names that aren't ours are left out: they may be anything.
-    static func difference(from database: DatabaseConnection) throws(KeychainFailure) -> String? {
+    static func difference(
+        from database: DatabaseConnection, _ damage: PageDamage
+    ) throws(KeychainFailure) -> String? {
         // Its tables have other names then, and nothing is damaged.
-        if (try? successor(of: database)) != nil { throw .superseded }
+        if (try? isSuperseded(database, damage)) == true { throw .superseded }
         let cursor = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
         var found: Set<Object> = []
         while try cursor.next() {

@@ -84,7 +84,9 @@ extension Store {
     private func structureProblem(
         in database: DatabaseConnection
     ) throws(KeychainFailure) -> String? {
-        if !isVersion1, let problem = try StoreSchema.difference(from: database) { return problem }
+        if !isVersion1, let problem = try StoreSchema.difference(from: database, damage) {
+            return problem
+        }
         // Pages, free ones too, and every row through every index and back.
         let rows = try database.rows("PRAGMA integrity_check(8)")
         var answer: String?

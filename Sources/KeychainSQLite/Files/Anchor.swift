@@ -4,7 +4,9 @@
 //   (3) A database whose generation is behind it lost commits: its log was damaged, or an
 //       older copy was put back.
 //   (4) Two records, written in turn by generation: one that is torn or altered is passed over.
-//   (5) A record is never replaced by an earlier one: of two processes the later commit's may come
+//   (5) A generation that ends an epoch is that of no commit: another database has taken the place of the
+//       one whose key the record has.
+//   (6) A record is never replaced by an earlier one: of two processes the later commit's may come
 //       to its note first.
 
 package import KeychainCrypto
@@ -12,7 +14,19 @@ import KeychainCore
 import Glibc
 import Synchronization
 
-/// Documentation/Formats/database-v1.md, "Anchor".
+/// What generations are of commits, and what is said by others.
+///
+/// A database never comes to the end of its epoch by commits. A recovery goes on behind it.
+package enum Epoch {
+    private static let size: UInt64 = 1 << 48
+
+    /// Above every commit that a database of that generation can come to.
+    static func end(of generation: UInt64) -> UInt64 { (generation | (size - 1)) &+ 1 }
+
+    static func isEnd(_ generation: UInt64) -> Bool { generation > 0 && generation % size == 0 }
+}
+
+/// Documentation/Formats/database-v2.md, "Anchor".
 package final class Anchor: Sendable {
     private let folder: StoreFolder
     private let file = Mutex(File())
@@ -77,15 +91,10 @@ package final class Anchor: Sendable {
         let record = encode(generation)
         file.withLock { file in
             if file.descriptor < 0 {
-                file.descriptor = SystemCalls.open(
-                    folder.path(of: .anchor), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                    mode: 0o600)
+                file.descriptor = folder.open(.anchor, O_RDWR | O_CREAT)
             }
             let descriptor = file.descriptor
-            // Written in place, it may not be another file as well.
-            guard descriptor >= 0, Files.systemStatus(of: descriptor)?.st_nlink == 1,
-                SystemCalls.lock(descriptor, LOCK_EX) == 0
-            else { return }
+            guard descriptor >= 0, SystemCalls.lock(descriptor, LOCK_EX) == 0 else { return }
             defer { _ = SystemCalls.lock(descriptor, LOCK_UN) }
             var bytes = SystemCalls.read(descriptor, count: 2 * Self.recordByteCount)
             if bytes != file.bytes { file.last = last(in: bytes) }

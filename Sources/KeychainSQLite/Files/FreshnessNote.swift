@@ -131,10 +131,16 @@ package final class FreshnessNote: Sendable {
         in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
         place: Place
     ) -> UInt64? {
+        ofDatabase(in: folder, keychainID: keychainID, authenticator, place: place).lastGeneration
+    }
+
+    static func ofDatabase(
+        in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
+        place: Place
+    ) -> FreshnessNote {
         FreshnessNote(
             ofDatabaseAt: PageDamage.registry(forPath: folder.path(of: .database)).path,
-            keychainID: keychainID, authenticator, in: place
-        ).lastGeneration
+            keychainID: keychainID, authenticator, in: place)
     }
 
     private var content: Content? {
@@ -145,9 +151,13 @@ package final class FreshnessNote: Sendable {
 
     // MARK: Writing
 
-    /// A commit, which is durable.
-    package func note(generation: UInt64) {
+    /// A commit, which is durable, or the end of an epoch: that is noted also where nothing is yet.
+    func note(generation: UInt64) {
         update { content in
+            if content == nil, Epoch.isEnd(generation), let files = filesNow {
+                content = Content(
+                    number: .random(), isVerified: false, moment: 0, generation: 0, files: files)
+            }
             if let last = content?.generation, last < generation {
                 content?.generation = generation
             }
@@ -217,9 +227,11 @@ package final class FreshnessNote: Sendable {
         guard let file else { return memory.withLock { change(&$0) } }
         // Sticky: clean-ups of XDG_RUNTIME_DIR pass such files by.
         guard
-            let descriptor = Files.open(file, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o1600),
-            let status = Files.status(of: descriptor), status.isPlainFile,
-            status.owner == geteuid(), status.mode & 0o077 == 0, status.linkCount == 1,
+            let descriptor = Files.open(
+                file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o1600),
+            let status = Files.systemStatus(of: descriptor.number),
+            status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+            status.st_uid == geteuid(), status.st_mode & 0o077 == 0,
             Files.lock(descriptor.number, LOCK_EX)
         else {
             var none: Content?

@@ -32,8 +32,7 @@ extension StoreFolder {
         _ operation: Int32, _ body: (Lock) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result? {
         let path = path(of: .lock)
-        let descriptor = SystemCalls.open(
-            path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        let descriptor = open(.lock, O_RDWR | O_CREAT)
         guard descriptor >= 0 else { throw Self.failure("write \(path)") }
         defer { close(descriptor) }
         guard SystemCalls.lock(descriptor, operation) == 0 else {

@@ -5,7 +5,6 @@
 //   (3) The folder that the damaged files go to has the same number as the one of (1), which goes
 //       last, so a recovery that goes on finds it again.
 
-import FoundationEssentials
 import Glibc
 package import KeychainCore
 import Synchronization
@@ -13,12 +12,9 @@ import Synchronization
 extension StoreFolder {
     package var exists: Bool { SystemCalls.status(ofLink: path) != nil }
 
-    /// Whether it is a folder of this user's. A link to one isn't: what it leads to is none of the
-    /// keychain's business.
-    var isOwnFolder: Bool {
-        SystemCalls.status(ofLink: path).map {
-            $0.st_mode & S_IFMT == S_IFDIR && $0.st_uid == geteuid()
-        } ?? false
+    /// Whether it is a folder, and no link to one.
+    var isFolder: Bool {
+        SystemCalls.status(ofLink: path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
     }
 
     /// Whether there is certainly no folder of that name, nor anything else.
@@ -56,10 +52,17 @@ extension StoreFolder {
 
     /// Those of recoveries that have not come to their end; of one that goes on, there is one.
     package var recoveryFolders: [RecoveryFolders] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        return names.filter { $0.hasPrefix(Self.rebuilding) }.sorted().map {
-            RecoveryFolders(in: self, String($0.dropFirst(Self.rebuilding.count)))
-        }.filter { $0.rebuilding.isOwnFolder }
+        names.compactMap { name in
+            guard name.hasPrefix(Self.rebuilding) else { return nil }
+            let number = name.dropFirst(Self.rebuilding.count)
+            return number.allSatisfy { $0.isNumber || $0 == "-" } ? String(number) : nil
+        }.sorted().map { RecoveryFolders(in: self, $0) }
+    }
+
+    /// The paths of those with files from before a recovery. No key of them changes any more.
+    package var damagedFolders: [String] {
+        names.filter { $0.hasPrefix("damaged-") }.sorted().map { path + "/" + $0 }
+            .filter { StoreFolder(path: $0).isFolder }
     }
 
     /// Those of a new recovery, neither of which is there yet.
@@ -71,6 +74,19 @@ extension StoreFolder {
             folders = RecoveryFolders(in: self, "\(stamp)-\(number)")
         }
         return folders
+    }
+
+    /// Moves a `keychain.db.recovered` that no recovery has made out of the way.
+    package func setAsideRecovered(in damaged: StoreFolder) throws(KeychainFailure) {
+        try damaged.prepare()
+        try move(.recoveredDatabase, to: damaged)
+        try damaged.synchronize()
+        try synchronize()
+    }
+
+    /// Removes what SQLite makes beside a database, which holds nothing of it.
+    package func removeLogs() {
+        for file in [File.writeAheadLog, .sharedMemory] { SystemCalls.unlink(path(of: file)) }
     }
 
     /// Makes the finished database of `rebuilding` the one that counts: the commit of a recovery.
@@ -113,12 +129,16 @@ extension StoreFolder {
         }
     }
 
-    /// Removes a folder of our own making with the files in it, SQLite's journal among them.
+    /// Removes a folder of our own making with the files in it, SQLite's journal among them. Of a link
+    /// to a folder it removes the link.
     package func removeAll() {
-        guard isOwnFolder else { return }
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
-            SystemCalls.unlink(path + "/" + name)
+        let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        guard folder >= 0 else {
+            SystemCalls.unlink(path)
+            return
         }
+        for name in SystemCalls.names(in: folder) { SystemCalls.unlink(name, in: folder) }
+        close(folder)
         SystemCalls.removeDirectory(path)
     }
 
@@ -146,8 +166,7 @@ extension StoreFolder {
         refusal: String = "Other processes use this keychain. End them and try again."
     ) throws(KeychainFailure) -> Lease {
         let path = path(of: .lease)
-        let descriptor = SystemCalls.open(
-            path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
+        let descriptor = open(.lease, O_RDWR | O_CREAT)
         guard descriptor >= 0 else {
             // On a read-only file system there is nothing to recover, so nothing to keep apart.
             if !exclusive, errno == EROFS || errno == EACCES { return Lease(descriptor: -1) }

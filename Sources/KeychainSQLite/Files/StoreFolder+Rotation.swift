@@ -20,11 +20,10 @@ extension StoreFolder {
     package var located: StoreFolder { located(names) }
 
     func located(_ names: [String]) -> StoreFolder {
-        let found = names.filter { Self.number(ofDatabase: $0) != nil }
-        // A log alone can be recovered. What is empty counts where there is nothing else.
-        let filled = found.filter { SystemCalls.status(ofLink: path + "/" + $0)?.st_size != 0 }
-        let databases = found.filter { !$0.hasSuffix("-wal") }
-        let numbers = (filled.isEmpty ? databases : filled).compactMap(Self.number(ofDatabase:))
+        // A log alone can be recovered, an empty one is none.
+        let numbers = names.filter {
+            !$0.hasSuffix("-wal") || SystemCalls.status(ofLink: path + "/" + $0)?.st_size != 0
+        }.compactMap(Self.number(ofDatabase:))
         return StoreFolder(path: path, number: numbers.max() ?? 0)
     }
 
@@ -52,47 +51,16 @@ extension StoreFolder {
         }
     }
 
-    /// - Throws: `notAvailable` where there is a database of an earlier number besides. No rotation leaves
-    ///   one: somebody has put it there, and the device key may be its.
-    package func requireOneDatabase() throws(KeychainFailure) {
-        let names = names
-        let other = names.first { name in
-            name.hasSuffix(".db") && Self.number(ofDatabase: name).map { $0 < number } ?? false
-        }
-        // A rotation that is being finished removes the old one before its own folder.
-        guard let other, !names.contains(Self.rotation + "-\(number)"),
-            let status = SystemCalls.status(ofLink: path + "/" + other), status.st_size > 0
-        else { return }
-        throw KeychainFailure(
-            .notAvailable,
-            "\(path) holds \(other) beside \(Self.numbered)-\(number).db: a backup was put over a later "
-                + "keychain. Restore it into an empty folder. Nothing was changed.", cause: .damage)
-    }
-
     static func number(ofStaging name: String) -> Int? {
         name.hasPrefix(rotation + "-") ? number(name.dropFirst(rotation.count + 1)) : nil
     }
 
+    private static let lastNumber = Int(Int32.max)
+
     private static func number(_ digits: Substring) -> Int? {
-        guard let number = Int(digits), numbers.contains(number), "\(number)" == digits else {
-            return nil
-        }
+        guard let number = Int(digits), (1...lastNumber).contains(number), "\(number)" == digits
+        else { return nil }
         return number
-    }
-
-    /// Those of rotated databases.
-    private static let numbers = 1...Int(Int32.max)
-
-    /// The number of the database that takes this one's place.
-    package var successor: Int {
-        get throws(KeychainFailure) {
-            guard Self.numbers.contains(number + 1) else {
-                throw .notPermitted(
-                    "\(path(of: .database)) has the highest number that a database can have, so its keys "
-                        + "can't be changed once more. Nothing was changed.")
-            }
-            return number + 1
-        }
     }
 
     // MARK: What is being made
@@ -102,15 +70,35 @@ extension StoreFolder {
         StoreFolder(path: path + "/" + Self.rotation + "-\(number)")
     }
 
-    /// Which database a rotation leads to that has not come to its end, or was given up.
-    package var stagedNumber: Int? {
-        names.compactMap(Self.number(ofStaging:)).filter { staging($0).isOwnFolder }.max()
+    /// Whether there are files of a rotation that leads to a database.
+    package func isStaged(_ number: Int) -> Bool { staging(number).isFolder }
+
+    /// What was made, or has a name as if it were, for databases that come after this one.
+    private var stagedLater: [StoreFolder] {
+        names.compactMap(Self.number(ofStaging:)).filter { $0 > number }.map(staging)
+    }
+
+    package var hasStagedLater: Bool { !stagedLater.isEmpty }
+
+    /// The number of the database that takes this one's place.
+    /// - Throws: `notAvailable` where there is none.
+    package var nextNumber: Int {
+        get throws(KeychainFailure) {
+            guard number < Self.lastNumber else {
+                throw KeychainFailure(
+                    .notAvailable,
+                    "The keys can't be changed: \(path(of: .database)) has the last number that there "
+                        + "is. Nothing was changed. End every program that uses the keychain, and rename "
+                        + "the file to keychain.db.")
+            }
+            return number + 1
+        }
     }
 
     /// Where the device key of this database is. It is found without a lock: see (3).
     package var deviceKeyFolder: StoreFolder {
         let staging = staging(number)
-        return number > 0 && staging.isOwnFolder && staging.exists(.deviceKey) ? staging : self
+        return number > 0 && staging.isFolder && staging.exists(.deviceKey) ? staging : self
     }
 
     /// - Throws: `diskFull` where a second database and its log have no room.
@@ -152,17 +140,13 @@ extension StoreFolder.Lock {
 
     /// Removes what was made, for a mark that never came.
     package func removeStaged() {
-        while let number = folder.stagedNumber {
-            let staging = folder.staging(number)
-            staging.removeAll()
-            if staging.exists { return }
-        }
+        for staging in folder.stagedLater { staging.removeAll() }
     }
 
     /// Puts everything in its place. The old database has the mark, or has gone already.
     package func finishRotation(to number: Int) throws(KeychainFailure) {
         let staging = folder.staging(number)
-        guard staging.isOwnFolder else { return }
+        guard staging.isFolder else { return }
         let new = StoreFolder(path: folder.path, number: number)
         if staging.exists(.database) {
             // A power failure can bring the name back.

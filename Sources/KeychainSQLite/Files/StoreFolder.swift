@@ -1,6 +1,7 @@
 // StoreFolder: the folder of a keychain, its files and their permissions.
 //   (1) The folder is readable by its owner only, and so is every file in it; anything else is
 //       refused, not mended, since another user may have read or written it already.
+//       StoreFolder+Checks has what else is refused.
 //   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized. Who
 //       does it has the folder's lock, so what stands beside without one is left over, and goes.
 //   (3) Each rotation of the keys makes a database of a name of its own, which no other ever has:
@@ -15,12 +16,15 @@ package struct StoreFolder: Hashable, Sendable {
     package let path: String
     /// How many rotations of the keys the database comes after. 0: it is `keychain.db`.
     package let number: Int
+    /// Whether the database that is meant is `keychain.db.recovered`.
+    let isOfRecovered: Bool
 
-    package init(path: String, number: Int = 0) {
+    package init(path: String, number: Int = 0, isOfRecovered: Bool = false) {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
         self.number = number
+        self.isOfRecovered = isOfRecovered
     }
 
     init(ofFileAt path: String) {
@@ -48,15 +52,23 @@ package struct StoreFolder: Hashable, Sendable {
             case .deviceKey, .keybag, .anchor, .damagedLog, .lock, .lease: false
             }
         }
+
+        /// What each of those names goes on with, behind the database's name.
+        fileprivate var suffix: Substring { rawValue.dropFirst(Self.database.rawValue.count) }
     }
 
     /// What names of databases begin with.
     static let numbered = "keychain"
 
     package func path(of file: File) -> String {
-        guard number > 0, file.isNumbered else { return path + "/" + file.rawValue }
-        return path + "/" + Self.numbered + "-\(number)"
-            + file.rawValue.dropFirst(Self.numbered.count)
+        guard file.isNumbered else { return path + "/" + file.rawValue }
+        return path + "/" + Self.numbered + (number > 0 ? "-\(number)" : "") + ".db"
+            + (isOfRecovered ? File.recoveredDatabase.suffix : "") + file.suffix
+    }
+
+    /// This folder, with `keychain.db.recovered` for its database.
+    package var recovered: StoreFolder {
+        StoreFolder(path: path, number: number, isOfRecovered: true)
     }
 
     // MARK: Permissions
@@ -96,28 +108,8 @@ package struct StoreFolder: Hashable, Sendable {
 
     package func exists(_ file: File) -> Bool { Self.status(of: path(of: file)) != nil }
 
-    package func isPlainFile(_ file: File) -> Bool {
-        Self.status(of: path(of: file)).map { $0.st_mode & S_IFMT == S_IFREG } ?? false
-    }
-
     package func byteCount(of file: File) -> Int {
         Self.status(of: path(of: file)).map { Int($0.st_size) } ?? 0
-    }
-
-    /// Refuses a file that is no plain file of ours or that others may use.
-    package func check(_ file: File) throws(KeychainFailure) {
-        let path = path(of: file)
-        guard let status = Self.status(of: path) else { return }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
-            throw .notPermitted(
-                "\(path) is not a file of this user, but a link, a folder, or another user's. Nothing "
-                    + "was changed. Move it away and try again.")
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            throw .notPermitted(
-                "\(path) is open to other users. Run `chmod 600 \(path)`; if another user may "
-                    + "have read it, its secrets are no longer secret.")
-        }
     }
 
     private static func status(of path: String) -> stat? {
@@ -132,7 +124,7 @@ package struct StoreFolder: Hashable, Sendable {
     ) throws(KeychainFailure) -> SecretBytes? {
         try check(file)
         let path = path(of: file)
-        let descriptor = SystemCalls.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let descriptor = open(file, O_RDONLY)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw Self.failure("read \(path)")
@@ -152,7 +144,7 @@ package struct StoreFolder: Hashable, Sendable {
 
     /// Makes a file's content durable.
     package func synchronize(_ file: File) throws(KeychainFailure) {
-        try Self.synchronize(path(of: file), O_RDONLY)
+        try Self.synchronize(path(of: file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     }
 
     private static func synchronize(_ path: String, _ flags: Int32) throws(KeychainFailure) {

@@ -18,6 +18,34 @@ enum SystemCalls {
     @discardableResult
     static func unlink(_ path: String) -> Int32 { reached(Files.remove(path)) }
 
+    /// Removes a name from an open folder; the corresponding C function is `unlinkat`. Whatever has
+    /// taken the folder's place meanwhile isn't touched.
+    @discardableResult
+    static func unlink(_ name: String, in folder: Int32) -> Int32 {
+        // SAFETY: the name is a terminated copy for the duration of the call.
+        reached(unsafe unlinkat(folder, name, 0) == 0)
+    }
+
+    /// The names in an open folder, without `.` and `..`; the corresponding C functions are `fdopendir`
+    /// and `readdir`.
+    static func names(in folder: Int32) -> [String] {
+        let own = fcntl(folder, F_DUPFD_CLOEXEC, 0)
+        // SAFETY: the stream owns `own` from here on, and is closed once. An entry's name ends in a zero,
+        // within the entry, and the entry stays as it is until the next call.
+        guard own >= 0, let stream = unsafe fdopendir(own) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
     static func rename(_ old: String, _ new: String) -> Int32 { reached(Files.rename(old, new)) }
 
     @discardableResult

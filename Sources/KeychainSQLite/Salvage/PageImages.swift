@@ -43,11 +43,6 @@ struct PageImages: Sendable {
         frames = log.map { LogFrames($0, format) } ?? LogFrames()
     }
 
-    /// Whether the database file consists of whole pages.
-    var isWhole: Bool {
-        database.byteCount > 0 && database.byteCount % UInt64(PageFormat.pageByteCount) == 0
-    }
-
     /// The same without the frames of the log that nothing vouches for; nil: there are none.
     var passingOverUnsoundFrames: PageImages? {
         guard let sound = frames.passingOverUnsound else { return nil }

@@ -25,21 +25,6 @@ package struct RowSalvage: Sendable {
             SalvageFormat(of: database, log: log, deviceKey: deviceKey))
     }
 
-    /// Whether the files hold whole pages, one at least, each as it was written.
-    package var isWhole: Bool {
-        guard images.isWhole else { return false }
-        var page = FormatBytes(count: PageFormat.pageByteCount)
-        var isSound = true
-        images.forEach { image, standing in
-            guard isSound, standing == .current, image.page != PageFormat.lockBytePage else {
-                return
-            }
-            images.read(image, into: &page)
-            isSound = images.isSound(image, page)
-        }
-        return isSound
-    }
-
     private init(_ images: PageImages) { self.images = images }
 
     /// The same files, read without the frames of the log whose checksum or tag doesn't hold; nil: there are

@@ -78,20 +78,20 @@ package final class DamagedFile: SalvageSource {
 
     /// Opens the file for reading.
     ///
-    /// - Throws: ``SalvageFileError`` if the file can't be opened, or is a link, a folder or a pipe.
+    /// - Throws: ``SalvageFileError`` if the file can't be opened or has no length (a pipe).
     package init(path: String) throws(SalvageFileError) {
         // SAFETY: the path is a NUL-terminated string for the duration of the call. O_NONBLOCK:
         // a pipe in the file's place must not hold the caller.
-        let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard opened >= 0 else { throw SalvageFileError(code: errno) }
-        var status = stat()
-        // SAFETY: the call fills the structure.
-        guard unsafe fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        let end = lseek(opened, 0, SEEK_END)
+        guard end >= 0 else {
+            let code = errno
             _ = close(opened)
-            throw SalvageFileError(code: EINVAL)
+            throw SalvageFileError(code: code)
         }
         descriptor = opened
-        byteCount = UInt64(status.st_size)
+        byteCount = UInt64(end)
     }
 
     deinit {

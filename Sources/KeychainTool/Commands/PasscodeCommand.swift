@@ -87,6 +87,7 @@ struct PasscodeCommand: ParsableCommand {
             let ended = try RotateCommand.showingProgress { progress throws(KeychainFailure) in
                 try session.keychain.stream(request, progress: progress)
             }
+            KeychainPlace.tellOfDamagedFolders()
             guard !ended.isEmpty else { return }
             try Output.print(RotateCommand.text("The passcode is set.", ended))
         }

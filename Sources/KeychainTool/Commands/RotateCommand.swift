@@ -15,6 +15,8 @@ struct RotateCommand: ParsableCommand {
 
             A recovery code ends, and so does a credential that this process wasn't given: make \
             them anew. Where a passcode is set, other programs are locked until they are given it.
+
+            Folders “damaged-…” of earlier recoveries stay under the earlier keys, and are named.
             """)
 
     @Flag(help: "Writes a JSON object.")
@@ -29,6 +31,7 @@ struct RotateCommand: ParsableCommand {
         let ended = try Self.showingProgress { progress throws(KeychainFailure) in
             try session.keychain.stream(RotateKeys(provedBy: proof), progress: progress)
         }
+        defer { KeychainPlace.tellOfDamagedFolders() }
         if json {
             let slots = ended.map { JSON.count(Int($0.number)) }
             return try Output.print(JSON.object([("endedSlots", .array(slots))]).text)

@@ -1,0 +1,106 @@
+// StoreFolder+Checks: what stands in a keychain's folder and isn't the keychain's.
+//   (1) Nothing outside the folder is read, written or removed through a link that stands in it.
+//   (2) What is no plain file is never waited for: a pipe has no end.
+//   (3) A file with a second name isn't written in its place: the other name may be anybody's.
+//   (4) What is refused stays as it is, and the refusal names it and says what to do.
+
+import Glibc
+package import KeychainCore
+import KeychainCrypto
+
+extension StoreFolder {
+    /// Refuses a folder in which something else than a keychain's files has their names.
+    ///
+    /// But for `keybag`: the database has what is in it, so it is passed over, and made anew.
+    package func checkFiles() throws(KeychainFailure) {
+        for name in names where Self.isFileName(name) && name != File.keybag.rawValue {
+            try Self.check(path + "/" + name)
+        }
+        try located.requireOneDatabase()
+    }
+
+    private static func isFileName(_ name: String) -> Bool {
+        if File(rawValue: name) != nil { return true }
+        let database = name.hasSuffix("-shm") ? String(name.dropLast(4)) : name
+        return number(ofDatabase: database) != nil
+    }
+
+    /// Refuses a file that is no plain file of ours or that others may use.
+    package func check(_ file: File) throws(KeychainFailure) {
+        try Self.check(path(of: file))
+    }
+
+    private static func check(_ path: String) throws(KeychainFailure) {
+        guard let status = SystemCalls.status(ofLink: path), let what = objection(to: status) else {
+            return
+        }
+        throw .notPermitted("\(path) \(what.replacing("PATH", with: path))")
+    }
+
+    /// What is wrong with a file of a keychain. nil: nothing.
+    private static func objection(to status: stat) -> String? {
+        let kind: String? =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: nil
+            case S_IFDIR: "a folder"
+            case S_IFLNK: "a symbolic link"
+            case S_IFIFO: "a pipe"
+            case S_IFSOCK: "a socket"
+            default: "a device"
+            }
+        if let kind {
+            return "is \(kind), where a keychain has a plain file. Nothing was changed. Move it to "
+                + "another folder; what is missing then comes from a backup or `keychainctl recover`."
+        }
+        if status.st_uid != geteuid() {
+            return
+                "belongs to another user (uid \(status.st_uid)). Nothing was changed. Make sure of "
+                + "what it holds, and give it to this user."
+        }
+        if status.st_mode & 0o077 != 0 {
+            return "is open to other users. Run `chmod 600 PATH`; if another user may "
+                + "have read it, its secrets are no longer secret."
+        }
+        // 0: it has just been removed.
+        if status.st_nlink > 1 {
+            return
+                "has a second name, a hard link, under which each change would show. Nothing was "
+                + "changed. Make it a file of its own: `cp -p PATH PATH.copy && mv PATH.copy PATH`."
+        }
+        return nil
+    }
+
+    /// Opens a plain file of ours, or makes it.
+    /// - Returns: A descriptor that the caller closes. -1: `errno` says why.
+    func open(_ file: File, _ flags: Int32) -> Int32 {
+        let descriptor = SystemCalls.open(
+            path(of: file), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+        guard descriptor >= 0 else { return -1 }
+        if let status = Files.systemStatus(of: descriptor), Self.objection(to: status) == nil {
+            return descriptor
+        }
+        close(descriptor)
+        errno = EPERM
+        return -1
+    }
+
+    /// - Throws: `notAvailable` where there is a database of an earlier number besides. No rotation leaves
+    ///   one: somebody has put one of both there, and the device key may be either's.
+    package func requireOneDatabase() throws(KeychainFailure) {
+        // The old one goes before `rotation-n` does, so what is there behind it is none of ours.
+        guard number > 0, !isStaged(number) else { return }
+        let other = names.first { name in
+            name.hasSuffix(".db") && Self.number(ofDatabase: name).map { $0 < number } ?? false
+                && SystemCalls.status(ofLink: path + "/" + name) != nil
+        }
+        let last = [File.database, .writeAheadLog, .recoveredDatabase].first { exists($0) }
+        guard let other, let last else { return }
+        let name = path(of: last).dropFirst(path.count + 1)
+        throw KeychainFailure(
+            .notAvailable,
+            "\(path) holds \(other) beside \(name), which no keychain leaves. Nothing was changed. If a "
+                + "backup was put over a later keychain, restore it into an empty folder. If another "
+                + "program made \(name), remove that file\(byteCount(of: last) == 0 ? ": it is empty" : "").",
+            cause: .damage)
+    }
+}
