@@ -86,13 +86,18 @@ private struct KeybagVector2: FormatVector {
         else { return (nil, .inauthentic) }
         #expect(hierarchy.encoded == test.keybag.bytes, "test \(test.tcId)")
         do throws(KeychainFailure) {
-            let guarded: TierKeys? =
-                if let way = test.way {
-                    try hierarchy.unlock(way).keys
-                } else { try hierarchy.guardedTierWithoutPasscode() }
+            let unlocked = try test.way.map { way throws(KeychainFailure) in
+                try hierarchy.unlock(way)
+            }
+            var guarded = unlocked?.keys
+            if unlocked == nil { guarded = try hierarchy.guardedTierWithoutPasscode() }
+            let open = try hierarchy.openTier()
+            let withCode = TierKeys(
+                indexKey: open.indexKey, integrityKey: open.integrityKey,
+                classes: open.classes.merging(unlocked?.openClasses ?? [:]) { known, _ in known })
             let opened = KeybagVector2.Opened(
                 keychainID: Hex(keybag.keychainID), generation: keybag.generation,
-                machine: "\(hierarchy.machineState)", open: .init(try hierarchy.openTier()),
+                machine: "\(hierarchy.machineState)", open: .init(withCode),
                 guarded: guarded.map { .init($0) })
             return (opened, nil)
         } catch {

@@ -285,7 +285,9 @@ def open_keybag(
             opened = keybag.open_ways((kind,), device_key, secret)
             if TIER not in opened:
                 raise WrongPasscode("what was given does not open the keybag")
-            machine_key = machine_key or opened.get(MACHINE)
+            if machine_key is None and MACHINE in opened:
+                machine_key = opened[MACHINE]
+                open_tier = keybag.tier(OPEN, device_key, b"", machine_key)
             guarded = keybag.tier(GUARDED, device_key, opened[TIER], machine_key)
     return OpenedKeybag(
         keybag.identifier, keybag.generation, state, open_tier, guarded
