@@ -214,7 +214,7 @@ let package = Package(
             dependencies: [
                 "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainRuntime",
                 "KeychainEngine",
-                "KeychainTPM", "KeychainAuthentication", argumentParser, logging,
+                "KeychainTPM", argumentParser, logging,
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -1,7 +1,6 @@
 // DaemonProgram: from the arguments of a process to a service that runs until it is told to end.
 
 import ArgumentParser
-import Foundation
 import Glibc
 import KeychainCore
 import KeychainCrypto
@@ -98,10 +97,12 @@ struct DaemonService: Service {
     /// On a thread of its own: ending waits.
     private func stop() async {
         await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
+            let end: @Sendable () -> Void = {
                 server.stop()
                 continuation.resume()
             }
+            // Where the system gives no thread, this one waits.
+            if !Threads.start(end) { end() }
         }
     }
 }

@@ -80,7 +80,7 @@ package final class KeychainServer: Sendable {
                 timeLimit: configuration.limits.handshakeTime,
                 handshakesPerUser: configuration.limits.handshakesPerUser),
             onPeer: { [self] in admit($0, $1) }, onRefusal: { [log] in log.refused($0) })
-        doorkeeper.start()
+        try doorkeeper.start()
         self.doorkeeper.withLock { $0 = doorkeeper }
         watch()
     }

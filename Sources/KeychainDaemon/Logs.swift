@@ -4,7 +4,7 @@
 //       never a value of an attribute and never a secret.
 //   (2) Log lines are written for people or for programs.
 
-import Foundation
+import FoundationEssentials
 import Glibc
 import KeychainCore
 import KeychainCrypto
@@ -148,8 +148,8 @@ package struct DaemonLogHandler: LogHandler {
         _ level: Logger.Level, _ message: String, _ fields: [String: String]
     ) -> String {
         var object = fields
-        object["time"] = Date.now.formatted(
-            .iso8601.year().month().day().time(includingFractionalSeconds: true))
+        object["time"] = Date.ISO8601FormatStyle.iso8601.year().month().day()
+            .time(includingFractionalSeconds: true).format(.now)
         object["level"] = level.rawValue
         object["message"] = message
         let encoder = JSONEncoder()
@@ -162,7 +162,7 @@ package struct DaemonLogHandler: LogHandler {
     package static let writeToStandardError: @Sendable (String) -> Void = { line in
         let bytes = Array(line.utf8)
         standardError.withLock { _ in
-            try? FileHandle.standardError.write(contentsOf: bytes)
+            _ = Descriptor.write(bytes, to: STDERR_FILENO)
         }
     }
 

@@ -3,7 +3,7 @@
 //   (2) A failure to open is not remembered: the next call tries again.
 //   (3) Looking makes no keychain: the first change does.
 
-import Foundation
+import FoundationEssentials
 import KeychainCrypto
 package import KeychainEngine
 package import KeychainCore
@@ -148,7 +148,7 @@ package enum EmbeddedKeychain {
 
     /// The path of this program's file.
     package static var executablePath: String? {
-        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        Files.target(ofLink: "/proc/self/exe")
     }
 }
 

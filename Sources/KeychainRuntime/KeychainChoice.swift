@@ -8,7 +8,8 @@
 //       another place would look as if everything was gone.
 //   (4) There is one client for a process. A failure to reach the service is not remembered.
 
-package import Foundation
+package import FoundationEssentials
+import Glibc
 package import KeychainCore
 import KeychainCrypto
 import KeychainEngine
@@ -165,21 +166,16 @@ package struct ChoiceSurroundings: Sendable {
     /// - Throws: `param` for a file that can't be read: it may say something else than the default.
     package static func content(_ path: String) throws(KeychainFailure) -> Data? {
         guard Files.isThere(path) else { return nil }
-        guard let file = FileHandle(forReadingAtPath: path) else {
+        guard let file = Files.open(path, O_RDONLY) else {
             throw .param("The configuration file \(path) can't be read.")
         }
-        do {
-            let data = try file.read(upToCount: configurationByteCount + 1) ?? Data()
-            guard data.count <= configurationByteCount else {
-                throw KeychainFailure.param(
-                    "The configuration file \(path) has more than \(configurationByteCount) bytes.")
-            }
-            return data
-        } catch let failure as KeychainFailure {
-            throw failure
-        } catch {
-            throw .param("The configuration file \(path) can't be read.")
+        defer { file.close() }
+        guard let data = Files.content(of: file, atMost: configurationByteCount) else {
+            throw .param(
+                "The configuration file \(path) can't be read, or has more than "
+                    + "\(configurationByteCount) bytes.")
         }
+        return data
     }
 }
 

@@ -3,7 +3,6 @@
 //   (2) The passcode that unlocked the keychain stands for presence too: it is asked for once.
 
 import FoundationEssentials
-import KeychainAuthentication
 import KeychainCrypto
 import KeychainRuntime
 import KeychainEngine

@@ -4,7 +4,6 @@
 //   (2) The user is not asked before something is found locked, and never twice for nothing: after
 //       the passcode was right, a request that is still locked fails.
 
-import KeychainAuthentication
 import KeychainRuntime
 import KeychainCrypto
 import KeychainEngine

@@ -4,7 +4,6 @@
 //   (2) Who is known is handed on with the connection; everybody else's connection is closed.
 
 import Dispatch
-import Foundation
 import Glibc
 import KeychainCrypto
 import Synchronization
@@ -45,11 +44,13 @@ final class Doorkeeper: Sendable {
         self.onRefusal = onRefusal
     }
 
-    func start() {
-        Thread.detachNewThread { [self] in
+    /// - Throws: Where the system gives no thread.
+    func start() throws(ServiceFailure) {
+        let isStarted = Threads.start { [self] in
             run()
             end.signal()
         }
+        guard isStarted else { throw ServiceFailure("Can't listen: no thread can be started.") }
     }
 
     /// Accepts no caller any more, and closes the connections of those who aren't known yet. Waits

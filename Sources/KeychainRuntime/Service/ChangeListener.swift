@@ -4,7 +4,6 @@
 //       handlers are called once it is there again: what they missed isn't known.
 //   (3) Handlers are called without a lock held.
 
-import Foundation
 import Glibc
 import KeychainCrypto
 import KeychainCore
@@ -82,9 +81,10 @@ final class ChangeListener: Sendable {
             return true
         }
         guard isWanted else { return }
-        let thread = Thread { [self] in listen(connection, wake) }
-        thread.name = "keychain changes"
-        thread.start()
+        guard Threads.start({ [self] in listen(connection, wake) }) else {
+            state.withLock { $0.wake = nil }
+            throw .busy("This process can't start another thread. End some and try again.")
+        }
     }
 
     /// A new connection on which changes are told of from now on.

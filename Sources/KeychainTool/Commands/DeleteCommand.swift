@@ -3,7 +3,7 @@
 //       agreed or `--yes` stands in for one.
 
 import ArgumentParser
-import KeychainAuthentication
+import KeychainCrypto
 import KeychainRuntime
 import KeychainEngine
 import KeychainCore

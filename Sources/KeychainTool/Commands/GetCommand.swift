@@ -3,7 +3,6 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
-import KeychainAuthentication
 import KeychainCrypto
 import KeychainCore
 

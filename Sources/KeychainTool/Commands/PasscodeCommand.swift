@@ -1,7 +1,6 @@
 // PasscodeCommand: sets, changes and removes the passcode of a keychain.
 
 import ArgumentParser
-import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
 import KeychainCore

@@ -1,7 +1,6 @@
 // SlotCommand: lists, adds and removes the ways into the keychain.
 
 import ArgumentParser
-import KeychainAuthentication
 import KeychainCrypto
 import KeychainEngine
 import KeychainCore

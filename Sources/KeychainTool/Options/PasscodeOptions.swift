@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Glibc
-import KeychainAuthentication
 import KeychainCrypto
 import KeychainCore
 

@@ -1,7 +1,6 @@
 // Terminal+Questions: hidden questions of a tool, which Control-C ends as it ends any tool.
 
 import Glibc
-import KeychainAuthentication
 import KeychainCrypto
 import KeychainCore
 

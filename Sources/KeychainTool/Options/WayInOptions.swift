@@ -2,7 +2,6 @@
 // protection.
 
 import ArgumentParser
-import KeychainAuthentication
 import KeychainCrypto
 import KeychainCore
 

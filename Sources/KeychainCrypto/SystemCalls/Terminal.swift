@@ -5,10 +5,7 @@
 //       ends the process meanwhile: handlers are the program's own.
 //   (3) What was typed before a hidden question was asked is discarded: it was echoed.
 
-#if !canImport(Darwin)
-
 import Glibc
-package import KeychainCrypto
 package import KeychainCore
 
 package struct Terminal: ~Copyable {
@@ -158,5 +155,3 @@ package struct Terminal: ~Copyable {
         }
     }
 }
-
-#endif

@@ -1,0 +1,35 @@
+// Threads that are not Foundation's.
+
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import KeychainCrypto
+
+@Suite struct `Threads of the system` {
+    /// What a thread's closure holds tells when it is let go.
+    private final class Held: Sendable {
+        private let whenReleased: DispatchSemaphore
+
+        init(_ whenReleased: DispatchSemaphore) { self.whenReleased = whenReleased }
+
+        deinit { whenReleased.signal() }
+    }
+
+    @Test func `a thread runs once, beside the one that starts it, and lets go of all it held`() {
+        let caller = pthread_self()
+        let isElsewhere = Mutex<[Bool]>([])
+        let released = DispatchSemaphore(value: 0)
+        start(Held(released)) { isElsewhere.withLock { $0.append(pthread_self() != caller) } }
+        #expect(released.wait(timeout: .now() + 60) == .success)
+        #expect(isElsewhere.withLock { $0 } == [true])
+    }
+
+    private func start(_ held: Held, _ body: @escaping @Sendable () -> Void) {
+        let isStarted = Threads.start {
+            withExtendedLifetime(held, body)
+        }
+        #expect(isStarted)
+    }
+}
