@@ -413,7 +413,7 @@ import Testing
         try files.moveItem(atPath: copies[0], toPath: keychain.directory)
         let failure = #expect(throws: KeychainFailure.self) { try keychain.open() }
         #expect(failure?.cause == .damage)
-        #expect(failure?.reason.contains("its keys were changed since") == true)
+        #expect(failure?.reason.contains("a copy of before the keys were changed") == true)
 
         // Who goes back to it does so with its items, and is told that there may be others.
         let report = try KeychainEngine.recover(

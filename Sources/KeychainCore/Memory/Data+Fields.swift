@@ -59,9 +59,7 @@ extension Data {
         // SAFETY: the range is checked against the buffer, and copied within the call.
         unsafe withUnsafeBytes { unsafe Data(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
-}
 
-extension Data {
     /// A part as an array, counted from the first byte.
     package func array(of range: Range<Int>) -> [UInt8] {
         // SAFETY: the range is checked against the buffer, and copied within the call.

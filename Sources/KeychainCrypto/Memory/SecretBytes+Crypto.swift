@@ -86,7 +86,7 @@ extension SecretBytes {
 }
 
 extension AES.GCM.Nonce {
-    /// Twelve bytes of the system's generator, in one call of it. The library's own take three.
+    /// Twelve bytes of the system's generator, in one call of it, which the library's own aren't.
     static func random() -> AES.GCM.Nonce {
         // SAFETY: the buffer is of this call alone, and filled before it is read.
         unsafe withUnsafeTemporaryAllocation(

@@ -6,7 +6,7 @@
 //   (3) Where no set comes out, the rows of pages that are as they were written are items, and that they
 //       are the latest is not confirmed: a page of an earlier time is one that was written, too.
 //   (4) A whole row on a damaged page is an item where the digest says so. Otherwise it may be one of
-//       an earlier commit that somebody put there, and goes back by name only.
+//       an earlier commit that was put there, and goes back by name only.
 
 import KeychainCore
 import KeychainCrypto

@@ -2,8 +2,8 @@
 //   (1) The keybag is the authentic one of the highest generation among the copy and all that the
 //       damaged database holds; one of a transaction that didn't end only where there is no other, and
 //       one of version 1 only where there is none of version 2.
-//   (2) One of before the newest header's is refused, and before a passcode is asked for: it would be an
-//       earlier passcode, which somebody else may know.
+//   (2) One of before the newest header's is refused, and before a passcode is asked for: it may open with
+//       an earlier passcode, which others may know.
 
 import KeychainCore
 import KeychainCrypto
@@ -39,9 +39,7 @@ struct RecoveryKeys {
             }.max { $0.keybag.generation < $1.keybag.generation }
             if let earlier {
                 let device = try earlier.openDeviceKeys()
-                let tiers = StoreTiers(
-                    version1: StoreTier(
-                        indexKey: device.indexKey, integrityKey: device.integrityKey))
+                let tiers = StoreTiers(version1: StoreTier(version1: device))
                 try Self.requireLatest(earlier.keybag.generation, salvage.headers(tiers))
                 let passcode = earlier.keybag.hasPasscode ? try Self.required(passcode) : nil
                 let (converted, unlocked) = try KeyHierarchy.converting(

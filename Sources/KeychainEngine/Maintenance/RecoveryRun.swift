@@ -35,11 +35,8 @@ struct Recovery {
             salvage, in: folder, deviceKey: deviceKey, passcode: passcode, options)
         let ring = keys.ring
         let authenticator = keys.old.tiers.open.authenticator
-        let last = [
-            Anchor.last(in: folder, authenticator),
-            FreshnessNote.lastGeneration(
-                in: folder, keychainID: keys.old.keychainID, authenticator, place: options.place),
-        ].compactMap(\.self).max()
+        let last = Store.lastGeneration(
+            in: folder, keychainID: keys.old.keychainID, authenticator, place: options.place)
         let newest = min(
             max(salvage.headers(keys.old.tiers).highestGeneration, last ?? 0), .max - 1)
         let reading = try reading(salvage, keys, last: last)

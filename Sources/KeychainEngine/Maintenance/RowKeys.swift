@@ -55,10 +55,7 @@ struct RowKeys {
         }
         self.init(
             keychainID: hierarchy.keybag.keychainID,
-            tiers: StoreTiers(
-                version1: StoreTier(
-                    indexKey: device.indexKey, integrityKey: device.integrityKey)),
-            classes: classes)
+            tiers: StoreTiers(version1: StoreTier(version1: device)), classes: classes)
     }
 
     /// Opens both halves.

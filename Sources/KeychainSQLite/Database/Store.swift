@@ -90,8 +90,8 @@ package final class Store: Sendable {
         damage.recordLostCommits()
         guard !Epoch.isEnd(last) else {
             throw .damagedStore(
-                "its keys were changed since, so that an older copy was put back. Restore it into an "
-                    + "empty folder, or go back to it with what it holds")
+                "it is a copy of before the keys were changed. To keep what is in it, "
+                    + "restore the copy into an empty folder, or recover it here")
         }
         throw .damagedStore(
             "commits after number \(header.generation) of \(last) are missing. Its "
@@ -110,24 +110,33 @@ package final class Store: Sendable {
         let anchor = Anchor(folder: folder, authenticator: authenticator)
         let note = FreshnessNote.ofDatabase(
             in: folder, keychainID: keychainID, authenticator, place: place)
-        let anchored = if case .generation(let last) = anchor.read() { last } else { UInt64(0) }
-        let last = max(generation, anchored, note.lastGeneration ?? 0)
+        let noted = lastGeneration(
+            in: folder, keychainID: keychainID, authenticator, place: place)
+        let last = max(generation, noted ?? 0)
         let end = Epoch.isEnd(last) ? last : Epoch.end(of: last)
         anchor.note(generation: end)
         note.note(generation: end)
     }
 
-    /// Whether that is noted, in the anchor or since the machine started.
+    /// Whether that is noted.
     package static func isSuperseded(
         in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
         place: FreshnessNote.Place
     ) -> Bool {
-        let last = [
-            Anchor.last(in: folder, authenticator),
-            FreshnessNote.lastGeneration(
-                in: folder, keychainID: keychainID, authenticator, place: place),
-        ].compactMap(\.self).max()
-        return last.map(Epoch.isEnd) ?? false
+        lastGeneration(in: folder, keychainID: keychainID, authenticator, place: place)
+            .map(Epoch.isEnd) ?? false
+    }
+
+    /// The last commit that is known outside the database: in the anchor, or in the note of this start of
+    /// the machine.
+    package static func lastGeneration(
+        in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
+        place: FreshnessNote.Place
+    ) -> UInt64? {
+        let note = FreshnessNote.ofDatabase(
+            in: folder, keychainID: keychainID, authenticator, place: place)
+        return [Anchor.last(in: folder, authenticator), note.lastGeneration]
+            .compactMap(\.self).max()
     }
 
     // MARK: Keys

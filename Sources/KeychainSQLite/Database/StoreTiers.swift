@@ -14,6 +14,11 @@ package final class StoreTier: Sendable {
         index = BlindIndex(key: indexKey)
         authenticator = StoreAuthenticator(key: integrityKey)
     }
+
+    /// That of all rows of a database of version 1.
+    package convenience init(version1 keys: DeviceKeys) {
+        self.init(indexKey: keys.indexKey, integrityKey: keys.integrityKey)
+    }
 }
 
 package struct StoreTiers: Sendable {

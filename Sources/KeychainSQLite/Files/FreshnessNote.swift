@@ -16,7 +16,7 @@
 
 import Glibc
 package import KeychainCore
-package import KeychainCrypto
+import KeychainCrypto
 import Synchronization
 
 package final class FreshnessNote: Sendable {
@@ -125,14 +125,6 @@ package final class FreshnessNote: Sendable {
 
     /// The last commit since the machine started, as far as that was noted.
     package var lastGeneration: UInt64? { content?.generation }
-
-    /// The same, of the keychain in a folder.
-    package static func lastGeneration(
-        in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
-        place: Place
-    ) -> UInt64? {
-        ofDatabase(in: folder, keychainID: keychainID, authenticator, place: place).lastGeneration
-    }
 
     static func ofDatabase(
         in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,

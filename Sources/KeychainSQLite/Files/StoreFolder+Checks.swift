@@ -85,7 +85,7 @@ extension StoreFolder {
     }
 
     /// - Throws: `notAvailable` where there is a database of an earlier number besides. No rotation leaves
-    ///   one: somebody has put one of both there, and the device key may be either's.
+    ///   one: one of the two was put there, and the device key may be either's.
     package func requireOneDatabase() throws(KeychainFailure) {
         // The old one goes before `rotation-n` does, so what is there behind it is none of ours.
         guard number > 0, !isStaged(number) else { return }

@@ -3,7 +3,7 @@
 //   (2) The VFS underneath is called with itself as first argument: its functions look
 //       into their own object.
 //   (3) There is no rollback journal: SQLite would write the pages of one that it finds beside a
-//       database, whoever put it there, and they would get good tags.
+//       database, and they would get good tags.
 
 import CKeychainSQLite
 

@@ -17,10 +17,10 @@ struct RecoverCommand: ParsableCommand {
             `keychainctl doctor` lists them. Where items may be lost of which nothing is known, \
             programs that find nothing are told of damage, until `keychainctl restore --dismiss` \
             gives them up. Where nothing confirms that what came back is what was saved last, \
-            that is said, and the exit status is 6: somebody who can write the folder may have \
-            put back earlier pages. No other program may use the keychain meanwhile. Where a passcode is \
-            set it is needed, since a locked item can't be told from a damaged one. A recovery \
-            that was interrupted is finished by the next.
+            that is said, and the exit status is 6: a program that can write the folder may have \
+            put back earlier pages. No other program may use the keychain meanwhile. Where a \
+            passcode is set it is needed, since a locked item can't be told from a damaged one. A \
+            recovery that was interrupted is finished by the next.
             """)
 
     @Flag(help: "Writes a JSON object.")

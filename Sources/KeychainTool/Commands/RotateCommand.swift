@@ -8,10 +8,10 @@ struct RotateCommand: ParsableCommand {
         commandName: "rotate",
         abstract: "Makes a new device key, and every key under it anew.",
         discussion: """
-            A copy of the keychain from before opens what was in it, and nothing that comes later, \
-            whoever has its passcode. Setting a passcode and sealing the device key do this by themselves. Each \
-            item is sealed anew, which takes a while and as much disk space again as the keychain; \
-            programs can read meanwhile.
+            A copy of the keychain from before opens what was in it with the passcode of then, and \
+            nothing that comes later. Setting a passcode and sealing the device key do this by \
+            themselves. Each item is sealed anew, which takes a while and as much disk space again \
+            as the keychain; programs can read meanwhile.
 
             A recovery code ends, and so does a credential that this process wasn't given: make \
             them anew. Where a passcode is set, other programs are locked until they are given it.
