@@ -80,7 +80,7 @@ private func keys(_ tiers: TierKeys?...) -> [String: [UInt8]] {
 }
 
 /// The same bytes with a tag that fits.
-private func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
+func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
     var body = Array(bytes.dropLast(32))
     change(&body)
     let key = KeyDerivation.derive(.keybag, from: deviceKey, salt: Array(bytes[16..<32]))
@@ -173,6 +173,9 @@ private func retagged(_ bytes: [UInt8], _ change: (inout [UInt8]) -> Void) -> [U
             #expect((try? Keybag.parse(retagged(bytes, change))) == nil, "\(name)")
         }
         #expect((try? Keybag.parse(retagged(bytes) { _ in })) != nil)
+        // No slot is above it here.
+        #expect((try? Keybag.parse(retagged(bare().encoded) { $0[15] = 0 })) == nil)
+        #expect((try? Keybag.parse(retagged(bare().encoded) { _ in })) != nil)
     }
 
     @Test func `a key in another's place doesn't open`() throws {
