@@ -63,6 +63,67 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         }
     }
 
+    @Test func `keys rotate while eight programs write through the service, which lose nothing`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let service = try ServiceProcess(in: folder)
+        let client = ServiceClient(socketPath: service.socket)
+        let passcode = SecretBytes(copying: Array("passcode".utf8))
+        _ = try client.perform(AddItem(password("first")), as: own)
+        // A process that opens the keychain itself.
+        let embedded = try KeychainEngine.open(
+            directory: folder.path + "/keychain", options: .testing)
+        defer { embedded.close() }
+        #expect(try embedded.load("first", as: own) == "first")
+        let writers = try (0..<8).map { try peer("write", service.socket, "\($0)") }
+        var acknowledged: [String] = []
+        // They write all the while. Each goes on after what was done before.
+        func takeWrites() throws {
+            for writer in writers {
+                for _ in 0..<5 { acknowledged.append(try #require(writer.line())) }
+            }
+            #expect(try client.load("first", as: own) == "first")
+        }
+        try takeWrites()
+        #expect(try client.perform(RotateKeys()).isEmpty)
+        try takeWrites()
+        #expect(try embedded.load("first", as: own) == "first")
+        _ = try client.perform(SetPasscode(passcode, allowsWeak: true))
+        try takeWrites()
+        do {
+            _ = try embedded.load("first", as: own)
+            Issue.record("the process has keys that nobody gave it")
+        } catch let refusal {
+            #expect(refusal.status == .interactionNotAllowed)
+            #expect(refusal.reason.contains("Another process changed the keys of the keychain"))
+        }
+        try embedded.unlock(passcode: passcode)
+        #expect(try client.perform(RotateKeys(provedBy: .passcode(passcode))).isEmpty)
+        try takeWrites()
+        #expect(status { _ = try embedded.load("first", as: own) } == .interactionNotAllowed)
+        try embedded.unlock(passcode: passcode)
+        #expect(try embedded.load("first", as: own) == "first")
+        service.kill(SIGTERM)
+        for writer in writers {
+            acknowledged += writer.lines().filter { !$0.hasPrefix("ended") }
+            #expect(writer.endedWell)
+        }
+        #expect(service.endedWell)
+        #expect(Set(acknowledged).count == acknowledged.count)
+        var missing = 0
+        for account in acknowledged {
+            let query = ItemQuery(
+                itemClass: .genericPassword,
+                attributes: [.service: .string("fault"), .account: .string(account)])
+            let found = try? embedded.perform(
+                FindItems(query, Retrieval(includesData: true)), as: own)
+            if found?.first?.data != Data(account.utf8) { missing += 1 }
+        }
+        #expect(missing == 0, "of \(acknowledged.count)")
+        #expect(try embedded.check().isSound)
+    }
+
     /// Deletes every item, so that the writers begin anew.
     private static func empty(_ folder: TemporaryFolder) throws {
         let engine = try KeychainEngine.open(
