@@ -336,8 +336,8 @@ let package = Package(
             name: "KeychainDaemonTests",
             dependencies: [
                 "KeychainDaemon", "KeychainCore", "KeychainCrypto", "KeychainEngine",
-                "KeychainWire", "KeychainRuntime", "TestPrograms", "keychaind", "service-peer",
-                logging, argumentParser,
+                "KeychainWire", "KeychainRuntime", "TestPrograms", "FaultSweeps", "keychaind",
+                "service-peer", logging, argumentParser,
             ],
             swiftSettings: settings),
         // What tests of several modules share: programs beside a test, doubles, changed pages.

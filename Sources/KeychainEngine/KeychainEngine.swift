@@ -193,6 +193,8 @@ package struct EngineOptions: Sendable {
     package var absentFolder: String?
     /// Told of each operation, the shape of its query and its status.
     package var log: Logger
+    /// Told now and then how far the conversion of a keychain of an earlier version is.
+    package var conversionProgress: @Sendable (RequestProgress) -> Void
 
     package init(
         now: @escaping @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate },
@@ -201,7 +203,8 @@ package struct EngineOptions: Sendable {
         hardware: (any KeyHardware)? = nil, machine: Machine = .unidentified,
         credential: @escaping @Sendable () -> SecretBytes? = { nil },
         freshness: FreshnessOptions? = FreshnessOptions(), absentFolder: String? = nil,
-        log: Logger = Logger(label: "keychain")
+        log: Logger = Logger(label: "keychain"),
+        conversionProgress: @escaping @Sendable (RequestProgress) -> Void = { _ in }
     ) {
         self.now = now
         self.chosenPasscodeCost = passcodeCost
@@ -213,6 +216,7 @@ package struct EngineOptions: Sendable {
         self.freshness = freshness
         self.absentFolder = absentFolder
         self.log = log
+        self.conversionProgress = conversionProgress
     }
 
     /// For tests: derivations that cost nearly nothing and protect nothing, and no verification but

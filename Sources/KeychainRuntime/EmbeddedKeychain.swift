@@ -22,6 +22,13 @@ package enum EmbeddedKeychain {
     private static let opened = Mutex<[String: KeychainEngine]>([:])
     private static let deferred = Mutex<[String: DeferredKeychain]>([:])
     private static let current = Mutex<ProcessConnection?>(nil)
+    private static let onConversion = Mutex<@Sendable (RequestProgress) -> Void>({ _ in })
+
+    /// Told how far a conversion is that an opening begins with. For programs that show it.
+    package static var conversionProgress: @Sendable (RequestProgress) -> Void {
+        get { onConversion.withLock { $0 } }
+        set { onConversion.withLock { $0 = newValue } }
+    }
 
     /// The keychain of this process with the groups of its entitlements.
     /// - Throws: `missingEntitlement` when the entitlements give no group, and what opening throws.
@@ -158,6 +165,7 @@ extension EngineOptions {
         let chip = PlatformHardware.current
         return EngineOptions(
             hardware: chip, machine: .current(chip: chip), credential: { ServiceCredential.read() },
-            freshness: EmbeddedKeychain.freshness())
+            freshness: EmbeddedKeychain.freshness(),
+            conversionProgress: EmbeddedKeychain.conversionProgress)
     }
 }

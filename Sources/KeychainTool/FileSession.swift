@@ -13,7 +13,9 @@ struct FileSession {
     init?(existing passcode: PasscodeSource) throws {
         let directory = try KeychainPlace.folder().directory
         guard try KeychainPlace.holdsKeychain(directory) else { return nil }
-        engine = try EmbeddedKeychain.engine(in: directory)
+        engine = try KeychainPlace.showingConversion { () throws(KeychainFailure) in
+            try EmbeddedKeychain.engine(in: directory)
+        }
         session = KeychainSession(
             passcode,
             OpenedKeychain(

@@ -16,8 +16,23 @@ enum KeychainPlace {
     /// The keychain that programs use.
     static func opened() throws(KeychainFailure) -> OpenedKeychain {
         OpenedKeychain(
-            keychain: try ProcessKeychain.administration(),
+            keychain: try showingConversion { () throws(KeychainFailure) in
+                try ProcessKeychain.administration()
+            },
             groups: try ProcessKeychain.entitlements().accessGroups)
+    }
+
+    /// Opens a keychain, and shows how far its conversion is where it is of an earlier version.
+    static func showingConversion<Result>(
+        _ opening: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let line = ProgressLine()
+        EmbeddedKeychain.conversionProgress = { state in
+            line.show("converted \(state.done) of \(counted(state.total, "item"))")
+        }
+        // A conversion that fails says so in a line of its own.
+        defer { line.end() }
+        return try opening()
     }
 
     /// Connects to the service, where one is in use. It comes before a secret is read: while it

@@ -6,6 +6,7 @@ import KeychainCore
 import KeychainCrypto
 import KeychainEngine
 import KeychainSQLite
+import Synchronization
 import TestPrograms
 import Testing
 
@@ -137,6 +138,25 @@ import Testing
             let seen = Observation(of: folder.path, knowing: [keychain.state])
             #expect(seen.difference(from: keychain.state) == nil)
         }
+    }
+
+    @Test(arguments: OldKeychain.allCases)
+    func `a conversion tells from the start how far it is, and at last that all is done`(
+        keychain: OldKeychain
+    ) throws {
+        let folder = try folder(keychain)
+        let told = Mutex<[RequestProgress]>([])
+        var options = StepRunner.options
+        options.conversionProgress = { state in told.withLock { $0.append(state) } }
+        for _ in 0..<2 {
+            _ = try KeychainEngine.convert(
+                directory: folder.path, passcode: passcode(of: keychain), options: options)
+        }
+        let total = keychain.state.values.count
+        #expect(
+            told.withLock { $0 } == [
+                RequestProgress(done: 0, total: total), RequestProgress(done: total, total: total),
+            ])
     }
 
     @Test func `a keychain that an older program has open is left as it is`() throws {

@@ -1,3 +1,4 @@
+import FaultSweeps
 import Foundation
 import KeychainRuntime
 import KeychainCrypto
@@ -263,6 +264,22 @@ private let own = AccessGroups(["default"])
         }
         try eventually("the keychain is closed") { Self.isFree(lease) }
         #expect(try service.client().load("x", as: caller) == "x")
+    }
+
+    @Test func `a service says that it converts a keychain of an earlier version`() throws {
+        let folder = try TemporaryFolder()
+        try OldKeychain.plain.image.layOut(at: folder.makeFolder("keychain"))
+        let log = LogLines()
+        let service = try TestService(folder: folder, log: log) {
+            $0.engine.log = log.logger()
+        }
+        #expect(try service.client().perform(HasPasscode()) == false)
+        let said = log.all.filter { $0.contains("convert") }
+        #expect(
+            said == [
+                "notice The keychain is of an earlier version and is converted now. Items: 3.\n",
+                "notice The keychain is converted. Items: 3.\n",
+            ])
     }
 
     /// Whether no process has the keychain open.

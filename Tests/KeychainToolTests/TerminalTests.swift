@@ -285,4 +285,37 @@ import Testing
         try dialogue.expect("1 item checked: 1 whole, 0 damaged, 0 locked.")
         #expect(try dialogue.end() == .exit(0))
     }
+
+    /// Puts a keychain of version 1 in the place of the home's.
+    private func putOldKeychain(_ name: String, in home: TestHome) throws {
+        let files = FileManager.default
+        let fixture = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent()
+            .appending(path: "KeychainSQLiteTests/Fixtures/database-v1/\(name)")
+        let folder = home.path + "/.local/share/keychain"
+        try files.createDirectory(
+            atPath: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        for file in try files.contentsOfDirectory(at: fixture, includingPropertiesForKeys: nil) {
+            let bytes = try Data(contentsOf: file)
+            try #require(
+                files.createFile(
+                    atPath: folder + "/" + file.lastPathComponent, contents: bytes,
+                    attributes: [.posixPermissions: 0o600]))
+        }
+    }
+
+    @Test(arguments: ["list", "check", "convert"])
+    func `a conversion shows how far it is, at a terminal alone`(command: String) throws {
+        let home = try TestHome()
+        try putOldKeychain("plain", in: home)
+        let dialogue = try Dialogue(home, command)
+        try dialogue.expect("converted 0 of 3 items\rconverted 3 of 3 items\r\u{1B}[K")
+        _ = try dialogue.end()
+        #expect(!dialogue.shown.contains("\u{1B}[K\r\u{1B}[K"))
+
+        let other = try TestHome()
+        try putOldKeychain("plain", in: other)
+        #expect(try !other.run("keychainctl \(command)").errors.contains("converted 0"))
+    }
 }

@@ -14,6 +14,7 @@
 package import KeychainCore
 import KeychainCrypto
 import KeychainSQLite
+import Logging
 
 extension KeychainEngine {
     /// Converts a keychain of version 1.
@@ -140,6 +141,10 @@ enum Conversion {
         defer { file.close() }
         guard let (hierarchy, keys, old) = try openWhole(file, deviceKey, passcode) else { return }
         let header = try old.header()
+        let total = Int(clamping: header.itemCount)
+        options.log.notice(
+            "The keychain is of an earlier version and is converted now. Items: \(total).")
+        options.conversionProgress(RequestProgress(done: 0, total: total))
         let aside = try old.setAsideRows()
         guard aside.count == Int(clamping: header.setAsideCount) else {
             throw .damagedStore("what was set aside can't be read")
@@ -158,8 +163,15 @@ enum Conversion {
                 blobClasses: Set(ProtectionClass.allCases)
             ) {
                 transaction throws(KeychainFailure) in
+                var done = 0
                 try keys.resealAll(
-                    of: old, aside, into: &transaction, for: RowKeys(ring), at: options.now())
+                    of: old, aside, into: &transaction, for: RowKeys(ring), at: options.now()
+                ) { () throws(KeychainFailure) in
+                    if done > 0, done % 1000 == 0 {
+                        options.conversionProgress(RequestProgress(done: done, total: total))
+                    }
+                    done += 1
+                }
                 guard transaction.header.itemCount == header.itemCount else {
                     throw .damagedStore("its rows changed while they were converted")
                 }
@@ -175,6 +187,8 @@ enum Conversion {
         Anchor(folder: folder, authenticator: ring.tiers.open.authenticator)
             .note(generation: generation)
         try lock.write(SecretBytes(copying: new.encoded), to: .keybag)
+        options.conversionProgress(RequestProgress(done: total, total: total))
+        options.log.notice("The keychain is converted. Items: \(total).")
     }
 
     /// Whether a database of version 1 is as it was written.

@@ -24,9 +24,10 @@ struct ConvertCommand: ParsableCommand {
             throw ControlFailure(
                 .notFound, "There is no keychain in \(printable(directory)) to convert.")
         }
-        let options = EngineOptions.ofThisMachine
         var given: SecretBytes?
-        if try KeychainEngine.conversionNeedsPasscode(directory: directory, options: options) {
+        if try KeychainEngine.conversionNeedsPasscode(
+            directory: directory, options: .ofThisMachine)
+        {
             given = try passcode.source.read()
             guard given != nil else {
                 throw ControlFailure(
@@ -35,8 +36,10 @@ struct ConvertCommand: ParsableCommand {
                         + "--passcode-fd, or run this at a terminal.")
             }
         }
-        let isConverted = try KeychainEngine.convert(
-            directory: directory, passcode: given, options: options)
+        let isConverted = try KeychainPlace.showingConversion { () throws(KeychainFailure) in
+            try KeychainEngine.convert(
+                directory: directory, passcode: given, options: .ofThisMachine)
+        }
         try Output.print(
             isConverted
                 ? "The keychain is converted. Earlier versions of its programs can't open it any more."

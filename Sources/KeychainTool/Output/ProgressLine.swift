@@ -2,19 +2,22 @@
 
 import Glibc
 import KeychainCrypto
+import Synchronization
 
 /// Shows nothing where standard error is no terminal.
-struct ProgressLine {
-    private let isShown = Descriptor.isTerminal(STDERR_FILENO)
+final class ProgressLine: Sendable {
+    private let isTerminal = Descriptor.isTerminal(STDERR_FILENO)
+    private let isShown = Atomic(false)
 
     func show(_ text: String) {
-        guard isShown else { return }
+        guard isTerminal else { return }
+        isShown.store(true, ordering: .relaxed)
         write("\r" + text)
     }
 
-    /// Clears the line: what follows takes its place.
+    /// Clears the line: what follows takes its place. Where none was shown, nothing is written.
     func end() {
-        guard isShown else { return }
+        guard isShown.exchange(false, ordering: .relaxed) else { return }
         write("\r\u{1B}[K")
     }
 
