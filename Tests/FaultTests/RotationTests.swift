@@ -288,7 +288,8 @@ import Testing
             try KeychainEngine.open(directory: place.path, options: options).close()
         }
         #expect(
-            refusal?.reason.contains("a copy of before the keys were changed") == true, "\(refusal as Any)")
+            refusal?.reason.contains("a copy of before the keys were changed") == true,
+            "\(refusal as Any)")
     }
 
     @Test func `in a folder that can't be written a rotation half done is read, or said to be one`()

@@ -164,6 +164,46 @@ import Testing
         again.close()
     }
 
+    @Test(arguments: [false, true])
+    func `a recovery code frees the items of this device where nothing can be bound`(
+        hasPasscode: Bool
+    ) throws {
+        let keychain = try filled()
+        let code = RecoveryCode.random().bytes
+        let caller = keychain.caller
+        if hasPasscode { try keychain.engine.setPasscode(passcode("known")) }
+        try keychain.engine.perform(
+            ChangeSlots(
+                .add(.recoveryCode(code)),
+                provedBy: hasPasscode ? .passcode(passcode("known")) : nil), as: caller)
+        let all = Set(Self.moving + Self.staying)
+        let moved = try engine(keychain, on: nil)
+        if hasPasscode {
+            try moved.perform(UnlockWith(.recoveryCode(code)), as: caller)
+            #expect(Set(try secrets(moved)) == all)
+            // What the code opened goes with it, an always-available item of this device too.
+            try moved.lockAll()
+            try moved.unlock(passcode: passcode("known"))
+            #expect(Set(try secrets(moved)) == Set(Self.moving))
+        } else {
+            #expect(
+                failure { try moved.rotate(provedBy: .recoveryCode(code)) }?.cause == .otherMachine)
+        }
+        #expect(
+            failure {
+                _ = try moved.perform(
+                    ChangeSlots(.unbind, provedBy: .recoveryCode(RecoveryCode.random().bytes)),
+                    as: caller)
+            }?.status == .authFailed)
+        try moved.perform(ChangeSlots(.unbind, provedBy: .recoveryCode(code)), as: caller)
+        moved.close()
+        let free = try engine(keychain, on: "there")
+        if hasPasscode { try free.unlock(passcode: passcode("known")) }
+        #expect(try free.status().machine == .notBound)
+        #expect(Set(try secrets(free)) == all)
+        free.close()
+    }
+
     @Test func `a keychain is bound once its owner says so, and unbound again`() throws {
         let keychain = try TemporaryKeychain(options: options(nil))
         try add("item", .whenUnlockedThisDeviceOnly, to: keychain.engine)

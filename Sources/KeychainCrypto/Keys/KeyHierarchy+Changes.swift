@@ -148,7 +148,7 @@ extension KeyHierarchy {
             slots: keybag.slots.filter { !$0.kind.isOfMachine } + [slot], machineKey: machineKey)
     }
 
-    /// The proof is a way in, where the guarded tier has one.
+    /// The proof is a way in, where the guarded tier has one; on another machine, a recovery code.
     package func unbinding(provedBy proof: WayIn?) throws(KeychainFailure) -> KeyHierarchy {
         guard keybag.isBound else { throw .param("The keychain isn't bound to a machine.") }
         let (keys, tierKey) = try allKeys(provedBy: proof)
@@ -172,11 +172,16 @@ extension KeyHierarchy {
 
     // MARK: Shared steps
 
-    /// Every key of the keybag, and that of the guarded tier.
+    /// Every key of the keybag, and that of the guarded tier. On another machine a recovery code gives
+    /// those that stay on their device.
     func allKeys(
         provedBy proof: WayIn?
     ) throws(KeychainFailure) -> (keys: [KeyName: SecretBytes], tierKey: SecretBytes?) {
         let unlocked = try keybag.hasPasscode ? unlock(required(proof)) : nil
+        var machineKey = machineKey ?? unlocked?.machineKey
+        if machineKey == nil, keybag.isBound, case .recoveryCode? = proof, let proof {
+            machineKey = try open(proof)[.machine]
+        }
         guard !keybag.isBound || machineKey != nil else { throw .boundElsewhere(machineState) }
         let protectors = Protectors(tierKey: unlocked?.tierKey, machineKey: machineKey)
         return (try openKeys(protectors), protectors.tierKey)

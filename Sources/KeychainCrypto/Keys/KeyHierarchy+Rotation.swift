@@ -43,6 +43,8 @@ extension KeyHierarchy {
                 throw .param("Changing the keys takes the passcode: its slot is made anew.")
             }
         }
+        // Its slot would be this machine's: binding it comes first.
+        guard machineState.isOpen else { throw .boundElsewhere(machineState) }
         let hasTier = keybag.hasPasscode || new != nil
         let old = try allKeys(provedBy: proof)
         let keys = try rotatedKeys(old.keys, retiring: classes, hasTier: hasTier)

@@ -1,5 +1,6 @@
 // KeyRing: which class keys are in memory, and so what can be read.
-//   (1) Keys of always-available classes are there as long as the engine is.
+//   (1) Keys of always-available classes are there as long as the engine is. On another machine than
+//       the keychain's, those of this device come with a recovery code and go with `lockAll`.
 //   (2) Keys of after-first-unlock classes come with the first unlock and stay until `lockAll`.
 //   (3) Keys of when-unlocked classes go with `lock`.
 //   (4) Without a passcode all keys but those of the when-passcode-set class are there.
@@ -81,7 +82,9 @@ struct KeyRing: Sendable {
         try lock()
         lockState = .beforeFirstUnlock
         tiers = StoreTiers(open: tiers.open, guarded: nil)
-        keepClasses { $0.tier == .open }
+        // On another machine a recovery code has opened those of this device.
+        let isHere = hierarchy.machineState.isOpen
+        keepClasses { $0.tier == .open && (isHere || !$0.isThisDeviceOnly) }
     }
 
     private mutating func keepClasses(_ isKept: (ProtectionClass) -> Bool) {
