@@ -123,10 +123,10 @@ package struct UpdateItems: Request {
     }
 }
 
-/// Adds an item or, where its primary key is taken, changes all items that match a query. A query
-/// that names no access group is confined to the one that the item goes to.
+/// Adds an item or, where its primary key is taken, changes the item that has it.
 ///
-/// `itemNotFound` is thrown where the key is taken by an item that the query doesn't mean.
+/// The query means that item. Apple's functions find it by the query, which is confined to the access
+/// group that the item goes to; otherwise its authorization alone is looked at.
 package struct PutItem: Request {
     package static let code = RequestCode.put
     package var item: NewItem

@@ -140,7 +140,8 @@ struct KeyedHash: Sendable {
         return code
     }
 
-    private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount)
+    /// They take the place of what is left of the last block, and are too few for another one.
+    private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount - 1)
 }
 
 extension SHA256Digest {

@@ -60,15 +60,8 @@ extension KeychainEngine {
                 item, group: group, by: program, keys: keys, into: &transaction)
         } catch {
             guard keepsExisting, error.status == .duplicateItem else { throw error }
-            var attributes: Attributes = [:]
-            let names = [item.itemClass.firstKey, item.itemClass.secondKey]
-            for name in names + item.itemClass.otherKeys {
-                attributes[name] = item.attributes[name] ?? .empty(of: name.kind)
-            }
-            let query = ItemQuery(
-                itemClass: item.itemClass, attributes: attributes, accessGroup: group,
-                isSynchronizable: item.isSynchronizable)
-            let there = try opened(query, AccessGroups([group]), in: &transaction)
+            let there = try opened(
+                ItemQuery(primaryKeyOf: item, in: group), AccessGroups([group]), in: &transaction)
             guard let row = there.first,
                 row.record.attributes[.publicKeyHash] == item.attributes[.publicKeyHash]
             else { throw error }
@@ -85,11 +78,21 @@ extension KeychainEngine {
         return group
     }
 
-    // The program is that which adds the item, where it has no entitlements. Empty: it isn't known.
-    func insert(
+    private func insert(
         _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
         into transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> ItemSnapshot {
+        let (record, labels) = try record(of: item, group: group, by: program, transaction)
+        guard try occupant(of: record, labels, in: item.protection.tier, &transaction) == nil
+        else { throw .duplicateItem }
+        return try insert(record, labels, item, keys: keys, into: &transaction)
+    }
+
+    /// What an item is stored as, and found by. The program is that which adds it, where it has no
+    /// entitlements. Empty: it isn't known.
+    func record(
+        of item: NewItem, group: String, by program: String?, _ transaction: StoreTransaction
+    ) throws(KeychainFailure) -> (ItemRecord, RowLabels) {
         let now = options.now()
         var record = ItemRecord(
             itemClass: item.itemClass, attributes: item.attributes, accessGroup: group,
@@ -102,11 +105,17 @@ extension KeychainEngine {
         try checkAttributes(record)
         try checkBlob(item.data, record, item.protection)
         try checkStorable(record)
-        let labels = RowLabels(
-            record, index: try transaction.tiers.keys(of: item.protection.tier).index)
-        try makeRoom(
-            for: record, labels, in: item.protection.tier, replacing: nil, in: &transaction)
+        let index = try transaction.tiers.keys(of: item.protection.tier).index
+        return (record, RowLabels(record, index: index))
+    }
 
+    /// Adds an item whose primary key is free.
+    func insert(
+        _ record: ItemRecord, _ labels: RowLabels, _ item: NewItem, keys: ClassKeys,
+        into transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> ItemSnapshot {
+        var record = record
+        try removeTombstones(under: record, in: &transaction)
         let binding = RowBinding(
             keychainID: store.keychainID, reference: .random(),
             protection: item.protection.rawValue, labels: labels)
@@ -132,27 +141,38 @@ extension KeychainEngine {
         for record: ItemRecord, _ labels: RowLabels, in tier: Tier, replacing id: Int64?,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
+        guard try occupant(of: record, labels, in: tier, besides: id, &transaction) == nil
+        else { throw .duplicateItem }
+        try removeTombstones(under: record, butNot: id, in: &transaction)
+    }
+
+    /// What has a primary key, in either tier. A damaged row that has it is set aside.
+    /// The arguments are those of `makeRoom`.
+    func occupant(
+        of record: ItemRecord, _ labels: RowLabels, in tier: Tier, besides id: Int64? = nil,
+        _ transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> OpeningOfRow? {
         try transaction.requireGuardedTier()
         for place in Tier.allCases where transaction.header.count(of: place) > 0 {
             let labels =
                 place == tier
                 ? labels : RowLabels(record, index: try transaction.tiers.keys(of: place).index)
-            if let occupant = try transaction.row(under: labels), occupant.id != id {
-                guard isDamaged(occupant) else { throw .duplicateItem }
-                try transaction.setAside(occupant, reason: .replaced, at: options.now())
+            if let row = try transaction.row(under: labels), row.id != id {
+                let occupant = open(row)
+                guard case .damaged = occupant else { return occupant }
+                try transaction.setAside(row, reason: .replaced, at: options.now())
             }
         }
+        return nil
+    }
+
+    private func removeTombstones(
+        under record: ItemRecord, butNot id: Int64? = nil,
+        in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
         guard !record.isTombstone else { return }
         var tombstone = record
         tombstone.isTombstone = true
         try removeTombstones(of: tombstone, butNot: id, in: &transaction)
-    }
-
-    /// Whether a row's metadata don't open although their key is there.
-    func isDamaged(_ row: SealedRow) -> Bool {
-        guard let protection = ProtectionClass(rawValue: row.protection) else { return true }
-        guard let keys = try? keys(for: protection) else { return false }
-        return (try? RowSealing.openMetadata(of: row, keychainID: store.keychainID, keys: keys))
-            == nil
     }
 }

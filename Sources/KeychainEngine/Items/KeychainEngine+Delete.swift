@@ -130,7 +130,7 @@ extension KeychainEngine {
         for tier in Tier.allCases where transaction.header.count(of: tier) > 0 {
             let labels = RowLabels(tombstone, index: try transaction.tiers.keys(of: tier).index)
             guard let row = try transaction.row(under: labels), row.id != id else { continue }
-            if isDamaged(row) {
+            if case .damaged = open(row) {
                 try transaction.setAside(row, reason: .replaced, at: options.now())
             } else {
                 try transaction.delete(row)

@@ -1,7 +1,7 @@
 // KeychainEngine+Put: an addition that becomes a change where the item is there already.
 //   (1) Both are one transaction: no read sees the item missing, and no change comes in between.
-//   (2) A change that names no access group is of the group of the addition alone, never of an item
-//       that another group shares.
+//   (2) The change is of the one item that has the primary key, in the access group of the addition. The
+//       query of the request says the same to Apple's functions, which take two calls.
 
 import KeychainCrypto
 package import KeychainCore
@@ -14,19 +14,28 @@ extension KeychainEngine {
         do throws(KeychainFailure) {
             let item = request.item
             let group = try group(of: item, for: caller)
-            var query = request.query
-            query.accessGroup = query.accessGroup ?? group
             try write { transaction throws(KeychainFailure) in
                 // The lock is reported before a duplicate would be.
                 try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
-                do throws(KeychainFailure) {
-                    _ = try insert(
-                        item, group: group, by: caller.program, keys: keys, into: &transaction)
-                } catch {
-                    // Nothing has changed then.
-                    guard error.status == .duplicateItem else { throw error }
-                    try transaction.noteExistingItem()
+                let (record, labels) = try record(
+                    of: item, group: group, by: caller.program, transaction)
+                guard
+                    let occupant = try occupant(
+                        of: record, labels, in: item.protection.tier, &transaction)
+                else {
+                    _ = try insert(record, labels, item, keys: keys, into: &transaction)
+                    return
+                }
+                try transaction.noteExistingItem()
+                let proof = proof(request.query.authorization)
+                if case .opened(let opened) = occupant,
+                    !needsSecret(request.changes, proof, of: item.itemClass)
+                {
+                    try apply(request.changes, to: opened, proof, in: &transaction)
+                } else {
+                    let query = ItemQuery(
+                        primaryKeyOf: item, in: group, request.query.authorization)
                     _ = try change(query, request.changes, caller, in: &transaction)
                 }
             }

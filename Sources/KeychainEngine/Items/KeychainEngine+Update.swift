@@ -56,7 +56,7 @@ extension KeychainEngine {
 
     /// A change of protection class, constraints or primary key may need the old secret, to seal it or
     /// its key anew; a password is checked with it.
-    private func needsSecret(
+    func needsSecret(
         _ changes: ItemChanges, _ proof: Proof, of itemClass: ItemClass
     ) -> Bool {
         proof.password != nil
@@ -65,7 +65,7 @@ extension KeychainEngine {
                     || changes.areInKey(of: itemClass))
     }
 
-    private func apply(
+    func apply(
         _ changes: ItemChanges, to opened: OpenedRow, _ proof: Proof,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {

@@ -21,6 +21,44 @@ struct OpenedRow {
     }
 }
 
+/// What became of the opening of a row's metadata.
+enum OpeningOfRow {
+    case opened(OpenedRow)
+    /// The keys of its class aren't there.
+    case locked
+    case damaged
+}
+
+extension KeychainEngine {
+    func open(_ row: SealedRow) -> OpeningOfRow {
+        guard let protection = ProtectionClass(rawValue: row.protection) else { return .damaged }
+        guard let keys = try? keys(for: protection) else { return .locked }
+        guard
+            let record = try? RowSealing.openMetadata(
+                of: row, keychainID: store.keychainID, keys: keys)
+        else { return .damaged }
+        return .opened(OpenedRow(row: row, record: record, protection: protection, keys: keys))
+    }
+}
+
+extension ItemQuery {
+    /// The one item that has the primary key of another, where there is one.
+    init(
+        primaryKeyOf item: NewItem, in group: String,
+        _ authorization: Authorization = Authorization()
+    ) {
+        let itemClass = item.itemClass
+        var key: Attributes = [:]
+        for name in [itemClass.firstKey, itemClass.secondKey] + itemClass.otherKeys {
+            key[name] = item.attributes[name] ?? .empty(of: name.kind)
+        }
+        self.init(
+            itemClass: itemClass, attributes: key, accessGroup: group,
+            isSynchronizable: item.isSynchronizable, isTombstone: item.isTombstone,
+            authorization: authorization)
+    }
+}
+
 extension AccessGroups {
     /// Whether a change or deletion by these queries is of what the caller's own program added, and
     /// of nothing else: it has no entitlements, and they name classes alone.

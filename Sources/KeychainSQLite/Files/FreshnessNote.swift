@@ -28,6 +28,8 @@ package final class FreshnessNote: Sendable {
     /// nil: the note is in memory.
     private let file: String?
     private let memory = Mutex<Content?>(nil)
+    /// What was written last. Its tag isn't checked again.
+    private let latest = Mutex<(bytes: [UInt8], content: Content)?>(nil)
 
     private static let magic = Array("KCFN".utf8)
     private static let byteCount = 160
@@ -229,11 +231,15 @@ package final class FreshnessNote: Sendable {
             var none: Content?
             return change(&none)
         }
-        let old = decode(SystemCalls.read(descriptor.number, count: Self.byteCount))
+        let bytes = SystemCalls.read(descriptor.number, count: Self.byteCount)
+        let known = latest.withLock { $0?.bytes == bytes ? $0?.content : nil }
+        let old = known ?? decode(bytes)
         var new = old
         change(&new)
         guard let new, new != old else { return }
-        encode(new).withPlainBytes(writeTo: descriptor.number, at: 0)
+        let encoded = encode(new)
+        encoded.withPlainBytes(writeTo: descriptor.number, at: 0)
+        latest.withLock { $0 = (encoded, new) }
     }
 
     // MARK: Bytes
