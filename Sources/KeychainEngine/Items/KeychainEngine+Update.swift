@@ -88,9 +88,6 @@ extension KeychainEngine {
         if let flag = changes.isTombstone { record.isTombstone = flag }
 
         let protection = changes.protection ?? opened.protection
-        guard !(record.isSynchronizable && protection.isThisDeviceOnly) else {
-            throw .param("An item that stays on this device can't be synchronizable.")
-        }
         let keys = try keys(for: protection)
         try checkAttributes(record)
         if record.constraints != opened.record.constraints

@@ -26,7 +26,8 @@ public import Foundation
 @safe public nonisolated(unsafe) let kSecAttrAccessGroupToken: CFString = "com.apple.token"
 
 /// Whether the item may leave this device by synchronization. Boolean, or
-/// ``kSecAttrSynchronizableAny`` in a query. Absent means false, in searches too.
+/// ``kSecAttrSynchronizableAny`` in a query. Absent means false, in searches too. An item of a class of
+/// this device only may be marked as well, and stays on the device.
 @safe public nonisolated(unsafe) let kSecAttrSynchronizable: CFString = "sync"
 
 /// As ``kSecAttrSynchronizable`` in a query: items of both kinds match.

@@ -91,7 +91,6 @@ extension RequestDictionary {
     ) throws(KeychainFailure) -> NewItem {
         // A certificate is no secret.
         let protection = protection ?? (itemClass == .certificate ? .always : .whenUnlocked)
-        if synchronizable == .only(true) { try Self.checkSynchronizable(protection) }
         var attributes = given
         // The keychain's own clock sets both.
         attributes[.creationDate] = nil
@@ -193,17 +192,14 @@ extension RequestDictionary {
 
     // MARK: - Changing
 
-    /// What an update of the items of `query` sets, for a dictionary read as changes.
-    func changes(to query: ItemQuery) throws(KeychainFailure) -> ItemChanges {
+    /// What an update of items of one class sets, for a dictionary read as changes.
+    func itemChanges() throws(KeychainFailure) -> ItemChanges {
         if attributes[.sharingGroup] != nil { throw .param("The sharing group can't change.") }
         if contradictsSynchronizable {
             throw .param("A synchronizable item has no constraints.")
         }
         let isSynchronizable: Bool? =
             if case .only(let flag) = synchronizable { flag } else { nil }
-        if let protection, isSynchronizable ?? query.isSynchronizable ?? false {
-            try Self.checkSynchronizable(protection)
-        }
         var attributes = attributes
         attributes[.modificationDate] = nil
         return ItemChanges(
@@ -212,12 +208,12 @@ extension RequestDictionary {
             isTombstone: isTombstone, data: data)
     }
 
-    /// What an update sets in both halves of the identities of `query`.
-    func changes(to query: IdentityQuery) throws(KeychainFailure) -> IdentityChanges {
+    /// What an update sets in both halves of identities.
+    func identityChanges() throws(KeychainFailure) -> IdentityChanges {
         guard data == nil else {
             throw .param("The data of an identity are those of two items. Update one of them.")
         }
-        let both = try changes(to: query.certificate)
+        let both = try itemChanges()
         var changes = IdentityChanges(certificate: both, key: both)
         changes.certificate.attributes = both.attributes.ofClass(.certificate)
         changes.key.attributes = both.attributes.ofClass(.key)
@@ -270,14 +266,6 @@ extension RequestDictionary {
         case .only(let flag): flag
         case .any: nil
         case nil: reference == nil ? false : nil
-        }
-    }
-
-    private static func checkSynchronizable(
-        _ protection: ProtectionClass
-    ) throws(KeychainFailure) {
-        if protection.isThisDeviceOnly {
-            throw .param("A synchronizable item can't be kept to this device.")
         }
     }
 

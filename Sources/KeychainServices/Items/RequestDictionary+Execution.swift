@@ -77,13 +77,13 @@ extension RequestDictionary {
         switch kind {
         case .stored(let itemClass):
             var query = try itemQuery(of: itemClass, for: .update)
-            let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
+            let changes = try RequestDictionary(changes: attributes, of: kind).itemChanges()
             let keychain = try keychain()
             try keychain.resolve(self, in: &query)
             try keychain.perform(UpdateItems(query, changes))
         case .identity:
             var query = try identityQuery(for: .update)
-            let changes = try RequestDictionary(changes: attributes, of: kind).changes(to: query)
+            let changes = try RequestDictionary(changes: attributes, of: kind).identityChanges()
             let keychain = try keychain()
             try keychain.resolve(self, in: &query.certificate)
             try keychain.perform(UpdateIdentities(query, changes))

@@ -72,7 +72,7 @@ struct SetCommand: ParsableCommand {
         }
         if key.synchronizable == true, accessible?.protection.isThisDeviceOnly == true {
             throw ValidationError(
-                "A synchronizable item can't be of a class that stays on this device.")
+                "To be synchronizable and to stay on this device contradict each other.")
         }
         try InputOption.requireDistinct([
             descriptor.map { InputOption("--fd", $0) }
@@ -180,11 +180,6 @@ struct SetCommand: ParsableCommand {
     }
 
     private func change(_ item: ItemSnapshot, to secret: Data, _ session: KeychainSession) throws {
-        if item.isSynchronizable, accessible?.protection.isThisDeviceOnly == true {
-            throw ControlFailure(
-                .failure,
-                "The item is synchronizable, so it can't be of a class that stays on this device.")
-        }
         // Another class takes constraints away unless they are named beside it.
         let changes = ItemChanges(
             attributes: remarks, protection: accessible?.protection,

@@ -94,18 +94,6 @@ let sectionK: [Row] = [
     @Test(.cases(4 * 14), arguments: Backend.allCases, sectionK)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 
-    // Differences.md: Apple documents this and does not enforce it.
-    @Test(arguments: Backend.allCases, ["aku", "cku", "dku", "akpu"])
-    func `a synchronizable item isn't kept to this device`(
-        on backend: Backend, _ protection: String
-    ) throws {
-        let k = Client(try backend.open(), groups: ["G1"])
-        k.add(GP("a", "s", ["sync": true, "pdmn": protection])).gives(-50)
-        let control = try #require(accessControl(protection))
-        k.add(GP("a", "s", ["sync": true, "accc": control])).gives(-50)
-        k.copy(genp(["sync": any])).gives(-25300)
-    }
-
     @Test(arguments: Backend.allCases)
     func `a synchronizable item leaves a tombstone unless told not to`(
         on backend: Backend
