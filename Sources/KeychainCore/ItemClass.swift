@@ -75,20 +75,29 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The other attributes of the primary key, beside access group and synchronizable.
+    /// The primary key, beside access group and synchronizable.
+    package var primaryKey: [Attribute] { [firstKey, secondKey] + otherKeys }
+
+    /// The part of the primary key that differs from class to class. What an item lacks of it is given
+    /// back as an empty value, as at Apple, where it is stored so.
+    package var ownKeys: [Attribute] { [firstKey, secondKey] + otherOwnKeys }
+
+    /// The attributes of the primary key beside the first and the second.
     package var otherKeys: [Attribute] {
-        let own: [Attribute] =
-            switch self {
-            case .genericPassword: []
-            case .internetPassword: Self.serverParts
-            case .certificate: [.certificateType]
-            case .key:
-                [
-                    .keyClass, .type, .creator, .keySizeInBits, .effectiveKeySize, .startDate,
-                    .endDate,
-                ]
-            }
-        return own + [.syncViewHint, .tokenID, .sharingGroup]
+        otherOwnKeys + [.syncViewHint, .tokenID, .sharingGroup]
+    }
+
+    private var otherOwnKeys: [Attribute] {
+        switch self {
+        case .genericPassword: []
+        case .internetPassword: Self.serverParts
+        case .certificate: [.certificateType]
+        case .key:
+            [
+                .keyClass, .type, .creator, .keySizeInBits, .effectiveKeySize, .startDate,
+                .endDate,
+            ]
+        }
     }
 
     /// What tells the servers on a host apart. All together have an index entry, so that an item whose

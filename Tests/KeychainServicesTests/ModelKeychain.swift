@@ -377,7 +377,7 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
         _ new: NewItem, _ caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot {
         var attributes: Attributes = [:]
-        for name in [new.itemClass.firstKey, new.itemClass.secondKey] + new.itemClass.otherKeys {
+        for name in new.itemClass.primaryKey {
             attributes[name] = new.attributes[name]
         }
         let query = ItemQuery(itemClass: new.itemClass, attributes: attributes)
@@ -484,8 +484,7 @@ private struct PrimaryKey: Hashable {
         itemClass = item.itemClass
         accessGroup = item.accessGroup
         isSynchronizable = item.isSynchronizable
-        let keys = [itemClass.firstKey, itemClass.secondKey] + itemClass.otherKeys
-        values = keys.map {
+        values = itemClass.primaryKey.map {
             (item.attributes[$0] ?? .empty(of: $0.kind)).comparisonBytes
         }
     }

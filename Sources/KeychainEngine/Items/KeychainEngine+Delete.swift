@@ -104,7 +104,7 @@ extension KeychainEngine {
         for opened: OpenedRow, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
         let old = opened.record
-        let kept = [old.itemClass.firstKey, old.itemClass.secondKey] + old.itemClass.otherKeys
+        let kept = old.itemClass.primaryKey
         var record = ItemRecord(
             itemClass: old.itemClass,
             attributes: old.attributes.filter {

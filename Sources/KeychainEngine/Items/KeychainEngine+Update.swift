@@ -189,9 +189,6 @@ extension ItemChanges {
     /// Whether an item's primary key may be another one afterwards.
     fileprivate func areInKey(of itemClass: ItemClass) -> Bool {
         accessGroup != nil || isSynchronizable != nil || isTombstone != nil
-            || attributes.keys.contains {
-                $0 == itemClass.firstKey || $0 == itemClass.secondKey
-                    || itemClass.otherKeys.contains($0)
-            }
+            || attributes.keys.contains { itemClass.primaryKey.contains($0) }
     }
 }

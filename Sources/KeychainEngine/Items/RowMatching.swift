@@ -49,7 +49,7 @@ extension ItemQuery {
     ) {
         let itemClass = item.itemClass
         var key: Attributes = [:]
-        for name in [itemClass.firstKey, itemClass.secondKey] + itemClass.otherKeys {
+        for name in itemClass.primaryKey {
             key[name] = item.attributes[name] ?? .empty(of: name.kind)
         }
         self.init(

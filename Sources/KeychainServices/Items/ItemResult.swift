@@ -77,6 +77,15 @@ enum FoundItem {
     }
 }
 
+extension ItemSnapshot {
+    /// All attributes, those of the class's primary key also where they are not set.
+    fileprivate var attributesWithWholeKey: Attributes {
+        itemClass.ownKeys.reduce(into: attributes) { attributes, name in
+            attributes[name] = attributes[name] ?? .empty(of: name.kind)
+        }
+    }
+}
+
 // MARK: - Objects
 
 /// How one call gives items back.
@@ -117,7 +126,7 @@ struct ItemResult {
             case .item(let item, _): addAttributes(of: item, to: &entries)
             case .identity(let identity, _):
                 // What both halves have is the certificate's.
-                for (attribute, value) in identity.key.attributes
+                for (attribute, value) in identity.key.attributesWithWholeKey
                 where !ItemClass.certificate.has(attribute) {
                     entries.set(attribute.name, value.object)
                 }
@@ -141,7 +150,7 @@ struct ItemResult {
     }
 
     private func addAttributes(of item: ItemSnapshot, to entries: inout Entries) {
-        for (attribute, value) in item.attributes {
+        for (attribute, value) in item.attributesWithWholeKey {
             entries.set(attribute.name, value.object)
         }
         entries.set("agrp", NSString(string: item.accessGroup))

@@ -155,9 +155,8 @@ struct SetCommand: ParsableCommand {
             // What is there can't be read. Adding sets it aside.
             return nil
         }
-        let names = [itemClass.firstKey, itemClass.secondKey] + itemClass.otherKeys
         let same = found.filter { item in
-            names.allSatisfy { name in
+            itemClass.primaryKey.allSatisfy { name in
                 let empty = AttributeValue.empty(of: name.kind)
                 return (item.attributes[name] ?? empty).isEqual(to: keys[name] ?? empty)
             }

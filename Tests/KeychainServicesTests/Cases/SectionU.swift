@@ -27,6 +27,24 @@ let sectionU: [Row] = [
             try expectSynchronizable(k, GP(protection, "2"), protection)
         }
     },
+    Row(459, "what an item was added without of its primary key is there, and empty") { k in
+        for (name, empty) in emptyKeys {
+            let added = try k.add(["class": name, "R.attrs": true]).givesDictionary()
+            let found = try k.copy(["class": name, "R.attrs": true]).givesDictionary()
+            #expect(found as NSDictionary == added as NSDictionary)
+            for (key, value) in empty {
+                #expect(found[key] as? NSObject == value, "\(key) of \(name)")
+            }
+            let others = ["cdat", "mdat", "agrp", "pdmn", "sync", "tomb", "musr", "accc"]
+            #expect(Set(found.keys) == Set(empty.keys).union(others))
+            // A dictionary with the defaults is a query as good as any, and names the same item.
+            let query = found.merging(["class": name]) { $1 }
+            k.copy(query).gives(0)
+            k.update(query, found.merging(["labl": "L"]) { $1 }).gives(0)
+            k.add(empty.merging(["class": name as NSString]) { $1 }).gives(-25299)
+            k.delete(empty.merging(["class": name as NSString]) { $1 }).gives(0)
+        }
+    },
 ]
 
 private let thisDeviceOnly = ["aku", "cku", "dku", "akpu"]
@@ -42,7 +60,27 @@ private func expectSynchronizable(
     #expect(found["v_Data"] as? Data == bytes("x"))
 }
 
+/// The attributes of each class's primary key, as they are where they weren't given.
+private var emptyKeys: [String: [String: NSObject]] {
+    let text: NSObject = NSString()
+    let data: NSObject = NSData()
+    let number: NSObject = NSNumber(value: 0)
+    let date: NSObject = NSDate(timeIntervalSinceReferenceDate: 0)
+    return [
+        "genp": ["acct": text, "svce": text],
+        "inet": [
+            "acct": text, "sdmn": text, "srvr": text, "path": text, "atyp": text,
+            "ptcl": number, "port": number,
+        ],
+        "cert": ["ctyp": number, "issr": data, "slnr": data],
+        "keys": [
+            "kcls": number, "type": number, "crtr": number, "bsiz": number, "esiz": number,
+            "klbl": data, "atag": text, "sdat": date, "edat": date,
+        ],
+    ]
+}
+
 @Suite("U. What other libraries rely on") struct SectionU {
-    @Test(.cases(4 * 2), arguments: Backend.allCases, sectionU)
+    @Test(.cases(4 * 3), arguments: Backend.allCases, sectionU)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 }
