@@ -147,7 +147,8 @@ public nonisolated(unsafe) let kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly: 
 /// The subject name in normalized DER form. Data.
 @safe public nonisolated(unsafe) let kSecAttrSubject: CFString = "subj"
 
-/// The issuer name in normalized DER form. Data. Part of the item's identity.
+/// The issuer name in normalized DER form. Data. Part of the item's identity. What is inside the
+/// name's sequence; the whole name, normalized or not, is taken for it.
 @safe public nonisolated(unsafe) let kSecAttrIssuer: CFString = "issr"
 
 /// The serial number, without DER tag and length. Data. Part of the item's identity.

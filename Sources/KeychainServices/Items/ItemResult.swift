@@ -94,8 +94,20 @@ struct ItemResult {
     /// Whether data of an item without any is nothing, or empty data as for an add.
     let givesEmptyData: Bool
 
+    /// What a call gives back for the items that its request is about.
+    ///
     /// - Returns: nil where there is nothing to give.
-    func object(for found: FoundItem) -> NSObject? {
+    func object(for items: [FoundItem], of request: RequestDictionary) -> NSObject? {
+        if request.givesNothing {
+            nil
+        } else if request.givesArray {
+            array(for: items)
+        } else {
+            items.first.flatMap { object(for: $0) }
+        }
+    }
+
+    private func object(for found: FoundItem) -> NSObject? {
         switch returns {
         case []: nil
         case .ref: found.object
@@ -111,7 +123,7 @@ struct ItemResult {
     }
 
     /// The items of an answer as an array. Items with nothing to give are left out.
-    func array(for items: [FoundItem]) -> NSArray {
+    private func array(for items: [FoundItem]) -> NSArray {
         NSArray(array: items.compactMap { object(for: $0) })
     }
 
@@ -131,7 +143,8 @@ struct ItemResult {
                     entries.set(attribute.name, value.object)
                 }
                 addAttributes(of: identity.certificate, to: &entries)
-                if let data = identity.certificate.data {
+                // A filter has it read as well. It is data, so it is given only beside data.
+                if !returns.isDisjoint(with: [.data, .ref]), let data = identity.certificate.data {
                     entries.set("certdata", NSData(data: data))
                 }
             }

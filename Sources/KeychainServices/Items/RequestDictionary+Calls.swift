@@ -76,7 +76,8 @@ extension RequestDictionary {
         }
     }
 
-    private func checkAdd() throws(KeychainFailure) {
+    /// What no add may say, whatever it is of.
+    func checkAdd() throws(KeychainFailure) {
         // Apple's source means to refuse it and by mistake reports success.
         if hasMatchKey { throw .param("An item can't be added with a match key.") }
         if reference != nil { throw .param("An item can't be added by persistent reference.") }
@@ -248,8 +249,17 @@ extension RequestDictionary {
         (kind?.hasCertificate ?? false) && !certificateFilter.acceptsEverything
     }
 
-    /// Whether a search answers with an array: whenever more than one item could come.
-    var givesArray: Bool { (limit ?? .one) != .one }
+    /// Whether a call answers with an array: whenever more than one item could come.
+    var givesArray: Bool { hasItemList ? !returns.isEmpty : (limit ?? .one) != .one }
+
+    /// Whether a call answers with nothing, whatever its items are.
+    ///
+    /// Apple's functions take an identity as its certificate and its key, one after the other, and of
+    /// the answers make nothing but the persistent reference.
+    var givesNothing: Bool {
+        guard case .identity = valueReference else { return false }
+        return returns != .persistentRef || givesArray
+    }
 
     /// Whether no item of this keychain can be meant.
     var matchesNothing: Bool {

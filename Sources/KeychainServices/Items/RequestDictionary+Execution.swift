@@ -11,6 +11,8 @@ internal import KeychainCore
 extension RequestDictionary {
     /// - Returns: The item; of an item list, one for each object of the list.
     func add() throws(KeychainFailure) -> [FoundItem] {
+        // First: a persistent reference need not say what it is to.
+        try checkAdd()
         if hasItemList { return try addList() }
         switch try subject() {
         case .stored(let itemClass):

@@ -218,7 +218,7 @@ struct RequestDictionary {
         guard let converted = AttributeValue(value, kind: attribute.kind) else {
             return refuse("“\(name)” does not take a value of this type.")
         }
-        attributes[attribute] = converted
+        attributes[attribute] = attribute == .issuer ? converted.asNameOfIssuer : converted
     }
 
     /// The attributes that are no part of ``attributes``.
@@ -287,6 +287,17 @@ struct RequestDictionary {
     mutating func readData(_ value: DictionaryValue) {
         guard case .data(let bytes) = value else { return refuse("The value is not data.") }
         data = bytes
+    }
+}
+
+extension AttributeValue {
+    /// A whole name in DER as it stands in items, which have what is inside it, in the form in which
+    /// names are compared. Anything else stays.
+    fileprivate var asNameOfIssuer: AttributeValue {
+        guard case .data(let bytes) = self, let name = CertificateName(der: bytes) else {
+            return self
+        }
+        return .data(name.normalizedContent)
     }
 }
 

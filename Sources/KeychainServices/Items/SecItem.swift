@@ -32,9 +32,9 @@ internal import KeychainCore
 ///     them are added, or none. The class may be left out then; data and `kSecValueRef` have to be.
 ///     What attributes say holds for each object whose class has them.
 ///   - result: Receives what the `kSecReturn…` keys ask for, in the shape that
-///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing. With an
-///     item list, an array with these for each object, in the list's order. Untouched when the call
-///     fails. May be nil.
+///     ``SecItemCopyMatching(_:_:)`` gives for one item, or nil where they ask for nothing; of an
+///     identity as `kSecValueRef` the persistent reference alone. With an item list, an array with
+///     these for each object, in the list's order. Untouched when the call fails. May be nil.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecDuplicateItem`: an item with the same primary key exists and is unchanged; or an
 ///     item list has two of the same primary key;
@@ -58,14 +58,8 @@ public func SecItemAdd(
         let items = try request.add()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: true)
-        let object: NSObject? =
-            if request.hasItemList {
-                request.returns.isEmpty ? nil : shape.array(for: items)
-            } else {
-                items.first.flatMap { shape.object(for: $0) }
-            }
         // SAFETY: the caller's pointer is valid for the call, as its type promises.
-        unsafe result.pointee = object
+        unsafe result.pointee = shape.object(for: items, of: request)
     }
 }
 
@@ -90,8 +84,10 @@ public func SecItemAdd(
 ///   - result: Receives, for each item, data for `kSecReturnData` or `kSecReturnPersistentRef`
 ///     alone, the key, certificate or identity for `kSecReturnRef` alone, and a dictionary for
 ///     `kSecReturnAttributes` or any two of the keys; nil where nothing is asked for, the item has
-///     no data, or nothing stands for it. An array of these if the limit is not one. Untouched
-///     when the call fails. May be nil.
+///     no data, or nothing stands for it. Among the attributes are those of the primary key that the
+///     item was added without, as empty values. An array of these if the limit is not one. Of an
+///     identity that is named by `kSecValueRef`, the persistent reference is given where it alone is
+///     asked for, with a limit of one, and else nil. Untouched when the call fails. May be nil.
 /// - Returns: `errSecSuccess`, or
 ///   - `errSecItemNotFound`: no item matches; there is never an empty array for that;
 ///   - `errSecInteractionNotAllowed`: a matching item is locked, also where other items are not;
@@ -116,14 +112,8 @@ public func SecItemCopyMatching(
         let items = try request.find()
         guard let result = unsafe result else { return }
         let shape = ItemResult(returns: request.returns, givesEmptyData: false)
-        let object: NSObject? =
-            if request.givesArray {
-                shape.array(for: items)
-            } else {
-                items.first.flatMap { shape.object(for: $0) }
-            }
         // SAFETY: the caller's pointer is valid for the call, as its type promises.
-        unsafe result.pointee = object
+        unsafe result.pointee = shape.object(for: items, of: request)
     }
 }
 

@@ -45,6 +45,60 @@ let sectionU: [Row] = [
             k.delete(empty.merging(["class": name as NSString]) { $1 }).gives(0)
         }
     },
+    Row(460, "of an identity named by an object the persistent reference alone is given") { k in
+        let identity = try fixture().identity
+        for returns in manyReturns {
+            k.add(returns.merging(["ref": identity]) { $1 }).givesNil()
+            k.copy(returns.merging(["ref": identity]) { $1 }).givesNil()
+            k.copy(returns.merging(["ref": identity, "limit": all]) { $1 }).givesNil()
+            k.delete(["ref": identity]).gives(0)
+        }
+        let added = try k.add(["ref": identity, "R.pref": true]).givesData()
+        try k.copy(["ref": identity, "R.pref": true]).givesData(added)
+        k.copy(["ref": identity, "R.pref": true, "limit": all]).givesNil()
+        k.copy(["ref": try CertificateFixtures.shared().intermediate.identity, "R.data": true])
+            .gives(-25300)
+    },
+    Row(461, "attributes of an identity come without the certificate's data") { k in
+        let fixture = try fixture()
+        k.add(["ref": try fixture.identity]).gives(0)
+        // A filter looks into the certificate, so it is read.
+        for filter: Entries in [[:], ["validOn": CertificateFixtures.today]] {
+            let query = idnt(filter).merging(["R.attrs": true]) { $1 }
+            let found = try k.copy(query).givesDictionary()
+            #expect(found["subj"] != nil)
+            #expect(found["certdata"] == nil)
+            #expect(found["v_Data"] == nil)
+        }
+        for returns in ["R.data", "R.ref"] {
+            let found = try k.copy(idnt(["R.attrs": true, returns: true])).givesDictionary()
+            #expect(found["certdata"] as? Data == fixture.der)
+        }
+    },
+    Row(462, "an issuer may be given as a whole name") { k in
+        let fixture = try fixture()
+        k.add(["ref": try fixture.identity]).gives(0)
+        let whole =
+            try #require(
+                SecCertificateCopyNormalizedIssuerSequence(fixture.certificate)) as Data
+        try k.copy(cert(["issr": whole, "R.data": true])).givesData(fixture.der)
+        k.copy(idnt(["issr": whole])).gives(0)
+        for other in [name("Fixture Root"), whole + [0]] {
+            k.copy(cert(["issr": other])).gives(-25300)
+            k.copy(idnt(["issr": other])).gives(-25300)
+        }
+        let added = try k.add(cert(["issr": name("Some  Issuer"), "R.attrs": true]))
+            .givesDictionary()
+        #expect(added["issr"] as? Data == name("SOME ISSUER").dropFirst(2))
+        k.copy(cert(["issr": name("some issuer")])).gives(0)
+    },
+    Row(463, "an add takes no reference of an older form or to a token") { k in
+        for reference in [bytes("genp") + Data(repeating: 1, count: 8), bytes("tkpr0")] {
+            k.add(GP("a", "s", ["pref": reference, "data": bytes("x")])).gives(-50)
+            k.add(["pref": reference, "data": bytes("x")]).gives(-50)
+        }
+        k.copy(genp()).gives(-25300)
+    },
 ]
 
 private let thisDeviceOnly = ["aku", "cku", "dku", "akpu"]
@@ -80,7 +134,29 @@ private var emptyKeys: [String: [String: NSObject]] {
     ]
 }
 
+/// A name in DER with one short text, a printable string.
+private func name(_ text: String) -> Data {
+    func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        [tag, UInt8(content.count)] + content
+    }
+    let commonName: [UInt8] = [0x06, 3, 0x55, 4, 3]
+    let attribute = element(0x30, commonName + element(0x13, Array(text.utf8)))
+    return Data(element(0x30, element(0x31, attribute)))
+}
+
+/// What a call can ask for, but nothing and the persistent reference alone.
+private var manyReturns: [Entries] {
+    let names = ["R.data", "R.attrs", "R.ref", "R.pref"]
+    return (1..<16).map { bits in
+        names.indices.reduce(into: Entries()) { entries, index in
+            if bits & 1 << index != 0 { entries[names[index]] = true }
+        }
+    }.filter { Array($0.keys) != ["R.pref"] }
+}
+
+private func fixture() throws -> FixtureIdentity { try CertificateFixtures.shared().root }
+
 @Suite("U. What other libraries rely on") struct SectionU {
-    @Test(.cases(4 * 3), arguments: Backend.allCases, sectionU)
+    @Test(.cases(4 * 7), arguments: Backend.allCases, sectionU)
     func row(on backend: Backend, _ row: Row) throws { try row.run(on: backend) }
 }
