@@ -92,7 +92,7 @@ struct ListCommand: ParsableCommand {
         let networkProtocol = item.text(of: .protocolType)
         if !networkProtocol.isEmpty { place = networkProtocol + "://" + place }
         let port = item.text(of: .port)
-        if !port.isEmpty, port != "0" { place += ":" + port }
+        if !port.isEmpty { place += ":" + port }
         return place + item.text(of: .path)
     }
 }

@@ -81,7 +81,7 @@ extension ItemSnapshot {
     var fields: [ItemField] {
         var fields = [text("class", "class", ClassName(itemClass).rawValue)]
         for (attribute, label, key) in Self.named {
-            guard let value = attributes[attribute] else { continue }
+            guard let value = value(of: attribute) else { continue }
             fields.append(
                 ItemField(
                     label: label, key: key, text: text(of: value, for: attribute),
@@ -162,6 +162,14 @@ extension ItemSnapshot {
 
     /// An attribute's value on one line; empty where it is not set.
     func text(of attribute: Attribute) -> String {
-        attributes[attribute].map { text(of: $0, for: attribute) } ?? ""
+        value(of: attribute).map { text(of: $0, for: attribute) } ?? ""
+    }
+
+    /// An attribute's value; nil where it is not set. An empty part of a server's address is as good
+    /// as none: some programs store it, and others leave it out.
+    private func value(of attribute: Attribute) -> AttributeValue? {
+        guard let value = attributes[attribute] else { return nil }
+        let isPart = ItemClass.serverParts.contains(attribute)
+        return isPart && value.isEqual(to: .empty(of: attribute.kind)) ? nil : value
     }
 }
