@@ -18,6 +18,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     ],
     targets: [
+        // What is done with figures: limits, noise, tables and plots. It imports nothing that has to
+        // be built, so that its tests take seconds.
+        .target(name: "BenchmarkFigures", swiftSettings: settings),
+        .testTarget(
+            name: "BenchmarkFiguresTests", dependencies: ["BenchmarkFigures"],
+            swiftSettings: settings),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
@@ -25,7 +31,7 @@ let package = Package(
                 .product(name: "KeychainServices", package: "swift-keychain"),
                 // For the floors: what the same work costs without a keychain.
                 .product(name: "Crypto", package: "swift-crypto"),
-                "CBenchmarkSQLite",
+                "BenchmarkFigures", "CBenchmarkSQLite",
             ],
             swiftSettings: settings),
         .systemLibrary(

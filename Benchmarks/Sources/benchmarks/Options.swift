@@ -10,6 +10,8 @@ struct Options {
     /// How many items the keychains hold, ascending.
     var sizes = [1_000, 10_000, 100_000, 1_000_000]
     var isJSON = false
+    /// Whether other stores are measured and nothing else is.
+    var isPeersOnly = false
     /// Where the measured keychains are made and removed again: on a disk, or a durable write
     /// costs nothing.
     var folder: String
@@ -17,36 +19,49 @@ struct Options {
     var results: String
     var keychainctl: String
     var keychaind: String
+    /// The folder of the scripts that use other stores, and the Python that has what they import.
+    var peers: String
+    var python: String
 
     static let usage = """
-        usage: benchmarks [--quick] [--json] [--folder PATH] [--results PATH] [--keychainctl PATH]
-                          [--keychaind PATH]
+        usage: benchmarks [--quick] [--peers] [--json] [--folder PATH] [--results PATH]
+                          [--keychainctl PATH] [--keychaind PATH] [--python PATH]
 
           --quick             up to 100,000 items; without it up to 1,000,000
+          --peers             the other stores of secrets alone, and the keychain beside them
           --json              results as JSON
           --folder PATH       where the measured keychains are made, on a disk
                               (default: $XDG_DATA_HOME or .build)
-          --results PATH      where the plot goes (default: Benchmarks/results or results)
+          --results PATH      where the plots go (default: Benchmarks/results or results)
           --keychainctl PATH  a release build (default: .build/release/keychainctl)
           --keychaind PATH    a release build (default: .build/release/keychaind)
+          --python PATH       one that has what Benchmarks/Peers/requirements.txt names
+                              (default: .build/peers/bin/python)
+
+        It ends with 1 if a limit is missed by more than the noise of the run.
         """
 
     /// - Returns: nil where the usage was asked for.
     init?(_ arguments: [String]) throws {
         let files = FileManager.default
         folder = Environment.value("XDG_DATA_HOME") ?? ".build"
-        results = files.fileExists(atPath: "Benchmarks") ? "Benchmarks/results" : "results"
+        let package = files.fileExists(atPath: "Benchmarks") ? "Benchmarks/" : ""
+        results = package + "results"
+        peers = package + "Peers"
+        python = ".build/peers/bin/python"
         keychainctl = ".build/release/keychainctl"
         keychaind = ".build/release/keychaind"
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
             case "--quick": sizes = sizes.filter { $0 <= 100_000 }
+            case "--peers": isPeersOnly = true
             case "--json": isJSON = true
             case "--folder": folder = try Self.value(of: argument, &rest)
             case "--results": results = try Self.value(of: argument, &rest)
             case "--keychainctl": keychainctl = try Self.value(of: argument, &rest)
             case "--keychaind": keychaind = try Self.value(of: argument, &rest)
+            case "--python": python = try Self.value(of: argument, &rest)
             case "--help", "-h": return nil
             default: throw UsageError(description: "What is \(argument)?\n\(Self.usage)")
             }
@@ -54,6 +69,8 @@ struct Options {
         folder = URL(fileURLWithPath: folder).path
         keychainctl = URL(fileURLWithPath: keychainctl).path
         keychaind = URL(fileURLWithPath: keychaind).path
+        peers = URL(fileURLWithPath: peers).path
+        python = URL(fileURLWithPath: python).path
     }
 
     private static func value(

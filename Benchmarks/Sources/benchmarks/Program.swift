@@ -1,11 +1,12 @@
 // Program: the order of the run, and what becomes of its results.
 
+import BenchmarkFigures
 import Foundation
 import Keychain
 
 enum Program {
     /// - Parameter arguments: Those of the process, without its name.
-    /// - Returns: The exit status. A figure over its limit is a result, not a failure.
+    /// - Returns: The exit status: 1 for a limit that is missed by more than noise, too.
     static func run(_ arguments: [String]) -> Int32 {
         do {
             if let role = try Role(arguments) {
@@ -16,19 +17,39 @@ enum Program {
                 print(Options.usage)
                 return 0
             }
-            try measure(options)
-            return 0
+            return try measure(options) ? 0 : 1
         } catch {
             note("benchmarks: \(error)")
             return error is UsageError ? 64 : 1
         }
     }
 
-    private static func measure(_ options: Options) throws {
+    /// - Returns: Whether no limit is missed.
+    private static func measure(_ options: Options) throws -> Bool {
         var report = Report(machine: Machine.current())
         let folder = try WorkingFolder(in: options.folder)
         defer { folder.remove() }
 
+        try FileManager.default.createDirectory(
+            atPath: options.results, withIntermediateDirectories: true)
+        // First: it is measured in processes with variables of their own.
+        report.peers = try PeerRows.measure(folder, options, leftOut: &report.leftOut)
+        report.plots.append(
+            try write(
+                [PeerCall.load, .save].map { call in
+                    Panel(call.title, report.peers.compactMap { $0.series(of: call) })
+                }, "peers.svg", options))
+        if !options.isPeersOnly { try measureLadder(options, folder, &report) }
+        report.machine.loadAtEnd = Machine.loadAverage()
+
+        print(options.isJSON ? try report.json() : report.text())
+        for line in report.missed { note("MISSED: \(line)") }
+        return report.missed.isEmpty
+    }
+
+    private static func measureLadder(
+        _ options: Options, _ folder: WorkingFolder, _ report: inout Report
+    ) throws {
         let ladder = try Ladder.build(options.sizes, in: folder)
         report.remarks += ladder.remarks
         let smallest = try ladder.smallest()
@@ -38,22 +59,25 @@ enum Program {
 
         report.rows += try LoadRows.measure(smallest)
         report.rows += try SaveRows.measure(smallest)
-        report.rows += try SaveRates.measure()
+        report.rows += try LogRows.measure(smallest)
+        report.rows += try SaveRates.measure(smallest)
         let scaling = try ScalingRows.measure(ladder.levels)
         report.rows += scaling.rows
         report.rows += try ListRows.measure(ladder)
         report.rows += try ProcessRows.measure(ladder, options, leftOut: &report.leftOut)
         report.rows += try ServiceRows.measure(
             ladder, folder, options, leftOut: &report.leftOut)
+        let panel = Panel("Time of one call, by number of items", scaling.series)
+        report.plots.append(try write([panel], "scaling.svg", options))
+    }
 
-        let plot = URL(fileURLWithPath: options.results).appending(path: "scaling.svg")
-        try FileManager.default.createDirectory(
-            atPath: options.results, withIntermediateDirectories: true)
-        try Data(ScalingPlot.svg(scaling.series).utf8).write(to: plot)
-        report.plot = plot.path(percentEncoded: false)
-        report.machine.loadAtEnd = Machine.loadAverage()
-
-        print(options.isJSON ? try report.json() : report.text())
+    /// - Returns: The path of the drawing.
+    private static func write(
+        _ panels: [Panel], _ name: String, _ options: Options
+    ) throws -> String {
+        let plot = URL(fileURLWithPath: options.results).appending(path: name)
+        try Data(ScalingPlot.svg(panels).utf8).write(to: plot)
+        return plot.path(percentEncoded: false)
     }
 
     /// Progress and failures go to standard error, so that standard output holds the results.

@@ -3,6 +3,8 @@
 //   (2) The order changes from round to round, so that none always follows the same one.
 //   (3) The first round warms caches up and isn't counted.
 
+import BenchmarkFigures
+
 struct Contest {
     /// How often the whole set is run and counted.
     let rounds: Int
@@ -10,9 +12,9 @@ struct Contest {
     let repetitions: Int
 
     /// - Parameter operations: Each is given a number that counts up and never repeats.
-    /// - Returns: For each operation the median over the rounds of its mean time, in nanoseconds.
+    /// - Returns: For each operation its mean time in each round, in nanoseconds.
     /// - Throws: What an operation throws.
-    func run(_ operations: [(Int) throws -> Void]) throws -> [Double] {
+    func run(_ operations: [(Int) throws -> Void]) throws -> [Samples] {
         var times = [[Double]](repeating: [], count: operations.count)
         for round in 0...rounds {
             for position in operations.indices {
@@ -25,14 +27,6 @@ struct Contest {
                 if round > 0 { times[chosen].append(time) }
             }
         }
-        return times.map(median)
+        return times.map { Samples($0) }
     }
-}
-
-/// The middle value, or the mean of the two in the middle.
-func median(_ values: [Double]) -> Double {
-    guard !values.isEmpty else { return .nan }
-    let sorted = values.sorted()
-    let middle = sorted.count / 2
-    return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }

@@ -3,6 +3,7 @@
 //   (2) It is filled in memory, where no write waits for a disk, and measured on the disk.
 //   (3) Saves that are measured go to the copy of one size; the next size never sees them.
 
+import BenchmarkFigures
 import Foundation
 
 /// A keychain of one size.

@@ -1,5 +1,6 @@
 // ListRows: the attributes of many items at once.
 
+import BenchmarkFigures
 import Foundation
 import Keychain
 
@@ -21,14 +22,12 @@ enum ListRows {
                 }
             }
         ])
-        let rate = Double(Sample.itemsPerService) / times[0] * 1e9
+        let rate = times[0].map { Double(Sample.itemsPerService) / $0 * 1e9 }
         let count = Format.grouped(Double(Sample.itemsPerService))
         return [
             Row(
-                subject:
-                    "list attributes of \(count) of \(Format.grouped(Double(level.itemCount)))",
-                figure: rate, unit: .itemsPerSecond,
-                comparisons: [.atLeast(150_000, rate, .itemsPerSecond)])
+                "list attributes of \(count) of \(Format.grouped(Double(level.itemCount)))",
+                rate, .itemsPerSecond, [.itself(rate, .list)])
         ]
     }
 }

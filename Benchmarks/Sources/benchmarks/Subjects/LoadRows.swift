@@ -1,5 +1,6 @@
 // LoadRows: one secret found by its name and opened.
 
+import BenchmarkFigures
 import Foundation
 import Keychain
 import KeychainServices
@@ -27,21 +28,17 @@ enum LoadRows {
         ])
         return [
             Row(
-                subject: "load by key, Keychain", figure: figures[1],
-                comparisons: [
-                    .times(figures[1], of: figures[0], "floor: SQLite and AES", atMost: 3),
-                    .faster(figures[1], than: ReferenceTime.load, atLeast: 100),
+                "load by key, Keychain", figures[1], .time,
+                [
+                    .times(figures[1], of: figures[0], "floor: SQLite and AES", .load),
+                    .faster(figures[1], than: ReferenceTime.load, .loadReference),
                 ]),
             Row(
-                subject: "load by SecItemCopyMatching", figure: figures[2],
-                comparisons: [
-                    .times(figures[2], of: figures[0], "floor: SQLite and AES", atMost: 5)
-                ]),
+                "load by SecItemCopyMatching", figures[2], .time,
+                [.times(figures[2], of: figures[0], "floor: SQLite and AES", .copyMatching)]),
             Row(
-                subject: "  without the caller's casts", figure: figures[3],
-                comparisons: [
-                    .times(figures[3], of: figures[0], "floor: SQLite and AES", atMost: nil)
-                ]),
+                "  without the caller's casts", figures[3], .time,
+                [.times(figures[3], of: figures[0], "floor: SQLite and AES", .copyMatchingAlone)]),
         ]
     }
 

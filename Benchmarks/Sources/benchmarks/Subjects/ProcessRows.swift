@@ -1,5 +1,6 @@
 // ProcessRows: what a whole process costs: its start, its memory, its life.
 
+import BenchmarkFigures
 import Foundation
 
 enum ProcessRows {
@@ -19,8 +20,27 @@ enum ProcessRows {
                     + "`swift build -c release --product keychainctl --static-swift-stdlib` or "
                     + "name one with --keychainctl")
         }
+        for (program, limit) in [
+            (options.keychainctl, Limit.keychainctlSize), (options.keychaind, .keychaindSize),
+        ] {
+            rows += try size(program, limit, &leftOut)
+        }
         rows.append(try memory(ladder.largest()))
         return rows
+    }
+
+    /// The file of a program as it is installed.
+    private static func size(
+        _ path: String, _ limit: Limit, _ leftOut: inout [String]
+    ) throws -> [Row] {
+        guard let program = FileManager.default.contents(atPath: path) else { return [] }
+        // A part of it would be measured as the whole.
+        guard program.range(of: Data("libswiftCore.so".utf8)) == nil else {
+            leftOut.append("\(limit.rawValue): \(path) isn't built with --static-swift-stdlib")
+            return []
+        }
+        let size = Samples(Double(program.count))
+        return [Row(limit.rawValue, size, .size, [.itself(size, limit)])]
     }
 
     /// From the start of a process until it has a secret.
@@ -32,12 +52,12 @@ enum ProcessRows {
             toSecret.append(try timeToOutput(program, "role:first-load"))
             toBegin.append(try timeToOutput(program, "role:begin"))
         }
-        let figure = median(toSecret)
+        let figure = Samples(toSecret)
         return Row(
-            subject: "cold start: process start to first secret", figure: figure,
-            comparisons: [
-                .atMost(30e6, figure, .time),
-                .times(figure, of: median(toBegin), "of that until main", atMost: nil),
+            "cold start: process start to first secret", figure, .time,
+            [
+                .itself(figure, .coldStart),
+                .times(figure, of: Samples(toBegin), "of that until main"),
             ])
     }
 
@@ -64,23 +84,23 @@ enum ProcessRows {
             whole.append(run.duration)
             nothing.append(try ChildProcess.run("/bin/true", []).duration)
         }
-        let figure = median(whole)
+        let figure = Samples(whole)
         return Row(
-            subject: "keychainctl get, whole process", figure: figure,
-            comparisons: [
-                .atMost(5e6, figure, .time),
-                .times(figure, of: median(nothing), "a process that does nothing", atMost: nil),
+            "keychainctl get, whole process", figure, .time,
+            [
+                .itself(figure, .oneShot),
+                .times(figure, of: Samples(nothing), "a process that does nothing"),
             ])
     }
 
     /// The most memory of a process that loads from the largest keychain.
     private static func memory(_ level: Level) throws -> Row {
         Environment.set("KEYCHAIN_DIRECTORY", level.directory)
-        let peak = try ChildProcess.figure(
-            of: ["role:memory", "\(level.itemCount)", "\(loads)"], [])
+        let peak = Samples(
+            try ChildProcess.figure(of: ["role:memory", "\(level.itemCount)", "\(loads)"]))
         let count = Format.grouped(Double(level.itemCount))
         return Row(
-            subject: "peak memory, \(count) items, \(Format.grouped(Double(loads))) loads",
-            figure: peak, unit: .size, comparisons: [.atMost(67_108_864, peak, .size)])
+            "peak memory, \(count) items, \(Format.grouped(Double(loads))) loads",
+            peak, .size, [.itself(peak, .memory)])
     }
 }

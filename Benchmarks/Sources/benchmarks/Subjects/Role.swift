@@ -1,6 +1,7 @@
 // Role: what this program does when a run starts it a second time, to measure a process or to
 // fill a keychain that is closed afterwards. The first argument names the role.
 
+import BenchmarkFigures
 import Foundation
 import Keychain
 
@@ -17,6 +18,8 @@ enum Role {
     case meanLoad(itemCount: Int, loads: Int)
     /// Saves for an agreed span of time, and writes how many it made a second.
     case saves(start: UInt64, writer: Int)
+    /// Carries out calls that it reads, and writes their times.
+    case peer
     /// Repeats one call on the keychain in a folder, for a profiler.
     case loop(Call, directory: String, itemCount: Int, count: Int)
 
@@ -50,6 +53,7 @@ enum Role {
         case "role:memory": self = .memory(itemCount: try number(1), loads: try number(2))
         case "role:mean-load":
             self = .meanLoad(itemCount: try number(1), loads: try number(2))
+        case "role:peer": self = .peer
         case "role:saves":
             self = .saves(start: UInt64(try number(1)), writer: try number(2))
         default:
@@ -82,6 +86,8 @@ enum Role {
             print(Instant.now.nanoseconds(since: start) / Double(loads))
         case .saves(let start, let writer):
             print(try SaveRates.saves(from: start, writer: writer))
+        case .peer:
+            try OwnKeychain.answer()
         case .loop(let call, let directory, let itemCount, let count):
             Environment.set("KEYCHAIN_DIRECTORY", directory)
             let first = Keychain(service: Sample.service(of: 0))

@@ -1,7 +1,10 @@
 // SaveRates: how many durable saves a second come from several writers at once.
 //   (1) All write in the same span of time, which is agreed upon before it begins, so that the
 //       start of a thread or a process isn't measured.
+//   (2) What several gain on one has a limit in the machine: that of bare SQLite, where writers share
+//       commits too. It takes turns with what it is held against.
 
+import BenchmarkFigures
 import Foundation
 import Keychain
 import Synchronization
@@ -13,50 +16,86 @@ enum SaveRates {
     private static let lead = 1e9
 
     /// The threads of one process on its own keychain.
-    static func measure() throws -> [Row] {
+    static func measure(_ level: Level) throws -> [Row] {
         Program.note("Measuring saves of several threads")
-        return [try row(of: 8, "threads saving, one process", ofThreads)]
+        return [
+            try row(of: 8, "threads saving, one process", level.floor, .threads) { count in
+                try ofThreads(count) { try saves(from: $0, writer: $1) }
+            }
+        ]
     }
 
-    /// The rate of `count` writers against that of one.
+    /// The rate of `count` writers against that of one, and against what bare SQLite gains.
     static func row(
-        of count: Int, _ name: String, _ rate: (Int) throws -> Double
+        of count: Int, _ name: String, _ floor: Floor, _ limit: Limit,
+        _ rate: (Int) throws -> Double
     ) throws -> Row {
-        var rates: (many: [Double], one: [Double]) = ([], [])
-        for _ in 0..<rounds {
-            rates.one.append(try rate(1))
-            rates.many.append(try rate(count))
+        let floor = FloorQueue(floor)
+        func floorRate(_ count: Int) throws -> Double {
+            try ofThreads(count) { try saves(to: floor, from: $0, writer: $1) }
         }
-        let (many, one) = (median(rates.many), median(rates.one))
+        var rates = [[Double]](repeating: [], count: 4)
+        for _ in 0..<rounds {
+            rates[0].append(try rate(1))
+            rates[1].append(try rate(count))
+            rates[2].append(try floorRate(1))
+            rates[3].append(try floorRate(count))
+        }
+        let (one, many) = (Samples(rates[0]), Samples(rates[1]))
+        let gain = Samples(rates[3]) / Samples(rates[2])
+        let expected = one.combined(with: gain) { $0 * min($1, 4) }
         return Row(
-            subject: "\(count) \(name)", figure: many, unit: .savesPerSecond,
-            comparisons: [.timesAtLeast(4, many, of: one, "one of them")])
+            "\(count) \(name)", many, .savesPerSecond,
+            [
+                .times(many, of: one, "one of them"),
+                .times(many, of: Samples(rates[3]), "\(count) threads on bare SQLite, batched"),
+                .times(
+                    many, of: expected,
+                    "4 × one of them, or × \(Format.number(gain.median)) as on bare SQLite", limit),
+            ])
     }
 
-    static func ofProcesses(_ count: Int, _ variables: [String]) throws -> Double {
+    static func ofProcesses(
+        _ count: Int, _ variables: ChildProcess.Variables
+    ) throws -> Double {
         let start = Instant.now.nanoseconds + UInt64(lead)
         return try together(count) { writer in
             try ChildProcess.figure(of: ["role:saves", "\(start)", "\(writer)"], variables)
         }
     }
 
-    private static func ofThreads(_ count: Int) throws -> Double {
+    private static func ofThreads(
+        _ count: Int, _ saves: @escaping @Sendable (UInt64, Int) throws -> Double
+    ) throws -> Double {
         let start = Instant.now.nanoseconds + UInt64(lead / 10)
-        return try together(count) { try saves(from: start, writer: $0) }
+        return try together(count) { try saves(start, $0) }
     }
 
-    /// Saves for one span, as fast as it can be done.
+    /// Saves into the keychain for one span.
     /// - Returns: How many a second.
     static func saves(from start: UInt64, writer: Int) throws -> Double {
         let keychain = Keychain(service: "org.example.rates")
-        // Opens what has to be open.
         let key = KeychainKey<Data>("writer \(writer)")
-        try keychain.save(Sample.secret(of: 0), for: key)
+        return try rate(from: start) { try keychain.save(Sample.secret(of: $0), for: key) }
+    }
+
+    private static func saves(
+        to floor: FloorQueue, from start: UInt64, writer: Int
+    ) throws -> Double {
+        try rate(from: start) {
+            try floor.replace(Sample.secret(of: $0), under: Sample.key(of: writer))
+        }
+    }
+
+    /// Saves for one span, as fast as it can be done.
+    private static func rate(from start: UInt64, _ save: (Int) throws -> Void) throws -> Double {
+        // Opens what has to be open.
+        try save(0)
         let start = Instant(nanoseconds: start)
         while Instant.now.nanoseconds(since: start) < 0 { usleep(100) }
         var count = 0
         while Instant.now.nanoseconds(since: start) < span {
-            try keychain.save(Sample.secret(of: count), for: key)
+            try save(count)
             count += 1
         }
         return Double(count) / span * 1e9

@@ -1,5 +1,6 @@
 // SaveRows: secrets made durable.
 
+import BenchmarkFigures
 import Crypto
 import Foundation
 import Keychain
@@ -29,11 +30,12 @@ enum SaveRows {
             row("save a new item, durable", figures[2], figures[0]),
             row("save over an item, durable", figures[3], figures[1]),
             Row(
-                subject: "symmetric key, saved and loaded", figure: figures[4],
-                comparisons: [
-                    .times(figures[4], of: figures[5], "floor: both", atMost: nil),
+                "symmetric key, saved and loaded", figures[4], .time,
+                [
+                    .times(figures[4], of: figures[5], "floor: both"),
                     .faster(
-                        figures[4], than: ReferenceTime.symmetricKeyRoundTrip, atLeast: nil),
+                        figures[4], than: ReferenceTime.symmetricKeyRoundTrip,
+                        .roundTripReference),
                 ]),
         ]
     }
@@ -41,12 +43,12 @@ enum SaveRows {
     /// The name of a row that the floor doesn't have.
     static func newName(_ index: Int) -> Data { Sample.key(of: -1 - index) }
 
-    private static func row(_ subject: String, _ figure: Double, _ floor: Double) -> Row {
+    private static func row(_ subject: String, _ figure: Samples, _ floor: Samples) -> Row {
         Row(
-            subject: subject, figure: figure,
-            comparisons: [
-                .times(figure, of: floor, "floor: SQLite and AES", atMost: 1.5),
-                .faster(figure, than: ReferenceTime.save, atLeast: 10),
+            subject, figure, .time,
+            [
+                .times(figure, of: floor, "floor: SQLite and AES", .save),
+                .faster(figure, than: ReferenceTime.save, .saveReference),
             ])
     }
 

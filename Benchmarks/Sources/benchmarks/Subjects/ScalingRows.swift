@@ -1,5 +1,6 @@
 // ScalingRows: loads and saves at every size, all sizes in the same rounds.
 
+import BenchmarkFigures
 import Foundation
 import Keychain
 
@@ -15,40 +16,48 @@ enum ScalingRows {
         }
         let load = try loads.run(levels.flatMap(loadOperations))
         let save = try saves.run(levels.flatMap(saveOperations))
+        let change = try saves.run(levels.flatMap(changeOperations))
         // Each size gave two operations: the keychain's and the floor's.
-        func points(_ figures: [Double], _ offset: Int) -> [Series.Point] {
+        func points(_ figures: [Samples], _ offset: Int) -> [Series.Point] {
             levels.enumerated().map { index, level in
-                Series.Point(itemCount: level.itemCount, nanoseconds: figures[2 * index + offset])
+                Series.Point(
+                    itemCount: level.itemCount, nanoseconds: figures[2 * index + offset].median)
             }
         }
         let series = [
-            Series(name: "save", color: "#b3261e", isFloor: false, points: points(save, 0)),
-            Series(name: "save, floor", color: "#b3261e", isFloor: true, points: points(save, 1)),
-            Series(name: "load", color: "#1a5fb4", isFloor: false, points: points(load, 0)),
-            Series(name: "load, floor", color: "#1a5fb4", isFloor: true, points: points(load, 1)),
+            Series(name: "save", color: "#b3261e", isDashed: false, points: points(save, 0)),
+            Series(name: "save, floor", color: "#b3261e", isDashed: true, points: points(save, 1)),
+            Series(name: "load", color: "#1a5fb4", isDashed: false, points: points(load, 0)),
+            Series(name: "load, floor", color: "#1a5fb4", isDashed: true, points: points(load, 1)),
         ]
-        let rows = rows("load", load, levels, atMost: 1.5) + rows("save", save, levels, atMost: nil)
+        let rows =
+            rows("load", load, levels, growth: .loadGrowth) { _ in .load }
+            + rows("save", save, levels, saveLimit) + rows("save over", change, levels, saveLimit)
         return (rows, series)
     }
 
+    private static func saveLimit(_ level: Level) -> Limit {
+        level.itemCount >= 1_000_000 ? .saveAtMillion : .save
+    }
+
     private static func rows(
-        _ name: String, _ figures: [Double], _ levels: [Level], atMost limit: Double?
+        _ name: String, _ figures: [Samples], _ levels: [Level], growth: Limit? = nil,
+        _ limit: (Level) -> Limit
     ) -> [Row] {
         levels.enumerated().map { index, level in
             let figure = figures[2 * index]
             var comparisons: [Comparison] = [
-                .times(figure, of: figures[2 * index + 1], "floor at this size", atMost: nil)
+                .times(figure, of: figures[2 * index + 1], "floor at this size", limit(level))
             ]
             if index > 0 {
                 comparisons.append(
                     .times(
                         figure, of: figures[0],
-                        "\(name) at \(Format.grouped(Double(levels[0].itemCount)))",
-                        atMost: limit))
+                        "\(name) at \(Format.grouped(Double(levels[0].itemCount)))", growth))
             }
             return Row(
-                subject: "\(name) at \(Format.grouped(Double(level.itemCount))) items",
-                figure: figure, comparisons: comparisons)
+                "\(name) at \(Format.grouped(Double(level.itemCount))) items", figure, .time,
+                comparisons)
         }
     }
 
@@ -85,6 +94,22 @@ enum ScalingRows {
             {
                 try level.floor.add(
                     Sample.secret(of: $0), under: SaveRows.newName(1_000_000 + $0))
+            },
+        ]
+    }
+
+    private static func changeOperations(_ level: Level) -> [(Int) throws -> Void] {
+        let database = database(level)
+        let indices = Sample.choice(of: 10_000, from: level.itemCount)
+        return [
+            {
+                let index = indices[$0 % indices.count]
+                try Keychain(service: Sample.service(of: index), in: database).save(
+                    Sample.secret(of: $0), for: KeychainKey<Data>(Sample.account(of: index)))
+            },
+            {
+                try level.floor.replace(
+                    Sample.secret(of: $0), under: Sample.key(of: indices[$0 % indices.count]))
             },
         ]
     }

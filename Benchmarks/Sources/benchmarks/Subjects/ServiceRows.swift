@@ -1,5 +1,6 @@
 // ServiceRows: a keychain that a service keeps, used by other processes.
 
+import BenchmarkFigures
 import Foundation
 
 enum ServiceRows {
@@ -27,7 +28,7 @@ enum ServiceRows {
         let service = try Service(program, directory: level.directory, in: folder)
         return try withExtendedLifetime(service) {
             [
-                try load(level, service), try saves(service.variables, "the service"),
+                try load(level, service), try saves(level, service),
                 try coldStart(service),
             ]
         }
@@ -35,7 +36,7 @@ enum ServiceRows {
 
     /// Each figure is that of a process of its own, which loads many times.
     private static func load(_ level: Level, _ service: Service) throws -> Row {
-        let embedded = ["KEYCHAIN_SERVICE=embedded", "KEYCHAIN_DIRECTORY=\(level.directory)"]
+        let embedded = ["KEYCHAIN_SERVICE": "embedded", "KEYCHAIN_DIRECTORY": level.directory]
         var figures: [[Double]] = [[], [], []]
         for _ in 0..<rounds {
             for (index, variables) in [service.variables, embedded].enumerated() {
@@ -45,20 +46,22 @@ enum ServiceRows {
             }
             figures[2].append(try SocketFloor.roundTrip(loads))
         }
-        let medians = figures.map(median)
+        let samples = figures.map { Samples($0) }
         return Row(
-            subject: "load through the service", figure: medians[0],
-            comparisons: [
+            "load through the service", samples[0], .time,
+            [
                 .times(
-                    medians[0], of: medians[1] + medians[2],
-                    "embedded load and a bare round trip", atMost: 3)
+                    samples[0], of: samples[1] + samples[2],
+                    "embedded load and a bare round trip", .serviceLoad)
             ])
     }
 
     /// How many saves a second 8 processes make at once, against one.
-    private static func saves(_ variables: [String], _ name: String) throws -> Row {
-        try SaveRates.row(of: clients, "processes saving through \(name)") { count in
-            try SaveRates.ofProcesses(count, variables)
+    private static func saves(_ level: Level, _ service: Service) throws -> Row {
+        try SaveRates.row(
+            of: clients, "processes saving through the service", level.floor, .processes
+        ) { count in
+            try SaveRates.ofProcesses(count, service.variables)
         }
     }
 
@@ -69,10 +72,10 @@ enum ServiceRows {
                 try ChildProcess.ownPath(), ["role:first-load"], service.variables)
             times.append(try run.moment().nanoseconds(since: run.started))
         }
-        let figure = median(times)
+        let figure = Samples(times)
         return Row(
-            subject: "cold start through the service", figure: figure,
-            comparisons: [.atMost(30e6, figure, .time)])
+            "cold start through the service", figure, .time,
+            [.itself(figure, .serviceColdStart)])
     }
 
     private static func memory(
@@ -81,10 +84,10 @@ enum ServiceRows {
         let service = try Service(program, directory: level.directory, in: folder)
         _ = try ChildProcess.figure(
             of: ["role:mean-load", "\(level.itemCount)", "\(loads)"], service.variables)
-        let peak = service.peakMemory
+        let peak = Samples(service.peakMemory)
         let count = Format.grouped(Double(level.itemCount))
         return Row(
-            subject: "peak memory of the service, \(count) items", figure: peak, unit: .size,
-            comparisons: [.atMost(67_108_864, peak, .size)])
+            "peak memory of the service, \(count) items", peak, .size,
+            [.itself(peak, .serviceMemory)])
     }
 }

@@ -28,22 +28,29 @@ enum ChildProcess {
         func moment() throws -> Instant { Instant(nanoseconds: UInt64(try number())) }
     }
 
-    /// Runs a program and waits for its end. Standard error stays that of this process.
+    /// What a child has in its environment beside what this process has; nil: what it has not.
+    typealias Variables = [String: String?]
+
+    /// Runs a program and waits for its end.
     ///
     /// `posix_spawn` is called directly: the time that Foundation's class needs is that of a
-    /// small program's whole life. `variables` are arguments of `env`, such as "name=value",
-    /// that change its environment.
+    /// small program's whole life. `input` has to be short. Standard error stays that of this
+    /// process, unless it is to be `quiet`.
     static func run(
-        _ path: String, _ arguments: [String], _ variables: [String] = []
+        _ path: String, _ arguments: [String], _ variables: Variables = [:], input: String = "",
+        isQuiet: Bool = false
     ) throws -> Run {
-        // Another program sets them: in this process other threads may read the environment.
-        guard variables.isEmpty else {
-            return try run("/usr/bin/env", variables + [path] + arguments)
-        }
-        let output = Pipe()
+        let output = pipe()
         let writing = output.fileHandleForWriting
+        let reading = try pipe(holding: input)
+        let nowhere = try nowhere()
+        let environment = environment(with: variables)
+        var descriptors: [Int32: Int32] = [
+            0: reading.fileDescriptor, 1: writing.fileDescriptor,
+        ]
+        if isQuiet { descriptors[2] = nowhere.fileDescriptor }
         let started = Instant.now
-        let identifier = try spawn(path, arguments, [1: writing.fileDescriptor])
+        let identifier = try spawn(path, arguments, environment, descriptors)
         try writing.close()
         let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
         let status = try end(of: identifier)
@@ -55,15 +62,35 @@ enum ChildProcess {
     }
 
     /// The number that this program writes in a role.
-    static func figure(of role: [String], _ variables: [String]) throws -> Double {
+    static func figure(of role: [String], _ variables: Variables = [:]) throws -> Double {
         try run(try ownPath(), role, variables).number()
     }
 
     /// Starts a program whose output nobody reads.
-    static func start(_ path: String, _ arguments: [String]) throws -> pid_t {
-        let nowhere = try FileHandle(forUpdating: URL(fileURLWithPath: "/dev/null"))
+    static func start(
+        _ path: String, _ arguments: [String], _ variables: Variables = [:], input: String = ""
+    ) throws -> pid_t {
+        let nowhere = try nowhere()
+        let reading = try pipe(holding: input)
         let descriptor = nowhere.fileDescriptor
-        return try spawn(path, arguments, [0: descriptor, 1: descriptor, 2: descriptor])
+        return try spawn(
+            path, arguments, environment(with: variables),
+            [0: reading.fileDescriptor, 1: descriptor, 2: descriptor])
+    }
+
+    /// Starts a program that is spoken with.
+    static func start(
+        _ path: String, _ arguments: [String], _ variables: Variables, input: Pipe, output: Pipe
+    ) throws -> pid_t {
+        let identifier = try spawn(
+            path, arguments, environment(with: variables),
+            [
+                0: input.fileHandleForReading.fileDescriptor,
+                1: output.fileHandleForWriting.fileDescriptor,
+            ])
+        try input.fileHandleForReading.close()
+        try output.fileHandleForWriting.close()
+        return identifier
     }
 
     /// Waits for the end of a child.
@@ -77,23 +104,64 @@ enum ChildProcess {
         return status
     }
 
+    /// No other child gets its ends: it would never end while one has it open.
+    static func pipe() -> Pipe {
+        let pipe = Pipe()
+        for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+            _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        }
+        return pipe
+    }
+
+    private static func nowhere() throws -> FileHandle {
+        try FileHandle(forUpdating: URL(fileURLWithPath: "/dev/null"))
+    }
+
+    /// What a program reads to its end.
+    private static func pipe(holding input: String) throws -> FileHandle {
+        let pipe = pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try pipe.fileHandleForWriting.close()
+        return pipe.fileHandleForReading
+    }
+
+    private static func environment(with variables: Variables) -> [String] {
+        ProcessInfo.processInfo.environment
+            .merging(variables.compactMapValues(\.self)) { _, new in new }
+            .filter { variables[$0.key] != .some(nil) }
+            .map { "\($0.key)=\($0.value)" }
+    }
+
     private static func spawn(
-        _ path: String, _ arguments: [String], _ descriptors: [Int32: Int32]
+        _ path: String, _ arguments: [String], _ environment: [String],
+        _ descriptors: [Int32: Int32]
     ) throws -> pid_t {
         var identifier: pid_t = 0
-        // SAFETY: the strings that argv points to live until they are freed below, and argv ends
-        // with nil; the file actions are initialized before and destroyed after their use.
+        // SAFETY: the strings that both lists point to live until they are freed below, and the
+        // lists end with nil; the file actions are initialized before and destroyed after their
+        // use.
         let argv = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
-        defer { unsafe argv.forEach { unsafe free($0) } }
+        let envp = unsafe environment.map { unsafe strdup($0) } + [nil]
+        defer { unsafe (argv + envp).forEach { unsafe free($0) } }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         for (number, descriptor) in descriptors {
             unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, number)
         }
-        let code = unsafe posix_spawn(&identifier, path, &actions, nil, argv, environ)
+        let code = unsafe posix_spawn(&identifier, path, &actions, nil, argv, envp)
         guard code == 0 else { throw ChildFailure(description: "\(path) can't be started.") }
         return identifier
+    }
+
+    /// Where a program is that is found by its name.
+    static func path(of program: String) throws -> String {
+        let folders = Environment.value("PATH")?.split(separator: ":").map(String.init) ?? []
+        let paths = folders.map { $0 + "/" + program }
+        guard let path = paths.first(where: FileManager.default.isExecutableFile) else {
+            throw ChildFailure(description: "there is no \(program)")
+        }
+        return path
     }
 
     /// The program that runs now.

@@ -92,6 +92,15 @@ final class Floor {
         try unsafe store(secret, under: name, change)
     }
 
+    /// One commit of what is done meanwhile.
+    func together(_ body: () throws -> Void) throws {
+        // SAFETY: the connection is open as long as this object lives.
+        try unsafe Self.execute("BEGIN IMMEDIATE", database)
+        try body()
+        // SAFETY: as above.
+        try unsafe Self.execute("COMMIT", database)
+    }
+
     private func store(
         _ secret: Data, under name: Data, _ statement: OpaquePointer
     ) throws {

@@ -2,15 +2,15 @@
 
 import Foundation
 
-struct Machine: Encodable {
+package struct Machine: Encodable {
     let processor: String
     let coreCount: Int
     let system: String
     /// Processes that were running or waiting, over the last minute.
     let loadAtStart: Double
-    var loadAtEnd: Double
+    package var loadAtEnd: Double
 
-    static func current() -> Machine {
+    package static func current() -> Machine {
         let load = loadAverage()
         let processor = text("/proc/cpuinfo").split(separator: "\n")
             .first { $0.hasPrefix("model name") }?
@@ -22,17 +22,17 @@ struct Machine: Encodable {
             loadAtStart: load, loadAtEnd: load)
     }
 
-    static func loadAverage() -> Double {
+    package static func loadAverage() -> Double {
         text("/proc/loadavg").split(separator: " ").first.flatMap { Double($0) } ?? .nan
     }
 
     /// One program measures; whatever else ran took processor or disk from it.
-    var isLoaded: Bool { max(loadAtStart, loadAtEnd - 1) > 0.5 }
+    package var isLoaded: Bool { max(loadAtStart, loadAtEnd - 1) > 0.5 }
 
     /// The most memory that a process ever had, in bytes.
     ///
     /// Not that of `getrusage`, which is kept over `exec` and so counts what the parent had.
-    static func peakMemory(ofProcess name: String = "self") -> Double {
+    package static func peakMemory(ofProcess name: String = "self") -> Double {
         let line = text("/proc/\(name)/status").split(separator: "\n")
             .first { $0.hasPrefix("VmHWM:") }
         let kibibytes = line?.split(separator: " ").compactMap { Double($0) }.first

@@ -2,19 +2,20 @@
 
 import Foundation
 
-enum Format {
-    static func value(_ value: Double, _ unit: Row.Unit) -> String {
+package enum Format {
+    package static func value(_ value: Double, _ unit: Row.Unit) -> String {
         switch unit {
         case .time: time(value)
         case .size: number(value / 1_048_576) + " MiB"
         case .itemsPerSecond: grouped(value) + " items/s"
         case .savesPerSecond: grouped(value) + " saves/s"
+        case .frames: number(value) + " frames"
         }
     }
 
     /// - Parameter nanoseconds: 0 and up.
     /// - Returns: The time with the unit that makes it short.
-    static func time(_ nanoseconds: Double) -> String {
+    package static func time(_ nanoseconds: Double) -> String {
         switch nanoseconds {
         case ..<1e3: number(nanoseconds) + " ns"
         case ..<1e6: number(nanoseconds / 1e3) + " µs"
@@ -24,7 +25,7 @@ enum Format {
     }
 
     /// Three digits that count, and no zeros at the end.
-    static func number(_ value: Double) -> String {
+    package static func number(_ value: Double) -> String {
         let places = abs(value) < 10 ? 2 : abs(value) < 100 ? 1 : 0
         let text = String(format: "%.\(places)f", value)
         guard text.contains(".") else { return text }
@@ -35,7 +36,7 @@ enum Format {
     }
 
     /// A whole number with a comma at every thousand.
-    static func grouped(_ value: Double) -> String {
+    package static func grouped(_ value: Double) -> String {
         guard value.isFinite else { return "?" }
         var digits = Array(String(Int(value.rounded())))
         var position = digits.count - 3

@@ -2,17 +2,51 @@
 
 import Foundation
 
-struct Report: Encodable {
-    var machine: Machine
-    var rows: [Row] = []
+package struct Report: Encodable {
+    package var machine: Machine
+    package var rows: [Row] = []
+    package var peers: [PeerFigures] = []
     /// What a reader must know about how the figures came about.
-    var remarks: [String] = []
+    package var remarks: [String] = []
     /// What was not measured, and why.
-    var leftOut: [String] = []
-    /// The path of the drawing.
-    var plot = ""
+    package var leftOut: [String] = []
+    /// The paths of the drawings.
+    package var plots: [String] = []
 
-    func json() throws -> String {
+    package init(machine: Machine) { self.machine = machine }
+
+    // MARK: Limits
+
+    /// A line for each limit that was missed by more than noise: what, its figure and the limit.
+    package var missed: [String] { lines(of: .missed) }
+
+    package func lines(of verdict: Verdict) -> [String] {
+        rows.flatMap { row in
+            row.comparisons.filter { $0.verdict == verdict }.map { comparison in
+                func text(_ value: Double) -> String {
+                    comparison.ratio == nil
+                        ? Format.value(value, row.unit) : Format.number(value) + " ×"
+                }
+                let subject = row.subject.trimmingCharacters(in: .whitespaces)
+                let base = comparison.with.isEmpty ? "" : ", against \(comparison.with)"
+                let edges = Set(comparison.quartiles).sorted().map(text)
+                let spread =
+                    edges.count == 2 ? " (half of the rounds: \(edges[0]) to \(edges[1]))" : ""
+                return "\(subject)\(base): \(text(comparison.ratio ?? row.figure))\(spread), "
+                    + "limit \(comparison.limitText(row.unit))"
+            }
+        }
+    }
+
+    /// The limits that no figure of this run was held to.
+    package var unmeasured: [Limit] {
+        let measured = Set(rows.flatMap(\.comparisons).compactMap(\.limit))
+        return Limit.allCases.filter { !measured.contains($0) }
+    }
+
+    // MARK: Forms
+
+    package func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -20,7 +54,7 @@ struct Report: Encodable {
         return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 
-    func text() -> String {
+    package func text() -> String {
         var lines = [
             "\(machine.processor), \(machine.coreCount) cores, \(machine.system)",
             "Load average \(machine.loadAtStart) at the start, \(machine.loadAtEnd) at the end",
@@ -31,12 +65,19 @@ struct Report: Encodable {
         lines.append("")
         lines += table()
         lines.append("")
+        if !peers.isEmpty { lines += PeerFigures.table(peers) + [""] }
         lines.append(
             "Medians over rounds in which a figure and its floor take turns. A time is that of "
-                + "one call.")
+                + "one call. A limit is MISSED where three of four rounds miss it; where fewer do "
+                + "but the median does, that is within noise. What was counted or measured once "
+                + "has no noise.")
         lines += remarks
         lines += leftOut.map { "Left out: \($0)." }
-        lines.append("Plot: \(plot)")
+        if !unmeasured.isEmpty {
+            let names = unmeasured.map(\.rawValue).joined(separator: "; ")
+            lines.append("Limits that no figure of this run was held to: \(names).")
+        }
+        lines += plots.map { "Plot: \($0)" }
         return lines.joined(separator: "\n")
     }
 
@@ -52,8 +93,8 @@ struct Report: Encodable {
                     comparison?.with ?? "",
                     comparison?.base.map { Format.value($0, row.unit) } ?? "",
                     comparison?.ratio.map { Format.number($0) + " ×" } ?? "",
-                    comparison?.limit ?? "",
-                    comparison?.isMet.map { $0 ? "pass" : "OVER" } ?? "",
+                    comparison?.limitText(row.unit) ?? "",
+                    comparison?.verdict?.rawValue ?? "",
                 ])
             }
         }

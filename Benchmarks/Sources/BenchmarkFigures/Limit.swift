@@ -1,0 +1,89 @@
+// Limit: the figures that must hold, in one table.
+//   (1) A limit stands here and nowhere else. What the systems' sources ask for in milliseconds
+//       `systems-benchmarks` in Examples/Systems holds.
+//   (2) Noise is told by the rounds of the same run: a limit is missed where at least three of four
+//       rounds miss it. Where the median misses it and more than a quarter of the rounds don't, that
+//       is within the noise. What was counted or measured once has no noise.
+
+package enum Limit: String, CaseIterable, Encodable, Sendable {
+    case load = "load by key, against the floor"
+    case loadReference = "load by key, times faster than the reference time"
+    case loadGrowth = "load by key, against the smallest keychain"
+    case copyMatching = "SecItemCopyMatching, against the floor"
+    case copyMatchingAlone = "SecItemCopyMatching without casts, against the floor"
+    case save = "save, against the floor"
+    case saveAtMillion = "save into a million, against the floor"
+    case saveReference = "save, times faster than the reference time"
+    case roundTripReference = "symmetric key, times faster than the reference time"
+    case logFramesOfNewItem = "frames of the log for a new item"
+    case logFramesOverItem = "frames of the log over an item"
+    case threads = "saves of 8 threads"
+    case processes = "saves of 8 processes through the service"
+    case list = "list"
+    case serviceLoad = "load through the service"
+    case coldStart = "cold start"
+    case serviceColdStart = "cold start through the service"
+    case oneShot = "keychainctl get, whole process"
+    case keychainctlSize = "size of keychainctl"
+    case keychaindSize = "size of keychaind"
+    case memory = "peak memory of a process"
+    case serviceMemory = "peak memory of the service"
+
+    /// Of a ratio in times, of a figure in its unit: nanoseconds, bytes, items a second.
+    package var bound: Bound {
+        switch self {
+        // At each size.
+        case .load: .atMost(2.5)
+        case .loadReference: .atLeast(100)
+        case .loadGrowth: .atMost(1.5)
+        case .copyMatching: .atMost(4.5)
+        case .copyMatchingAlone: .atMost(3.5)
+        // Of a new item and over one.
+        case .save: .atMost(1.4)
+        case .saveAtMillion: .atMost(1.6)
+        case .saveReference: .atLeast(10)
+        case .roundTripReference: .atLeast(1)
+        case .logFramesOfNewItem: .atMost(5)
+        case .logFramesOverItem: .atMost(2)
+        // Of four times what one writer saves, or of what as many gain on bare SQLite, if that is
+        // less on this machine.
+        case .threads, .processes: .atLeast(1)
+        // On one thread.
+        case .list: .atLeast(250_000)
+        // The load of a process on its own keychain and the round trip of a bare socket.
+        case .serviceLoad: .atMost(3)
+        case .coldStart, .serviceColdStart: .atMost(30e6)
+        case .oneShot: .atMost(3e6)
+        // As installed: linked statically, without symbols.
+        case .keychainctlSize, .keychaindSize: .atMost(20e6)
+        case .memory: .atMost(64 * 1_048_576)
+        // With a million items.
+        case .serviceMemory: .atMost(31 * 1_048_576)
+        }
+    }
+}
+
+package enum Bound: Sendable {
+    case atMost(Double)
+    case atLeast(Double)
+
+    /// What isn't a number holds to nothing.
+    package func holds(_ value: Double) -> Bool {
+        switch self {
+        case .atMost(let limit): value <= limit
+        case .atLeast(let limit): value >= limit
+        }
+    }
+
+    package func verdict(on samples: Samples) -> Verdict {
+        if holds(samples.median) { return .holds }
+        let missing = samples.values.count { !holds($0) }
+        return 4 * missing >= 3 * samples.values.count ? .missed : .withinNoise
+    }
+}
+
+package enum Verdict: String, Encodable, Sendable {
+    case holds
+    case withinNoise = "within noise"
+    case missed = "MISSED"
+}

@@ -1,0 +1,70 @@
+// PeerFigures: what other stores of secrets took for the same work, as a table and as a drawing.
+
+/// What is asked of every store.
+package enum PeerCall: String, CaseIterable, Encodable, Sendable {
+    case load
+    case save
+    case list
+
+    package var title: String {
+        switch self {
+        case .load: "Load one"
+        case .save: "Save a new one"
+        case .list: "List all"
+        }
+    }
+}
+
+/// One way to one store: its name, and the median times of a call by number of items.
+package struct PeerFigures: Encodable {
+    package let name: String
+    package let color: String
+    /// Whether each call is a process from its start to its end.
+    package let isWholeProcess: Bool
+    package private(set) var points: [String: [Series.Point]] = [:]
+
+    package init(_ name: String, color: String, isWholeProcess: Bool) {
+        self.name = name
+        self.color = color
+        self.isWholeProcess = isWholeProcess
+    }
+
+    package mutating func add(_ call: PeerCall, at itemCount: Int, _ times: Samples) {
+        points[call.rawValue, default: []].append(
+            Series.Point(itemCount: itemCount, nanoseconds: times.median))
+    }
+
+    package func series(of call: PeerCall) -> Series? {
+        points[call.rawValue].map {
+            Series(name: name, color: color, isDashed: isWholeProcess, points: $0)
+        }
+    }
+
+    /// In Markdown, which a document takes as it is.
+    package static func table(_ peers: [PeerFigures]) -> [String] {
+        let counts = Set(peers.flatMap { $0.points.values.joined().map(\.itemCount) }).sorted()
+        let head = ["Call", "Store"] + counts.map { Format.grouped(Double($0)) + " items" }
+        var lines = [head, ["---", "---"] + counts.map { _ in "---:" }]
+        for call in PeerCall.allCases {
+            for peer in peers {
+                guard let points = peer.points[call.rawValue] else { continue }
+                let times = counts.map { count in
+                    points.first { $0.itemCount == count }.map { Format.time($0.nanoseconds) } ?? ""
+                }
+                lines.append([call.title, peer.name] + times)
+            }
+        }
+        return lines.map { "| " + $0.joined(separator: " | ") + " |" }
+    }
+}
+
+/// What a process answers that carries calls out one after the other: their times.
+package enum PeerAnswer {
+    /// Whole nanoseconds with a space between them; nil where the line is anything else, or not
+    /// `count` times.
+    package static func times(_ line: String, count: Int) -> [Double]? {
+        let times = line.split(separator: " ").compactMap { UInt64($0) }.map(Double.init)
+        let isWhole = times.count == line.split(separator: " ").count
+        return isWhole && times.count == count ? times : nil
+    }
+}

@@ -1,0 +1,100 @@
+// Row: one measured figure and what it is held against.
+
+/// A figure of a run. Times are in nanoseconds, sizes in bytes.
+package struct Row: Encodable {
+    package enum Unit: String, Encodable {
+        case time = "ns"
+        case size = "bytes"
+        case itemsPerSecond = "items/s"
+        case savesPerSecond = "saves/s"
+        case frames
+    }
+
+    package let subject: String
+    /// The median of the rounds.
+    package let figure: Double
+    /// Where the middle half of the rounds lies.
+    package let quartiles: [Double]
+    package let unit: Unit
+    package let comparisons: [Comparison]
+
+    package init(
+        _ subject: String, _ figure: Samples, _ unit: Unit = .time,
+        _ comparisons: [Comparison] = []
+    ) {
+        self.subject = subject
+        self.figure = figure.median
+        quartiles = figure.quartiles
+        self.unit = unit
+        self.comparisons = comparisons
+    }
+}
+
+/// A figure held against something: a floor, an earlier figure or a limit.
+package struct Comparison: Encodable {
+    /// What the figure is held against, with its own figure where that was measured.
+    package let with: String
+    /// What the figure is held against, in the unit of the figure.
+    package let base: Double?
+    /// How the two compare, as the median of the rounds; nil where the figure itself is held to
+    /// the limit.
+    package let ratio: Double?
+    /// Where the middle half of the rounds lies of what is held to the limit.
+    package let quartiles: [Double]
+    package let limit: Limit?
+    /// nil: there is no limit.
+    package let verdict: Verdict?
+
+    private init(
+        _ name: String, base: Double?, ratio: Samples?, held: Samples, _ limit: Limit?
+    ) {
+        with = name
+        self.base = base
+        self.ratio = ratio?.median
+        quartiles = held.quartiles
+        self.limit = limit
+        verdict = limit?.bound.verdict(on: held)
+    }
+
+    /// So many times the figure of `base`, measured in the same rounds.
+    package static func times(
+        _ figure: Samples, of base: Samples, _ name: String, _ limit: Limit? = nil
+    ) -> Comparison {
+        let ratio = figure / base
+        return Comparison(name, base: base.median, ratio: ratio, held: ratio, limit)
+    }
+
+    /// So many times faster than a known time.
+    package static func faster(
+        _ figure: Samples, than base: Double, _ limit: Limit
+    ) -> Comparison {
+        let ratio = figure.map { base / $0 }
+        return Comparison(
+            "reference time, how many times faster", base: base, ratio: ratio, held: ratio, limit)
+    }
+
+    /// The figure itself.
+    package static func itself(_ figure: Samples, _ limit: Limit) -> Comparison {
+        Comparison("", base: nil, ratio: nil, held: figure, limit)
+    }
+
+    /// The limit as people read it.
+    package func limitText(_ unit: Row.Unit) -> String {
+        func text(_ value: Double) -> String {
+            ratio == nil ? Format.value(value, unit) : Format.number(value) + " ×"
+        }
+        return switch limit?.bound {
+        case .atMost(let value): "≤ " + text(value)
+        case .atLeast(let value): "≥ " + text(value)
+        case nil: ""
+        }
+    }
+}
+
+/// Times in nanoseconds that the package set out to beat: those of a program that kept its keys
+/// in the keychain of the system it ran on.
+package enum ReferenceTime {
+    package static let save = 2.76e6
+    package static let load = 2.64e6
+    package static let symmetricKeyRoundTrip = 3.09e6
+}

@@ -1,0 +1,45 @@
+// Samples: what measuring one thing again and again gave.
+
+package struct Samples: Sendable {
+    /// In the order of the rounds.
+    package let values: [Double]
+
+    package init(_ values: [Double]) { self.values = values }
+
+    /// Of what was counted or measured once: it has no spread.
+    package init(_ value: Double) { values = [value] }
+
+    /// The middle value, or the mean of the two in the middle.
+    package var median: Double {
+        guard !values.isEmpty else { return .nan }
+        let sorted = values.sorted()
+        let middle = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    }
+
+    /// A quarter of the values lies below the first, and a quarter above the second.
+    package var quartiles: [Double] {
+        let sorted = values.sorted()
+        guard !sorted.isEmpty else { return [] }
+        return [sorted[sorted.count / 4], sorted[sorted.count - 1 - sorted.count / 4]]
+    }
+
+    package func map(_ transform: (Double) -> Double) -> Samples {
+        Samples(values.map(transform))
+    }
+
+    /// Round by round: what hit both in a round has no part in how they compare.
+    package func combined(
+        with other: Samples, _ combine: (Double, Double) -> Double
+    ) -> Samples {
+        Samples(zip(values, other.values).map(combine))
+    }
+
+    package static func / (left: Samples, right: Samples) -> Samples {
+        left.combined(with: right, /)
+    }
+
+    package static func + (left: Samples, right: Samples) -> Samples {
+        left.combined(with: right, +)
+    }
+}

@@ -1,0 +1,24 @@
+// WriteAheadLog: how much is in the log of a database of SQLite
+// (https://www.sqlite.org/fileformat2.html, section 4).
+
+package import Foundation
+
+package enum WriteAheadLog {
+    private static let headerByteCount = 32
+    private static let frameHeaderByteCount = 24
+
+    /// The frames since the log was begun anew. The file stays as long as it ever was: older frames
+    /// have other salts than its header.
+    package static func frameCount(of log: Data) -> Int {
+        let bytes = [UInt8](log)
+        guard bytes.count >= headerByteCount else { return 0 }
+        let pageSize = bytes[8..<12].reduce(0) { $0 << 8 | Int($1) }
+        let salts = bytes[16..<24]
+        let frames = stride(
+            from: headerByteCount, to: bytes.count, by: frameHeaderByteCount + pageSize)
+        return frames.prefix { start in
+            start + frameHeaderByteCount + pageSize <= bytes.count
+                && bytes[start + 8..<start + 16].elementsEqual(salts)
+        }.count
+    }
+}

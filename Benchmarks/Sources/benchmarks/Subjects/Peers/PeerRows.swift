@@ -1,0 +1,104 @@
+// PeerRows: the same work with other stores of secrets, each as durable as it is.
+//   (1) The stores of a size are made, measured and removed one after the other. All loads and lists
+//       come before the first save, so that they meet the size that is named.
+//   (2) A call is repeated for a second at most, and carried out once where that is not enough for
+//       two.
+
+import BenchmarkFigures
+import Foundation
+
+enum PeerRows {
+    private static let sizes = [10, 100, 1_000, 4_000]
+    private static let budget = 1e9
+    private static var peers: [(name: String, type: any Peer.Type)] {
+        [
+            ("this package", OwnKeychain.self), ("gnome-keyring", GnomeKeyring.self),
+            ("pass", PasswordStore.self), ("Python keyring", PythonKeyring.self),
+        ]
+    }
+
+    /// How often at most. A save makes the store larger.
+    private static func repetitions(of call: PeerCall) -> Int {
+        switch call {
+        case .load: 200
+        case .list: 20
+        case .save: 10
+        }
+    }
+
+    static func measure(
+        _ folder: WorkingFolder, _ options: Options, leftOut: inout [String]
+    ) throws -> [PeerFigures] {
+        var figures: [PeerFigures] = []
+        for size in sizes {
+            let count = Format.grouped(Double(size))
+            for peer in peers {
+                Program.note("Measuring \(peer.name) with \(count) items")
+                do {
+                    let place = try place(folder, options)
+                    defer { place.remove() }
+                    try measure(peer.type.init(itemCount: size, place), size, &figures)
+                } catch {
+                    leftOut.append("\(peer.name) with \(count) items: \(error)")
+                }
+            }
+        }
+        return figures
+    }
+
+    private static func measure(
+        _ peer: any Peer, _ size: Int, _ figures: inout [PeerFigures]
+    ) throws {
+        for call in [PeerCall.load, .list, .save] {
+            for (position, way) in peer.ways.enumerated() {
+                let first = size + position * (repetitions(of: .save) + 1)
+                guard let times = try times(way.open(), call, size, firstNew: first) else {
+                    continue
+                }
+                let index = figures.firstIndex { $0.name == way.name } ?? figures.count
+                if index == figures.count {
+                    figures.append(
+                        PeerFigures(
+                            way.name, color: way.color, isWholeProcess: way.isWholeProcess))
+                }
+                figures[index].add(call, at: size, times)
+            }
+        }
+    }
+
+    /// The first call opens what has to be open, and tells how many more there is time for.
+    private static func times(
+        _ caller: any Caller, _ call: PeerCall, _ size: Int, firstNew: Int
+    ) throws -> Samples? {
+        let most = repetitions(of: call) + 1
+        let indices =
+            switch call {
+            case .load: Sample.choice(of: most, from: size)
+            case .list: Array(repeating: size, count: most)
+            case .save: Array(firstNew..<firstNew + most)
+            }
+        guard let first = try caller.times(of: call, [indices[0]])?.first else { return nil }
+        let fitting = min(most - 1, Int(budget / max(first, 1)))
+        guard fitting > 0 else { return Samples(first) }
+        return try caller.times(of: call, Array(indices[1...fitting])).map { Samples($0) }
+    }
+
+    private static func place(_ folder: WorkingFolder, _ options: Options) throws -> PeerPlace {
+        let place = PeerPlace(
+            options: options, disk: folder.disk + "/peer",
+            memory: (folder.memory ?? folder.disk) + "/peer-sockets", working: folder)
+        place.remove()
+        for path in [place.disk, place.memory] {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        }
+        return place
+    }
+}
+
+extension PeerPlace {
+    func remove() {
+        for path in [disk, memory] { try? FileManager.default.removeItem(atPath: path) }
+    }
+}

@@ -1,0 +1,49 @@
+// Limits, and how noise is told from a miss.
+
+import BenchmarkFigures
+import Testing
+
+@Suite struct `Limits` {
+    @Test(arguments: [
+        ([2, 2, 2, 2], Verdict.holds), ([9, 2, 2, 2], .holds), ([9, 9, 2, 2.4], .withinNoise),
+        ([9, 9, 9, 2], .missed), ([9, 9, 9, 9, 2, 2], .withinNoise), ([9], .missed),
+        ([2.5], .holds), ([.nan], .missed), ([], .missed),
+    ])
+    func `three of four rounds make a miss`(_ rounds: [Double], _ verdict: Verdict) {
+        #expect(Bound.atMost(2.5).verdict(on: Samples(rounds)) == verdict)
+        let mirrored = Samples(rounds).map { -$0 }
+        #expect(Bound.atLeast(-2.5).verdict(on: mirrored) == verdict)
+    }
+
+    @Test func `ratios are taken round by round`() {
+        let figure = Samples([10, 100, 30])
+        let floor = Samples([5, 50, 10])
+        #expect((figure / floor).values == [2, 2, 3])
+        #expect((figure + floor).median == 40)
+        #expect(Samples([4, 1, 3, 2]).median == 2.5)
+        #expect(Samples([4, 1, 3, 2]).quartiles == [2, 3])
+        #expect(Samples([5, 4, 1, 3, 2]).quartiles == [2, 4])
+    }
+
+    @Test func `what is missed is named with its figure and limit`() {
+        let slow = Samples([300, 310, 320])
+        let floor = Samples([100, 100, 100])
+        let size = Samples(30e6)
+        var report = Report(machine: Machine.current())
+        report.rows = [
+            Row("load", slow, .time, [.times(slow, of: floor, "the floor", .load)]),
+            Row("tool", size, .size, [.itself(size, .keychainctlSize)]),
+            Row("list", Samples(300_000), .itemsPerSecond, [.itself(Samples(300_000), .list)]),
+            Row("plain", slow, .time, [.times(slow, of: floor, "the floor")]),
+        ]
+        #expect(
+            report.missed == [
+                "load, against the floor: 3.1 × (half of the rounds: 3 × to 3.2 ×), limit ≤ 2.5 ×",
+                "tool: 28.6 MiB, limit ≤ 19.1 MiB",
+            ])
+        #expect(report.unmeasured.count == Limit.allCases.count - 3)
+        let text = report.text()
+        #expect(text.contains("MISSED"))
+        #expect(text.contains("peak memory of the service"), "It wasn't measured.")
+    }
+}
