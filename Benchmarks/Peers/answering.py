@@ -16,7 +16,7 @@ def secret(index):
 
 def answer(calls):
     """With arguments one call. Without, each line of standard input is a call and its indices, and
-    is answered with the time of each in nanoseconds."""
+    is answered with the time of each in nanoseconds, or with what went wrong."""
     if len(sys.argv) > 1:
         name, *arguments = sys.argv[1:]
         result = calls[name](*(int(a) if a.isdecimal() else a for a in arguments))
@@ -25,8 +25,11 @@ def answer(calls):
     for line in sys.stdin:
         name, *indices = line.split()
         times = []
-        for index in map(int, indices):
-            start = time.perf_counter_ns()
-            calls[name](index)
-            times.append(time.perf_counter_ns() - start)
+        try:
+            for index in map(int, indices):
+                start = time.perf_counter_ns()
+                calls[name](index)
+                times.append(time.perf_counter_ns() - start)
+        except Exception as error:
+            times = [repr(error)]
         print(*times, flush=True)

@@ -23,6 +23,10 @@ class Schema(Structure):
                 ("reserved", c_int), ("pointers", c_void_p * 7)]
 
 
+class Error(Structure):
+    _fields_ = [("domain", ctypes.c_uint32), ("code", c_int), ("message", c_char_p)]
+
+
 class List(Structure):
     pass
 
@@ -49,26 +53,33 @@ def names(index):
     return b"service", SERVICE.encode(), b"account", account(index).encode(), None
 
 
+def check(error):
+    if error:
+        raise OSError(error.contents.message.decode())
+
+
 def load(index):
-    error = c_void_p()
+    error = POINTER(Error)()
     found = lib.secret_password_lookup_sync(byref(schema), None, byref(error), *names(index))
-    assert found and not error, index
+    check(error)
     value = ctypes.string_at(found)
     lib.secret_password_free(found)
     assert value == secret(index).encode(), index
 
 
 def save(index):
-    error = c_void_p()
-    assert lib.secret_password_store_sync(
+    error = POINTER(Error)()
+    lib.secret_password_store_sync(
         byref(schema), None, account(index).encode(), secret(index).encode(), None,
-        byref(error), *names(index)), index
+        byref(error), *names(index))
+    check(error)
 
 
 def list_all(count):
-    error = c_void_p()
+    error = POINTER(Error)()
     first = lib.secret_password_search_sync(
         byref(schema), SEARCH_ALL, None, byref(error), b"service", SERVICE.encode(), None)
+    check(error)
     found, entry = 0, first
     while entry:
         lib.g_object_unref(entry.contents.data)
@@ -125,6 +136,7 @@ def encrypt():
 
         call(internal, "ChangeWithMasterPassword", "o(oayays)(oayays)",
              (keyring, password(b""), password(b"password")))
+        call(internal, "UnlockWithMasterPassword", "o(oayays)", (keyring, password(b"password")))
     folder = os.environ["XDG_DATA_HOME"] + "/keyrings"
     with open(f"{folder}/peers.keyring", "rb") as file:
         assert file.read(12) == b"GnomeKeyring", "the keyring isn't encrypted"

@@ -33,7 +33,9 @@ import Testing
     /// What only a whole run can hold: these lines of `dev` fail it.
     @Test(arguments: [
         "covered Capture/Sources/Capture 95", "covered TVRemote/Sources/TVRemote 80",
-        "document Capture Examples/Systems/Capture", "systems-benchmarks",
+        "document Capture Examples/Systems/Capture", "systems-benchmarks || status=1",
+        "swift run -c release --package-path Benchmarks || status=1",
+        "[ \"$status\" -eq 0 ] || fail",
     ])
     func `dev measures what the systems' sources ask for`(_ command: String) throws {
         let lines = try Repository.file("dev").split(separator: "\n")

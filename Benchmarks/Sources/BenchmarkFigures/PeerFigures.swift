@@ -63,7 +63,7 @@ package enum PeerAnswer {
     /// Whole nanoseconds with a space between them; nil where the line is anything else, or not
     /// `count` times.
     package static func times(_ line: String, count: Int) -> [Double]? {
-        let times = line.split(separator: " ").compactMap { UInt64($0) }.map(Double.init)
+        let times = line.split(separator: " ").compactMap { UInt64($0) }.map { Double($0) }
         let isWhole = times.count == line.split(separator: " ").count
         return isWhole && times.count == count ? times : nil
     }

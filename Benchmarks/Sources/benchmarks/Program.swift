@@ -34,6 +34,7 @@ enum Program {
             atPath: options.results, withIntermediateDirectories: true)
         // First: it is measured in processes with variables of their own.
         report.peers = try PeerRows.measure(folder, options, leftOut: &report.leftOut)
+        report.remarks.append(PeerRows.remark)
         report.plots.append(
             try write(
                 [PeerCall.load, .save].map { call in

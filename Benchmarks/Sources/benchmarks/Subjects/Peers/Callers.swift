@@ -33,9 +33,8 @@ final class StayingProcess: Caller {
         try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
         var answer = Data()
         while answer.last != UInt8(ascii: "\n") {
-            guard let more = try output.fileHandleForReading.read(upToCount: 1 << 16),
-                !more.isEmpty
-            else { throw ChildFailure(description: "\(name) ended") }
+            let more = output.fileHandleForReading.availableData
+            guard !more.isEmpty else { throw ChildFailure(description: "\(name) ended") }
             answer += more
         }
         let text = String(decoding: answer.dropLast(), as: UTF8.self)

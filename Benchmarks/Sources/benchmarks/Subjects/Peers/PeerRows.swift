@@ -8,6 +8,12 @@ import BenchmarkFigures
 import Foundation
 
 enum PeerRows {
+    static let remark =
+        "Beside the keychain each store is as durable as it is: gnome-keyring waits for the disk when "
+        + "it saves, pass and Python's keyring don't. Filling isn't measured: the keychain is filled "
+        + "by its own saves, gnome-keyring with a file in its plain form that it encrypts, pass by "
+        + "one gpg for all items, Python's keyring by its own encryption and one write. A process "
+        + "in a row's name, keychainctl, secret-tool and pass are whole processes."
     private static let sizes = [10, 100, 1_000, 4_000]
     private static let budget = 1e9
     private static var peers: [(name: String, type: any Peer.Type)] {
@@ -37,7 +43,8 @@ enum PeerRows {
                 do {
                     let place = try place(folder, options)
                     defer { place.remove() }
-                    try measure(peer.type.init(itemCount: size, place), size, &figures)
+                    try measure(
+                        peer.type.init(itemCount: size, place), size, &figures, &leftOut)
                 } catch {
                     leftOut.append("\(peer.name) with \(count) items: \(error)")
                 }
@@ -47,21 +54,25 @@ enum PeerRows {
     }
 
     private static func measure(
-        _ peer: any Peer, _ size: Int, _ figures: inout [PeerFigures]
-    ) throws {
+        _ peer: any Peer, _ size: Int, _ figures: inout [PeerFigures],
+        _ leftOut: inout [String]
+    ) {
         for call in [PeerCall.load, .list, .save] {
             for (position, way) in peer.ways.enumerated() {
                 let first = size + position * (repetitions(of: .save) + 1)
-                guard let times = try times(way.open(), call, size, firstNew: first) else {
-                    continue
-                }
                 let index = figures.firstIndex { $0.name == way.name } ?? figures.count
                 if index == figures.count {
                     figures.append(
                         PeerFigures(
                             way.name, color: way.color, isWholeProcess: way.isWholeProcess))
                 }
-                figures[index].add(call, at: size, times)
+                do {
+                    let times = try times(way.open(), call, size, firstNew: first)
+                    if let times { figures[index].add(call, at: size, times) }
+                } catch {
+                    let count = Format.grouped(Double(size))
+                    leftOut.append("\(call.rawValue) by \(way.name) with \(count) items: \(error)")
+                }
             }
         }
     }
