@@ -72,7 +72,7 @@ package struct Report: Encodable {
                 + "but the median does, that is within noise. What was counted or measured once "
                 + "has no noise.")
         lines += remarks
-        lines += leftOut.map { "Left out: \($0)." }
+        lines += leftOut.map { "Left out: \($0)" + ($0.hasSuffix(".") ? "" : ".") }
         if !unmeasured.isEmpty {
             let names = unmeasured.map(\.rawValue).joined(separator: "; ")
             lines.append("Limits that no figure of this run was held to: \(names).")

@@ -38,7 +38,9 @@ enum Program {
         report.plots.append(
             try write(
                 [PeerCall.load, .save].map { call in
-                    Panel(call.title, report.peers.compactMap { $0.series(of: call) })
+                    Panel(
+                        call.title + " (dashed: a process for each call)",
+                        report.peers.compactMap { $0.series(of: call) })
                 }, "peers.svg", options))
         if !options.isPeersOnly { try measureLadder(options, folder, &report) }
         report.machine.loadAtEnd = Machine.loadAverage()

@@ -98,6 +98,7 @@ enum ScalingRows {
         ]
     }
 
+    /// Each item keeps its secret, which other rows look for; it is sealed and written anew.
     private static func changeOperations(_ level: Level) -> [(Int) throws -> Void] {
         let database = database(level)
         let indices = Sample.choice(of: 10_000, from: level.itemCount)
@@ -105,11 +106,11 @@ enum ScalingRows {
             {
                 let index = indices[$0 % indices.count]
                 try Keychain(service: Sample.service(of: index), in: database).save(
-                    Sample.secret(of: $0), for: KeychainKey<Data>(Sample.account(of: index)))
+                    Sample.secret(of: index), for: KeychainKey<Data>(Sample.account(of: index)))
             },
             {
-                try level.floor.replace(
-                    Sample.secret(of: $0), under: Sample.key(of: indices[$0 % indices.count]))
+                let index = indices[$0 % indices.count]
+                try level.floor.replace(Sample.secret(of: index), under: Sample.key(of: index))
             },
         ]
     }

@@ -36,6 +36,7 @@ enum PeerRows {
         _ folder: WorkingFolder, _ options: Options, leftOut: inout [String]
     ) throws -> [PeerFigures] {
         var figures: [PeerFigures] = []
+        var peers = peers
         for size in sizes {
             let count = Format.grouped(Double(size))
             for peer in peers {
@@ -46,7 +47,8 @@ enum PeerRows {
                     try measure(
                         peer.type.init(itemCount: size, place), size, &figures, &leftOut)
                 } catch {
-                    leftOut.append("\(peer.name) with \(count) items: \(error)")
+                    leftOut.append("\(peer.name) from \(count) items on: \(error)")
+                    peers.removeAll { $0.name == peer.name }
                 }
             }
         }
