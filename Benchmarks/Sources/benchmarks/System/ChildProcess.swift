@@ -50,7 +50,10 @@ enum ChildProcess {
         ]
         if isQuiet { descriptors[2] = nowhere.fileDescriptor }
         let started = Instant.now
-        let identifier = try spawn(path, arguments, environment, descriptors)
+        // A handle closes its descriptor when it goes.
+        let identifier = try withExtendedLifetime((reading, nowhere)) {
+            try spawn(path, arguments, environment, descriptors)
+        }
         try writing.close()
         let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
         let status = try end(of: identifier)
@@ -73,9 +76,11 @@ enum ChildProcess {
         let nowhere = try nowhere()
         let reading = try pipe(holding: input)
         let descriptor = nowhere.fileDescriptor
-        return try spawn(
-            path, arguments, environment(with: variables),
-            [0: reading.fileDescriptor, 1: descriptor, 2: descriptor])
+        return try withExtendedLifetime((reading, nowhere)) {
+            try spawn(
+                path, arguments, environment(with: variables),
+                [0: reading.fileDescriptor, 1: descriptor, 2: descriptor])
+        }
     }
 
     /// Starts a program that is spoken with.
