@@ -169,7 +169,8 @@ struct AuthenticationKeys {
         case ("u_AuthCtx", _): return "The authentication context is not an LAContext."
         case ("u_OpPrompt", .string(let text)): prompt = text
         case ("u_OpPrompt", _): return "The prompt is not text."
-        case ("u_CredRef", _): hasCredentialReference = true
+        case ("u_CredRef", .data): hasCredentialReference = true
+        case ("u_CredRef", _): return "The credential reference is not data."
         default: break
         }
         return nil

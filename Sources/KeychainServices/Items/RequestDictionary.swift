@@ -215,10 +215,17 @@ struct RequestDictionary {
         if attribute == .tokenID {
             guard case .string = value else { return refuse("The token identifier is not text.") }
         }
+        if attribute == .issuer {
+            guard case .data(let issuer) = value else { return refuse("The issuer is not data.") }
+            // Items have the content of a name; callers have the name itself, too.
+            attributes[attribute] = .data(
+                CertificateName(der: issuer)?.normalizedContent ?? issuer)
+            return
+        }
         guard let converted = AttributeValue(value, kind: attribute.kind) else {
             return refuse("“\(name)” does not take a value of this type.")
         }
-        attributes[attribute] = attribute == .issuer ? converted.asNameOfIssuer : converted
+        attributes[attribute] = converted
     }
 
     /// The attributes that are no part of ``attributes``.
@@ -287,17 +294,6 @@ struct RequestDictionary {
     mutating func readData(_ value: DictionaryValue) {
         guard case .data(let bytes) = value else { return refuse("The value is not data.") }
         data = bytes
-    }
-}
-
-extension AttributeValue {
-    /// A whole name in DER as it stands in items, which have what is inside it, in the form in which
-    /// names are compared. Anything else stays.
-    fileprivate var asNameOfIssuer: AttributeValue {
-        guard case .data(let bytes) = self, let name = CertificateName(der: bytes) else {
-            return self
-        }
-        return .data(name.normalizedContent)
     }
 }
 

@@ -151,6 +151,9 @@ func accessControl(
         withEachCall(k, GP("b", "s", ["u_AuthCtx": NSNull()]), give: -50)
         withEachCall(k, GP("b", "s", ["u_OpPrompt": 1]), give: -50)
         withEachCall(k, GP("b", "s", ["u_NoAuthUI": "no"]), give: -50)
+        // SecDbQuery.c, query_add_use: a credential reference is data.
+        withEachCall(k, GP("b", "s", ["u_CredRef": "text"]), give: -50)
+        k.copy(GP("a", "s", ["u_CredRef": Data()])).gives(0)
         k.copy(GP("a", "s", ["u_AuthCtx": LAContext(), "u_OpPrompt": "why"])).gives(0)
         k.copy(GP("a", "s", ["nleg": true])).gives(0)
         k.copy(GP("a", "s", ["nleg": false, "u_NoAuthUI": true])).gives(0)

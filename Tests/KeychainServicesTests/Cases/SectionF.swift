@@ -56,6 +56,7 @@ let sectionF: [Row] = [
     Row(116, "data is no number") { k in
         k.add(inet(["port": bytes("80")])).gives(-50)
     },
+    // Differences.md: at Apple an access group as data is in no caller's list, but in a search.
     Row(121, "text attributes take UTF-8 data") { k in
         k.add(GP("a", "s", ["agrp": bytes("G1")])).gives(0)
         let found = try k.copy(GP("a", "s", ["agrp": "G1", "R.attrs": true])).givesDictionary()

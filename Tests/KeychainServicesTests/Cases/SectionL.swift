@@ -20,6 +20,7 @@ let sectionL: [Row] = [
     Row(269, "a lost group is foreign") { k in
         k.member(of: "A").add(GP("a", "s")).gives(0)
         k.member(of: "B").copy(GP("a", "s", ["agrp": "A"])).gives(-34018)
+        k.member(of: "B").update(GP("a", "s", ["agrp": "A"]), ["labl": "x"]).gives(-34018)
     },
     Row(271, "no item is added to a foreign group") { k in
         k.member(of: "A").add(GP("a", "s", ["agrp": "B"])).gives(-34018)

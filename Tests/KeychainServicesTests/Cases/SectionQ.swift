@@ -188,6 +188,34 @@ let sectionQ: [Row] = [
         #expect(found as? SecCertificate == fixtures.servers[1].certificate)
     }
 
+    // SecItem.m, SecItemAttributesPrepare: an issuer is data, and that of a whole name stands for
+    // the name's content, in queries and in changes.
+    @Test(arguments: Backend.allCases)
+    func `an issuer is the content of a name, or the name`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let leaf = try withChain(k).leaves[0]
+        let name = try #require(SecCertificateCopyNormalizedIssuerSequence(leaf.certificate))
+        let attributes = try k.copy(
+            cert(["labl": "Leaf One", "R.attrs": true])
+        ).givesDictionary()
+        let content = try #require(attributes["issr"] as? Data)
+        #expect(content != name as Data)
+        for issuer in [name as Data, content] {
+            let query = cert(["issr": issuer, "limit": all, "R.ref": true])
+            try k.copy(query).givesArray(2)
+            k.copy(idnt(["issr": issuer])).gives(0)
+        }
+        k.copy(cert(["issr": bytes("CN=Fixture Intermediate")])).gives(-25300)
+        k.copy(cert(["issr": "CN=Fixture Intermediate"])).gives(-50)
+        k.copy(cert(["issr": 5])).gives(-50)
+        k.update(cert(["labl": "Leaf One"]), ["issr": "text"]).gives(-50)
+        k.update(cert(["labl": "Leaf One"]), ["issr": name as Data, "icmt": "x"]).gives(-25303)
+        k.update(cert(["labl": "Leaf One"]), ["issr": name as Data]).gives(0)
+        try k.copy(cert(["issr": content, "limit": all, "R.ref": true])).givesArray(2)
+        k.delete(cert(["issr": name as Data])).gives(0)
+        k.copy(cert(["issr": content])).gives(-25300)
+    }
+
     @Test func `what is no policy or list of names is refused`() throws {
         let k = Client(try Backend.model.open(), groups: ["G1"])
         k.copy(cert(["policy": "SSL"])).gives(-50)
