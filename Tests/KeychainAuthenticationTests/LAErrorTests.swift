@@ -53,6 +53,17 @@ import Testing
         #expect((given as NSError).userInfo[NSLocalizedDescriptionKey] as? String == "So.")
     }
 
+    @Test func `an error is made of an NSError, whatever that is`() {
+        let object = NSError(
+            domain: LAErrorDomain, code: -9, userInfo: [NSLocalizedDescriptionKey: "So."])
+        let error = LAError(_nsError: object)
+        #expect(error.code == .appCancel)
+        #expect(error.localizedDescription == "So.")
+        #expect(error._nsError == object)
+        #expect(LAError(_nsError: NSError(domain: "other", code: -9)).code == .systemCancel)
+        #expect(LAError(_nsError: NSError(domain: LAErrorDomain, code: 1)).code == .systemCancel)
+    }
+
     @Test(arguments: [false, true])
     func `a catch clause names the code`(_ asObject: Bool) {
         do {

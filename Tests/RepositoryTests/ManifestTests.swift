@@ -21,6 +21,32 @@ import Testing
         }
     }
 
+    /// Targets of one name in two packages of a build stop SwiftPM. The packages are those that
+    /// Documentation/SourceCompatibility.md names; the names are from their manifests.
+    @Test func `no target has the name of one in a package that is used beside this one`() throws {
+        let others: [(package: String, targets: [String])] = [
+            ("swift-certificates", ["X509", "_CertificateInternals"]),
+            ("swift-asn1", ["SwiftASN1"]),
+            (
+                "swift-crypto",
+                [
+                    "CCryptoBoringSSL", "CCryptoBoringSSLShims", "CXKCP", "CXKCPShims", "Crypto",
+                    "CryptoExtras", "_CryptoExtras", "CryptoBoringWrapper", "crypto-shasum",
+                ]
+            ),
+            ("KeychainAccess", ["KeychainAccess"]), ("KeychainSwift", ["KeychainSwift"]),
+            ("Valet", ["Valet"]), ("SimpleKeychain", ["SimpleKeychain"]),
+            ("SwiftKeychainWrapper", ["SwiftKeychainWrapper"]),
+        ]
+        let document = try Repository.file("Documentation/SourceCompatibility.md")
+        let own = Set(try Manifest().targets.map(\.name))
+        #expect(own.contains("Keychain"))
+        for other in others {
+            #expect(document.contains(other.package), "\(other.package) isn't named")
+            #expect(own.isDisjoint(with: other.targets), "\(other.package)")
+        }
+    }
+
     @Test func `dependencies are read in every form`() {
         let manifest = Manifest(
             text: """

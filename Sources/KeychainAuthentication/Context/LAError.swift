@@ -70,6 +70,17 @@ public struct LAError: Error, Sendable {
             userInfo: userInfo.merging(standard) { given, _ in given })
     }
 
+    /// The error that an `NSError` stands for, with its code and what else it says.
+    ///
+    /// - Parameter error: One of ``LAErrorDomain``. Any other, which ends the process at Apple, and
+    ///   one of an unknown code become ``Code/systemCancel``.
+    public init(_nsError error: NSError) {
+        self = ._unconditionallyBridgeFromObjectiveC(error)
+    }
+
+    /// The error as an `NSError`.
+    public var _nsError: NSError { details }
+
     /// What else the error says.
     public var userInfo: [String: Any] { details.userInfo }
 
