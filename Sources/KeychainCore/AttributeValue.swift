@@ -33,9 +33,10 @@ package enum AttributeValue: Hashable, Sendable {
             let bits = UInt32(bitPattern: small)
             return .data(Data((0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }))
         case (.number, .string(let text)):
-            // "+5" and " 5" are no decimal integers to Apple's parser; they stay text.
-            guard let number = Int64(text), String(number) == text else { return self }
-            return .number(number)
+            // "+5", " 5" and what has more than 32 bits are no integers to Apple's parser; they stay
+            // text.
+            guard let number = Int32(text), String(number) == text else { return self }
+            return .number(Int64(number))
         default:
             return nil
         }

@@ -156,17 +156,19 @@ import Testing
         k.delete(genp(["sha1": digest])).gives(0)
         k.copy(GP("a", "s")).gives(0)
         k.copy(GP("b", "s")).gives(-25300)
-        k.copy(genp(["sha1": 5, "R.data": true])).gives(-25300)
-        k.copy(genp(["sha1": true])).gives(-50)
+        // SecDbItem.c, copySHA1.
+        for wrong in [5, true, "digest", digest + [0], Data()] as [Any] {
+            k.copy(genp(["sha1": wrong])).gives(-50)
+        }
     }
 
     @Test func `another user's items are not found`() throws {
         k.add(GP("a", "s")).gives(0)
         k.copy(genp(["musr": Data()])).gives(0)
-        k.copy(genp(["musr": Data([1])])).gives(-25300)
-        k.update(genp(["musr": Data([1])]), ["labl": "x"]).gives(-25300)
-        k.delete(genp(["musr": Data([1])])).gives(-25300)
-        k.copy(genp(["musr": Data([1]), "agrp": "X"])).gives(-34018)
+        k.copy(genp(["musr": Data(repeating: 1, count: 16)])).gives(-25300)
+        k.update(genp(["musr": Data(repeating: 1, count: 16)]), ["labl": "x"]).gives(-25300)
+        k.delete(genp(["musr": Data(repeating: 1, count: 16)])).gives(-25300)
+        k.copy(genp(["musr": Data(repeating: 1, count: 16), "agrp": "X"])).gives(-34018)
         k.copy(genp(["musr": true])).gives(-50)
     }
 

@@ -264,8 +264,8 @@ extension RequestDictionary {
     /// Whether no item of this keychain can be meant.
     var matchesNothing: Bool {
         if case .rowNumber = reference { return true }
-        // Items have no user; what is given back as the user is empty.
-        return owner.map { !$0.isEmpty } ?? false
+        // Items have no user.
+        return namesOtherUser
     }
 
     // MARK: - Parts

@@ -48,8 +48,8 @@ struct RequestDictionary {
     private(set) var synchronizable: Synchronizable?
     private(set) var isTombstone: Bool?
     private(set) var accessControl: SecAccessControl?
-    /// `musr`: the user an item belongs to.
-    private(set) var owner: Data?
+    /// Whether `musr` is the user of another keychain.
+    private(set) var namesOtherUser = false
     /// `sha1`: the digest over an item's primary key.
     private(set) var digest: Data?
 
@@ -103,7 +103,9 @@ struct RequestDictionary {
     init(changes: CFDictionary, of kind: ItemKind) throws(KeychainFailure) {
         var other: String?
         changes.forEachEntry { key, value in
-            if let key, key.utf8.count == 4 {
+            if key == "musr" {
+                // An attribute dictionary can be given back whole; an item stays its user's.
+            } else if let key, key.utf8.count == 4 {
                 readAttribute(key, value)
             } else if key == "v_Data" {
                 readData(value)
@@ -256,13 +258,16 @@ struct RequestDictionary {
             }
             isTombstone = flag != 0
         case "musr":
-            guard case .data(let user) = AttributeValue(value, kind: .data) else {
-                return refuse("The user is not data.")
+            switch value {
+            case .null: namesOtherUser = false
+            case .uuid: namesOtherUser = true
+            case .data(let user) where user.isEmpty || user.count == 16:
+                namesOtherUser = !user.isEmpty
+            default: refuse("The user is not the 16 bytes of a UUID.")
             }
-            owner = user
         case "sha1":
-            guard case .data(let bytes) = AttributeValue(value, kind: .data) else {
-                return refuse("The digest is not data.")
+            guard case .data(let bytes) = value, bytes.count == 20 else {
+                return refuse("The digest is not 20 bytes of data.")
             }
             digest = bytes
         case "clip":

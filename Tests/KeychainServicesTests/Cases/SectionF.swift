@@ -132,6 +132,41 @@ let sectionF: [Row] = [
         #expect(found["vwht"] as? String == identifier.uuidString)
     }
 
+    // SecDbItem.c, copyNumber: an integer of 32 bits, in the form in which it is printed.
+    @Test(arguments: Backend.allCases)
+    func `text is a number where it is printed as one of 32 bits`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        let rows: [(text: String, number: Int?)] = [
+            ("0", 0), ("-7", -7), ("2147483647", 2_147_483_647), ("-2147483648", -2_147_483_648),
+            ("2147483648", nil), ("-2147483649", nil), ("99999999999999999999", nil),
+            ("+5", nil), (" 5", nil), ("05", nil), ("-0", nil), ("5.0", nil), ("", nil),
+        ]
+        for (text, number) in rows {
+            k.add(inet(["port": text])).gives(0)
+            let found = try k.copy(inet(["port": text, "R.attrs": true])).givesDictionary()
+            #expect(found["port"] as? String == (number == nil ? text : nil), "\(text)")
+            if let number {
+                #expect(found["port"] as? Int == number, "\(text)")
+                k.copy(inet(["port": number])).gives(0)
+            }
+        }
+    }
+
+    // SecDbItem.c, copyUUID; SecDbQuery.c, query_update_applier.
+    @Test(arguments: Backend.allCases)
+    func `a user is a UUID, and is ignored among the changes`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(GP("a", "s")).gives(0)
+        for none in [Data(), NSNull()] as [Any] { k.copy(genp(["musr": none])).gives(0) }
+        for other in [UUID(), Data(repeating: 1, count: 16)] as [Any] {
+            k.copy(genp(["musr": other])).gives(-25300)
+        }
+        for wrong in [bytes("x"), "user", 5, true] as [Any] {
+            k.copy(genp(["musr": wrong])).gives(-50)
+            k.update(GP("a", "s"), ["musr": wrong, "labl": "x"]).gives(0)
+        }
+    }
+
     @Test(arguments: Backend.allCases)
     func `a token identifier is text and nothing else`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
