@@ -104,8 +104,8 @@ package struct Bytes16: Hashable, Sendable {
 
     /// Fresh bytes of the system's generator.
     package static func random() -> Bytes16 {
-        var generator = SystemRandomNumberGenerator()
-        return Bytes16(high: generator.next(), low: generator.next())
+        let words = SystemMemory.randomWords()
+        return Bytes16(high: words.0, low: words.1)
     }
 
     package var bytes: [UInt8] {

@@ -15,7 +15,8 @@ package struct BlindIndex: Sendable {
     private let keyed: KeyedHash
     /// Labels that many requests share: those of access groups and of first key attributes
     /// (service or server), of which a program uses few.
-    private let recent = RecentLabels()
+    private let recentGroups = RecentLabels()
+    private let recentKeys = RecentLabels()
 
     package init(key: SecretBytes) {
         keyed = KeyedHash(key: key)
@@ -47,7 +48,7 @@ package struct BlindIndex: Sendable {
         Self.append(attribute.rawValue, to: &input)
         value.appendComparisonBytes(to: &input)
         guard attribute == space.itemClass.firstKey else { return label(input) }
-        return recent.label(for: input) { label(input) }
+        return recentKeys.label(for: input) { label(input) }
     }
 
     /// The label of what completes an item's primary key beside its two key attributes.
@@ -70,7 +71,7 @@ package struct BlindIndex: Sendable {
     package func label(ofAccessGroup name: String, in space: Space) -> Label {
         var input = Self.prefix(.accessGroup, space)
         input.append(contentsOf: name.utf8)
-        return recent.label(for: input) { label(input) }
+        return recentGroups.label(for: input) { label(input) }
     }
 
     private func label(_ input: [UInt8]) -> Label {
@@ -116,15 +117,28 @@ private final class RecentLabels: Sendable {
     /// A longer input is a rare one, and is not worth the memory.
     private static let longestInput = 256
 
-    private let labels = Mutex<[[UInt8]: Label]>([:])
+    private struct Known {
+        /// What was asked for last: comparing it costs less than hashing.
+        var last: (input: [UInt8], label: Label)?
+        var labels: [[UInt8]: Label] = [:]
+    }
+
+    private let known = Mutex(Known())
 
     func label(for input: [UInt8], _ make: () -> Label) -> Label {
         guard input.count <= Self.longestInput else { return make() }
-        if let label = labels.withLock({ $0[input] }) { return label }
+        let found = known.withLock { known -> Label? in
+            if let last = known.last, last.input == input { return last.label }
+            guard let label = known.labels[input] else { return nil }
+            known.last = (input, label)
+            return label
+        }
+        if let found { return found }
         let label = make()
-        labels.withLock { labels in
-            if labels.count >= Self.limit { labels = [:] }
-            labels[input] = label
+        known.withLock { known in
+            if known.labels.count >= Self.limit { known.labels = [:] }
+            known.labels[input] = label
+            known.last = (input, label)
         }
         return label
     }

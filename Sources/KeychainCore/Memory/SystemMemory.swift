@@ -36,6 +36,14 @@ package enum SystemMemory {
         #endif
     }
 
+    /// Sixteen bytes of the system's random generator, in one call of it.
+    static func randomWords() -> (UInt64, UInt64) {
+        var words: (UInt64, UInt64) = (0, 0)
+        // SAFETY: the bytes are those of the tuple, of which every value is one.
+        unsafe withUnsafeMutableBytes(of: &words) { unsafe fillRandomly($0) }
+        return words
+    }
+
     /// Zeroed pages, locked in memory and left out of core dumps where the system allows it.
     ///
     /// - Returns: The pages and whether they are locked.

@@ -93,7 +93,6 @@ package struct StoreHeader: Hashable, Sendable {
             throw .lockedBeforeFirstUnlock
         case (.guarded, .opened(var part, let writeCount, let bytes)):
             body(&part.count, &part.digest)
-            part.maskValue = .random()
             guarded = .opened(part, writeCount: writeCount &+ (bytes == nil ? 0 : 1), bytes: nil)
         }
     }
@@ -107,7 +106,8 @@ package struct StoreHeader: Hashable, Sendable {
 
     /// The bytes to be written. Afterwards it is the header that is read from them.
     mutating func seal(with tiers: StoreTiers) -> [UInt8] {
-        if case .opened(let part, let writeCount, nil) = guarded {
+        if case .opened(var part, let writeCount, nil) = guarded {
+            part.maskValue = .random()
             let bytes = encoded(part, writeCount, tiers)
             guarded = .opened(part, writeCount: writeCount, bytes: bytes)
         }

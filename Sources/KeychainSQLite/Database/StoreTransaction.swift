@@ -60,30 +60,30 @@ package struct StoreTransaction {
 
     /// The row under a primary key.
     package func row(under labels: RowLabels) throws(KeychainFailure) -> SealedRow? {
-        try row(
-            from: "items_key", where: "entry.k1 = ? AND entry.k2 = ? AND entry.k3 = ?",
-            [labels.first, labels.second, labels.rest]
-        ) { [$0.labels.first, $0.labels.second, $0.labels.rest] }
-    }
-
-    /// The row of a reference.
-    package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
-        try row(from: "items_uuid", where: "entry.uuid = ?", [reference.value]) {
-            [$0.reference.value]
+        try row(Self.rowOfKeySQL, [labels.first, labels.second, labels.rest]) {
+            [$0.labels.first, $0.labels.second, $0.labels.rest]
         }
     }
 
+    private static let rowOfKeySQL =
+        RowSearch.select(includesSecret: false, index: "items_key")
+        + " WHERE entry.k1 = ? AND entry.k2 = ? AND entry.k3 = ?"
+
+    /// The row of a reference.
+    package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
+        try row(Self.rowOfReferenceSQL, [reference.value]) { [$0.reference.value] }
+    }
+
+    private static let rowOfReferenceSQL =
+        RowSearch.select(includesSecret: false, index: "items_uuid") + " WHERE entry.uuid = ?"
+
     /// The one row that a unique index leads to; its own columns must be what was looked for.
     private func row(
-        from index: String, where condition: String, _ wanted: [Bytes16],
-        _ own: (SealedRow) -> [Bytes16]
+        _ sql: String, _ wanted: [Bytes16], _ own: (SealedRow) -> [Bytes16]
     ) throws(KeychainFailure) -> SealedRow? {
         var found: SealedRow?
-        try Store.visit(
-            database,
-            RowSearch.select(includesSecret: false, index: index) + " WHERE " + condition,
-            wanted, includesSecret: false
-        ) { candidate throws(KeychainFailure) in
+        try Store.visit(database, sql, wanted, includesSecret: false) {
+            candidate throws(KeychainFailure) in
             guard case .row(let row) = candidate else {
                 throw .damagedStore("a row has columns of the wrong kind")
             }
