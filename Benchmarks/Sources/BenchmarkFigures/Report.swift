@@ -70,7 +70,7 @@ package struct Report: Encodable {
             "Medians over rounds in which a figure and its floor take turns. A time is that of "
                 + "one call. A limit is MISSED where three of four rounds miss it; where fewer do "
                 + "but the median does, that is within noise. What was counted or measured once "
-                + "has no noise.")
+                + "has no noise. An aim is still to be reached; missing it is no failure.")
         lines += remarks
         lines += leftOut.map { "Left out: \($0)" + ($0.hasSuffix(".") ? "" : ".") }
         if !unmeasured.isEmpty {

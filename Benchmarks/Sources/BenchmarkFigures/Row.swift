@@ -78,16 +78,19 @@ package struct Comparison: Encodable {
         Comparison("", base: nil, ratio: nil, held: figure, limit)
     }
 
-    /// The limit as people read it.
+    /// The limit as people read it, and what is still to be reached.
     package func limitText(_ unit: Row.Unit) -> String {
         func text(_ value: Double) -> String {
             ratio == nil ? Format.value(value, unit) : Format.number(value) + " ×"
         }
-        return switch limit?.bound {
-        case .atMost(let value): "≤ " + text(value)
-        case .atLeast(let value): "≥ " + text(value)
-        case nil: ""
+        func text(_ bound: Bound) -> String {
+            switch bound {
+            case .atMost(let value): "≤ " + text(value)
+            case .atLeast(let value): "≥ " + text(value)
+            }
         }
+        guard let limit else { return "" }
+        return text(limit.bound) + (limit.aim.map { ", aim " + text($0) } ?? "")
     }
 }
 

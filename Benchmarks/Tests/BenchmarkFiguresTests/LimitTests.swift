@@ -25,8 +25,18 @@ import Testing
         #expect(Samples([5, 4, 1, 3, 2]).quartiles == [2, 4])
     }
 
+    @Test(arguments: Limit.allCases)
+    func `an aim asks for more than its limit`(_ limit: Limit) {
+        switch (limit.bound, limit.aim) {
+        case (_, nil): break
+        case (.atMost(let bound), .atMost(let aim)): #expect(aim < bound)
+        case (.atLeast(let bound), .atLeast(let aim)): #expect(aim > bound)
+        default: Issue.record("the two point in different directions")
+        }
+    }
+
     @Test func `what is missed is named with its figure and limit`() {
-        let slow = Samples([300, 310, 320])
+        let slow = Samples([500, 510, 520])
         let floor = Samples([100, 100, 100])
         let size = Samples(30e6)
         var report = Report(machine: Machine.current())
@@ -38,7 +48,8 @@ import Testing
         ]
         #expect(
             report.missed == [
-                "load, against the floor: 3.1 × (half of the rounds: 3 × to 3.2 ×), limit ≤ 2.5 ×",
+                "load, against the floor: 5.1 × (half of the rounds: 5 × to 5.2 ×), "
+                    + "limit ≤ 4.5 ×, aim ≤ 2.5 ×",
                 "tool: 28.6 MiB, limit ≤ 19.1 MiB",
             ])
         #expect(report.unmeasured.count == Limit.allCases.count - 3)
