@@ -220,7 +220,8 @@ package final class Store: Sendable {
     }
 
     /// Visits the rows that a query may be about, by their labels. With a limit above one in the order of
-    /// addition; with a limit of one, the guarded tier's first. `visit` gives false to stop.
+    /// addition; with a limit of one, the first added of those that an index gives first. `visit` gives
+    /// false to stop.
     package func visit(
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool
@@ -231,16 +232,25 @@ package final class Store: Sendable {
         let tiers = tiers
         try connections.run { database throws(KeychainFailure) in
             try withHeader(in: database, tiers) { header throws(KeychainFailure) in
-                let indexes = tiers.indexes(for: query, header)
+                var left = tiers.indexes(for: query, header)[...]
                 var goesOn = true
-                for indexes in limit == 1 ? indexes.map({ [$0] }) : [indexes] where goesOn {
-                    let search = RowSearch(query, visibleTo: caller, indexes: indexes)
-                    let (sql, arguments) = search.statement(
-                        includesSecret: includesSecret, limit: limit)
-                    try Self.visit(database, sql, arguments, includesSecret: includesSecret) {
-                        found throws(KeychainFailure) in
-                        goesOn = try visit(found, search)
-                        return goesOn
+                while goesOn, !left.isEmpty {
+                    // Of the tiers most have an item in one alone.
+                    var indexes = limit == 1 ? left.prefix(1) : left
+                    var search = RowSearch(query, visibleTo: caller, indexes: Array(indexes))
+                    if indexes.count < left.count, search.mayGiveSeveral {
+                        indexes = left
+                        search = RowSearch(query, visibleTo: caller, indexes: Array(indexes))
+                    }
+                    left = left.dropFirst(indexes.count)
+                    for (sql, arguments) in search.statements(
+                        includesSecret: includesSecret, limit: limit) where goesOn
+                    {
+                        try Self.visit(database, sql, arguments, includesSecret: includesSecret) {
+                            found throws(KeychainFailure) in
+                            goesOn = try visit(found, search)
+                            return goesOn
+                        }
                     }
                 }
             }

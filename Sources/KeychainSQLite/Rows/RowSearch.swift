@@ -3,7 +3,10 @@
 //       A unary plus in front of a column keeps SQLite from choosing it.
 //   (2) The drivers, the most selective first: reference, both key attributes, the first one of a
 //       key, a further attribute, the second key attribute, the first one, access group.
-//   (3) Every column of a result comes out of the row itself. From the index alone SQLite would
+//   (3) With a limit of one, the row that was added first is given, as far as it is among the first
+//       `sortedEntryCount` that the index gives. Many have one service in common, and sorting them all for one
+//       would cost more than finding it.
+//   (4) Every column of a result comes out of the row itself. From the index alone SQLite would
 //       give back what was searched for, whichever row a damaged entry leads to. So the index is
 //       a table of its own in the statement, which gives the id and nothing else.
 
@@ -22,6 +25,8 @@ package struct RowSearch: Hashable, Sendable {
     /// Whether the first key attribute tells one item from nearly all others, as the application
     /// label of a key does, and a service, server or issuer doesn't.
     private var isFirstTelling = false
+    /// Whether items that have both key attributes in common can differ in others of the key.
+    private var hasFurtherKeys = false
 
     /// Attributes that labels can't decide; they are compared after the metadata are opened.
     package var residual: Attributes = [:]
@@ -46,6 +51,7 @@ package struct RowSearch: Hashable, Sendable {
             return spaces.map { index, space in index.label(of: attribute, value, in: space) }
         }
         isFirstTelling = query.itemClass == .key
+        hasFurtherKeys = query.itemClass.ownKeys.count > 2
         first = labels(query.itemClass.firstKey)
         second = labels(query.itemClass.secondKey)
         if query.itemClass == .internetPassword,
@@ -100,55 +106,104 @@ package struct RowSearch: Hashable, Sendable {
 
     // MARK: SQL
 
-    /// The text of the search's statement.
-    package func sql(includesSecret: Bool, limit: Int?) -> String {
-        statement(includesSecret: includesSecret, limit: limit).sql
+    /// How many entries of an index are sorted for the one that was added first. See (3).
+    static let sortedEntryCount = 64
+
+    /// The statements that give a search's rows, one after the other.
+    package func statements(
+        includesSecret: Bool, limit: Int?
+    ) -> [(sql: String, arguments: [Bytes16])] {
+        guard limit == 1, mayGiveSeveral else {
+            return [statement(includesSecret: includesSecret, limit: limit)]
+        }
+        let count = Self.sortedEntryCount
+        return [
+            statement(includesSecret: includesSecret, limit: 1) {
+                "SELECT id FROM (\($0) LIMIT \(count)) ORDER BY id LIMIT \(count)"
+            },
+            statement(includesSecret: includesSecret, limit: 1) {
+                "\($0) LIMIT -1 OFFSET \(count)"
+            },
+        ]
+    }
+
+    /// Whether an index gives several rows, in another order than that of addition.
+    var mayGiveSeveral: Bool {
+        switch chooseDriver() {
+        case .reference, .term, .other: false
+        case .first: true
+        case .second: second.count > 1
+        case .group: groups.count > 1
+        case .keys:
+            hasFurtherKeys || first.count != 1 || second.count != 1 || groups.count != 1
+        }
     }
 
     /// Columns, conditions and arguments. `isOrdered`: in the order of addition, as it is with a
-    /// limit above one.
+    /// limit above one. `entries` picks from the index's entries that the labels lead to.
     func statement(
-        includesSecret: Bool, limit: Int?, isOrdered: Bool = false
+        includesSecret: Bool, limit: Int?, isOrdered: Bool = false,
+        entries: ((String) -> String)? = nil
     ) -> (sql: String, arguments: [Bytes16]) {
-        if !isOrdered, let statement = keyStatement(includesSecret: includesSecret, limit: limit) {
+        if !isOrdered, entries == nil,
+            let statement = keyStatement(includesSecret: includesSecret, limit: limit)
+        {
             return statement
         }
-        var arguments: [Bytes16] = []
-        var conditions: [String] = []
-        var driver = chooseDriver()
-        let index = driver.index
-
-        func condition(_ column: String, _ labels: [Label], isDriver: Bool) {
+        var ofEntries = Conditions()
+        var ofRows = Conditions()
+        let driver = chooseDriver()
+        func add(_ column: String, _ labels: [Label], isDriver: Bool) {
             guard !labels.isEmpty else { return }
-            let name = isDriver ? "entry." + column : "+items." + column
-            conditions.append(name + Self.placeholders(labels.count))
-            arguments += labels
-        }
-        condition("uuid", reference.map { [$0.value] } ?? [], isDriver: driver == .reference)
-        condition("k1", first, isDriver: driver == .keys || driver == .first)
-        condition("k2", second, isDriver: driver == .keys || driver == .second)
-        for labels in terms {
-            if driver == .term {
-                conditions.append(
-                    "items.id IN "
-                        + "(SELECT item FROM terms WHERE term\(Self.placeholders(labels.count)))")
-                driver = .other
+            if isDriver {
+                ofEntries.add("entry." + column, labels)
             } else {
-                conditions.append(
-                    "EXISTS (SELECT 1 FROM terms WHERE term\(Self.placeholders(labels.count)) "
-                        + "AND item = items.id)")
+                ofRows.add("+items." + column, labels)
             }
-            arguments += labels
         }
-        condition("grp", groups, isDriver: driver == .group)
+        add("uuid", reference.map { [$0.value] } ?? [], isDriver: driver == .reference)
+        add("k1", first, isDriver: driver == .keys || driver == .first)
+        add("k2", second, isDriver: driver == .keys || driver == .second)
+        add("grp", groups, isDriver: driver == .group)
+        for (position, labels) in terms.enumerated() {
+            if driver == .term, position == 0 {
+                ofRows.add("items.id IN (SELECT item FROM terms WHERE term", labels, ")")
+            } else {
+                ofRows.add(
+                    "EXISTS (SELECT 1 FROM terms WHERE term", labels, " AND item = items.id)")
+            }
+        }
 
-        var sql = Self.select(includesSecret: includesSecret, index: index)
-        if !conditions.isEmpty { sql += " WHERE " + conditions.joined(separator: " AND ") }
+        var sql: String
+        if let index = driver.index, let entries {
+            let all = "SELECT entry.id FROM items AS entry INDEXED BY \(index)\(ofEntries.clause)"
+            sql = Self.select(includesSecret: includesSecret, entries: "(\(entries(all))) AS entry")
+            sql += ofRows.clause
+        } else {
+            sql = Self.select(includesSecret: includesSecret, index: driver.index)
+            sql += Conditions(texts: ofEntries.texts + ofRows.texts).clause
+        }
         // One row needs no order; all rows are put in order by the caller, more cheaply.
         if isOrdered || limit ?? 1 > 1 {
-            sql += index == nil ? " ORDER BY items.id" : " ORDER BY entry.id"
+            sql += driver.index == nil ? " ORDER BY items.id" : " ORDER BY entry.id"
         }
-        return (sql, arguments)
+        return (sql, ofEntries.arguments + ofRows.arguments)
+    }
+
+    private struct Conditions {
+        var texts: [String] = []
+        var arguments: [Bytes16] = []
+
+        /// That `start` is one of some labels.
+        mutating func add(_ start: String, _ labels: [Label], _ end: String = "") {
+            let places = repeatElement("?", count: labels.count).joined(separator: ",")
+            texts.append(start + (labels.count == 1 ? " = ?" : " IN (\(places))") + end)
+            arguments += labels
+        }
+
+        var clause: String {
+            texts.isEmpty ? "" : " WHERE " + texts.joined(separator: " AND ")
+        }
     }
 
     /// The statement of a look-up by both keys in one group: most requests are one, and putting
@@ -173,12 +228,16 @@ package struct RowSearch: Hashable, Sendable {
     }
 
     /// The beginning of a statement that gives rows; with an index, those that its entries, called
-    /// `entry`, lead to. See (3).
+    /// `entry`, lead to. See (4).
     static func select(includesSecret: Bool, index: String?) -> String {
+        select(
+            includesSecret: includesSecret,
+            entries: index.map { "items AS entry INDEXED BY \($0)" })
+    }
+
+    private static func select(includesSecret: Bool, entries: String?) -> String {
         let columns = StoreSchema.itemColumns + (includesSecret ? ", items.secret" : "")
-        let rows =
-            index.map { "items AS entry INDEXED BY \($0) CROSS JOIN items ON items.id = entry.id" }
-            ?? "items"
+        let rows = entries.map { $0 + " CROSS JOIN items ON items.id = entry.id" } ?? "items"
         return "SELECT \(columns) FROM \(rows)"
     }
 
@@ -205,10 +264,5 @@ package struct RowSearch: Hashable, Sendable {
         if !second.isEmpty { return .second }
         if !first.isEmpty { return .first }
         return groups.isEmpty ? .other : .group
-    }
-
-    private static func placeholders(_ count: Int) -> String {
-        count == 1
-            ? " = ?" : " IN (" + repeatElement("?", count: count).joined(separator: ",") + ")"
     }
 }

@@ -1,0 +1,100 @@
+// With a limit of one, which of several items is given.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import Testing
+
+@Suite struct OrderTests {
+    /// Adds items of one service, and gives their references in the order of addition.
+    private func fill(
+        _ keychain: TemporaryKeychain, _ count: Int,
+        protection: (Int) -> ProtectionClass = { _ in .whenUnlocked }
+    ) throws -> [ItemReference] {
+        try (0..<count).map { number in
+            try add(
+                keychain, .genericPassword,
+                [
+                    .service: .string("s"), .account: .string("a\(number)"),
+                    .comment: .string("c\(number)"),
+                ], protection(number))
+        }
+    }
+
+    private func add(
+        _ keychain: TemporaryKeychain, _ itemClass: ItemClass, _ attributes: Attributes,
+        _ protection: ProtectionClass = .whenUnlocked, group: String? = nil
+    ) throws -> ItemReference {
+        try keychain.engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: itemClass, attributes: attributes, accessGroup: group,
+                    protection: protection, data: Data("x".utf8))), as: keychain.caller
+        ).reference
+    }
+
+    private func first(
+        _ keychain: TemporaryKeychain, _ attributes: Attributes,
+        of itemClass: ItemClass = .genericPassword, includesData: Bool = true
+    ) throws -> ItemReference? {
+        try keychain.engine.perform(
+            FindItems(
+                ItemQuery(itemClass: itemClass, attributes: attributes),
+                Retrieval(includesData: includesData)), as: keychain.caller
+        ).first?.reference
+    }
+
+    /// The index is in the order of keyed labels, which differs from keychain to keychain: by chance
+    /// alone this holds in one run of 1,000,000.
+    @Test(arguments: 1...8)
+    func `of one service's items the one added first is given`(run: Int) throws {
+        let keychain = try TemporaryKeychain()
+        let added = try fill(keychain, 6)
+        for includesData in [true, false] {
+            #expect(
+                try first(keychain, [.service: .string("s")], includesData: includesData)
+                    == added[0])
+        }
+        try keychain.engine.perform(
+            DeleteItems(
+                ItemQuery(itemClass: .genericPassword, reference: added[0]),
+                tombstones: .never), as: keychain.caller)
+        #expect(try first(keychain, [.service: .string("s")]) == added[1])
+    }
+
+    @Test(arguments: 1...4)
+    func `of a server's items with one account the one added first is given`(run: Int) throws {
+        let keychain = try TemporaryKeychain()
+        let key: Attributes = [.server: .string("h"), .account: .string("a")]
+        let added = try (1...6).map { number in
+            try add(
+                keychain, .internetPassword,
+                key.merging([.port: .number(Int64(number))]) { $1 })
+        }
+        #expect(try first(keychain, key, of: .internetPassword) == added[0])
+    }
+
+    /// Items of classes that are always readable are found by other labels.
+    @Test(arguments: 1...4)
+    func `it is the first of all protection classes`(run: Int) throws {
+        let keychain = try TemporaryKeychain()
+        let added = try fill(keychain, 6) { $0 < 3 ? .always : .whenUnlocked }
+        #expect(try first(keychain, [.service: .string("s")]) == added[0])
+    }
+
+    @Test func `of many items each is found by what no label tells`() throws {
+        let keychain = try TemporaryKeychain()
+        let added = try fill(keychain, 150)
+        for number in [0, 63, 64, 65, 149] {
+            #expect(
+                try first(
+                    keychain, [.service: .string("s"), .comment: .string("c\(number)")])
+                    == added[number])
+        }
+        #expect(
+            status {
+                _ = try first(keychain, [.service: .string("s"), .comment: .string("none")])
+            } == .itemNotFound)
+    }
+}
