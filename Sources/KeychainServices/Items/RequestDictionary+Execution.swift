@@ -23,7 +23,22 @@ extension RequestDictionary {
                 .item(try keychain.perform(AddItem(complete)), in: keychain)
             ]
         case .identity:
-            return try Self.addAll([newIdentity()], in: keychain())
+            return try addIdentity()
+        }
+    }
+
+    /// Either half may be there already, but not both: a certificate is renewed for the same key.
+    private func addIdentity() throws(KeychainFailure) -> [FoundItem] {
+        var halves = try newIdentity()
+        let keychain = try keychain()
+        do {
+            return try Self.addAll([halves], in: keychain)
+        } catch {
+            guard error.status == .duplicateItem else { throw error }
+            for index in halves.indices {
+                halves[index].keepsExisting = halves[index].itemClass == .key
+            }
+            return try Self.addAll([halves], in: keychain)
         }
     }
 

@@ -95,11 +95,28 @@ let sectionR: [Row] = [
     }
 
     @Test(arguments: Backend.allCases)
-    func `an identity is added whole or not at all`(on backend: Backend) throws {
+    func `a key that is there already is taken for the identity's`(on backend: Backend) throws {
         let k = Client(try backend.open(), groups: ["G1"])
-        k.add(["ref": try fixture().key]).gives(0)
+        k.add(["ref": try fixture().key, "labl": "K"]).gives(0)
+        let identity = try k.add(["ref": try fixture().identity, "R.pref": true]).givesData()
+        let certificate = try k.copy(cert(["R.pref": true])).givesData()
+        #expect(identity.suffix(16) == certificate.suffix(16))
+        k.copy(keys(["labl": "K"])).gives(0)
+        try k.copy(keys(["R.attrs": true, "limit": all])).givesArray(1)
+        k.copy(idnt()).gives(0)
         k.add(["ref": try fixture().identity]).gives(-25299)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func `of an identity that can't be added whole nothing is`(on backend: Backend) throws {
+        let k = Client(try backend.open(), groups: ["G1"])
+        k.add(["ref": try fixture().identity, "agrp": "G2"]).gives(-34018)
+        try k.keychain.lock()
+        // The certificate could be added.
+        k.add(["ref": try fixture().identity]).gives(-25308)
+        try k.keychain.unlock()
         k.copy(cert()).gives(-25300)
+        k.copy(keys()).gives(-25300)
     }
 
     @Test func `an identity is no thing of its own`() throws {
