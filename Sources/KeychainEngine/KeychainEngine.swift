@@ -95,6 +95,15 @@ package final class KeychainEngine: RequestHandler {
         lease?.end()
     }
 
+    /// Closes the files after a look-up where their log is long, so that it is folded into the database
+    /// once and not read through by each process that comes after this one.
+    package func closeIfLogIsLong() {
+        if store.file.logByteCount > Self.longLogByteCount { close() }
+    }
+
+    /// Below this, reading the log takes less time than folding it in.
+    private static let longLogByteCount = 256 << 10
+
     package var lockState: LockState { session.ring.withLock { $0.lockState } }
 
     // MARK: Shared steps

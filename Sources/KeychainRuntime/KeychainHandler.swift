@@ -51,6 +51,11 @@ package enum KeychainHandler: RequestHandler {
         }
     }
 
+    /// Closes the keychain, where this process has it open and its log is long.
+    package func closeIfLogIsLong() {
+        if case .engine(let engine) = self { engine.closeIfLogIsLong() }
+    }
+
     /// Closes the keychain, where this process has it open.
     package func close() {
         switch self {

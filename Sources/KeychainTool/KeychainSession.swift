@@ -50,6 +50,12 @@ struct KeychainSession {
         keychain.close()
     }
 
+    /// Closes the keychain after a look-up where its log is long, for the same reason. Most of the time
+    /// it isn't.
+    func closeIfLogIsLong() {
+        keychain.closeIfLogIsLong()
+    }
+
     var hasPasscode: Bool {
         get throws(KeychainFailure) { try keychain.perform(HasPasscode()) }
     }

@@ -185,6 +185,9 @@ package struct StoreFile: Sendable {
         return try cursor.next() ? cursor.data(0).map { Array($0) } : nil
     }
 
+    /// 0 for a database in memory, and where there is no log.
+    package var logByteCount: Int { folder?.byteCount(of: .writeAheadLog) ?? 0 }
+
     package func close() {
         connections.close()
         use?.end()

@@ -62,6 +62,7 @@ struct GetRequest: Hashable {
         guard let session = try KeychainSession(existing: passcode) else {
             throw KeychainFailure.itemNotFound
         }
+        defer { session.closeIfLogIsLong() }
         ProcessProtection.beginHoldingSecrets()
         let item = try session.openOne(queries)
         if json { return try Output.print(Self.json(of: item).text) }

@@ -17,7 +17,9 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func run() throws {
-        let items = try KeychainSession(existing: passcode.source)?.find(selection.queries) ?? []
+        let session = try KeychainSession(existing: passcode.source)
+        defer { session?.closeIfLogIsLong() }
+        let items = try session?.find(selection.queries) ?? []
         try show(items)
         if EngineLog.tellsOfDamage {
             throw ControlFailure(
