@@ -163,6 +163,11 @@ package enum Fingerprint {
         Array(Insecure.SHA1.hash(data: bytes))
     }
 
+    /// SHA-256, 32 bytes.
+    package static func sha256(of bytes: [UInt8]) -> [UInt8] {
+        Array(SHA256.hash(data: bytes))
+    }
+
     /// SHA-256 of a file from its present position to its end, 32 bytes.
     /// - Throws: ``ReadFailure``
     package static func sha256(ofFile descriptor: Int32) throws(ReadFailure) -> [UInt8] {

@@ -30,7 +30,8 @@ package enum DaemonProgram {
             try await run(try DaemonCommand.parse())
             exit(0)
         } catch let failure as ServiceFailure {
-            DaemonLogHandler.writeToStandardError("keychaind: \(failure.reason)\n")
+            DaemonLogHandler.writeToStandardError(
+                "keychaind: \(escapedForLine(failure.reason))\n")
             exit(1)
         } catch {
             DaemonCommand.exit(withError: error)

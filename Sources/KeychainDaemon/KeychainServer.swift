@@ -21,6 +21,7 @@ package final class KeychainServer: Sendable {
     private let keychains: ServedKeychains
     private let verification: BackgroundVerification
     private let folderLock: ServiceLock
+    private let audit: AuditTrail
     private let listener: ListeningSocket
     private let group: MultiThreadedEventLoopGroup
     private let workers: Workers
@@ -51,6 +52,8 @@ package final class KeychainServer: Sendable {
             listener = try ListeningSocket(
                 at: configuration.socket, isForEverybody: configuration.kind == .system)
         }
+        audit = try AuditTrail(
+            folder: configuration.directory + "/audit", limits: configuration.audit, log: self.log)
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(System.coreCount, 4))
         workers = Workers(count: configuration.limits.requests)
     }
@@ -70,7 +73,7 @@ package final class KeychainServer: Sendable {
 
     /// Accepts connections from now on.
     package func start() throws(ServiceFailure) {
-        for problem in rules.registry.problems() { log.problem("registry: \(problem)") }
+        for problem in rules.registry.problems() { log.problem("registry", reason: problem) }
         let owner = geteuid()
         let isForEverybody = configuration.kind == .system
         let doorkeeper = try Doorkeeper(
@@ -97,6 +100,7 @@ package final class KeychainServer: Sendable {
         workers.stop()
         verification.stop()
         keychains.close()
+        audit.stop()
         folderLock.end()
         try? group.syncShutdownGracefully()
     }
@@ -147,6 +151,7 @@ package final class KeychainServer: Sendable {
         let configuration = configuration
         let log = log
         let workers = workers
+        let audit = audit
         let opened = ClientBootstrap(group: group)
             .channelOption(.autoRead, value: false)
             .channelOption(.maxMessagesPerRead, value: 4)
@@ -155,7 +160,8 @@ package final class KeychainServer: Sendable {
                     let events = EventQueue()
                     let session = PeerSession(
                         peer: peer, entitlements: entitlements, keychain: keychain,
-                        configuration: configuration, log: log, onEvent: { events.add($0, $1) })
+                        configuration: configuration, log: log, audit: audit,
+                        onEvent: { events.add($0, $1) })
                     try channel.pipeline.syncOperations.addHandler(
                         Connection(
                             session, workers,
@@ -232,6 +238,7 @@ package struct DaemonConfiguration: Sendable {
     /// nil: never.
     package var lockAfter: Duration?
     package var limits: Limits
+    package var audit = AuditLimits()
     /// The clock, and the cost of new passcodes, of the keychains. Their log is left out: each
     /// request is logged by the service.
     package var engine: EngineOptions

@@ -1,8 +1,10 @@
 // Logs: what happened, for those who look after the service, and how log lines reach standard
 // error.
-//   (1) A line of the audit log holds names of operations and attributes, a status, and who asked;
-//       never a value of an attribute and never a secret.
+//   (1) A line of the log holds names of operations and attributes, a status, and who asked; never
+//       a value of an attribute and never a secret.
 //   (2) Log lines are written for people or for programs.
+//   (3) A message is this service's own words. What others chose, such as a path, stands in a field,
+//       in quotation marks and escaped, so that no line and no field can be forged.
 
 import FoundationEssentials
 import Glibc
@@ -11,7 +13,7 @@ import KeychainCrypto
 package import Logging
 import Synchronization
 
-// MARK: - The audit log
+// MARK: - What is logged
 
 struct AuditLog: Sendable {
     let log: Logger
@@ -34,8 +36,12 @@ struct AuditLog: Sendable {
         return fields
     }
 
-    private static func fields(_ peer: PeerName) -> Logger.Metadata {
-        ["pid": "\(peer.pid)", "uid": "\(peer.uid)", "executable": "\(peer.executable)"]
+    private static func fields(_ peer: PeerName, _ reason: String? = nil) -> Logger.Metadata {
+        var fields: Logger.Metadata = [
+            "pid": "\(peer.pid)", "uid": "\(peer.uid)", "executable": "\(peer.executable)",
+        ]
+        fields["reason"] = reason.map { "\($0)" }
+        return fields
     }
 
     func connected(_ peer: PeerName) {
@@ -48,22 +54,25 @@ struct AuditLog: Sendable {
 
     /// A caller isn't spoken to.
     func refused(_ refusal: PeerRefusal) {
-        log.warning("refused: \(refusal)")
+        log.warning("refused", metadata: ["reason": "\(refusal)"])
     }
 
     /// A peer is spoken to and gets nothing.
     func withoutAccess(_ peer: PeerName, _ reason: String) {
-        log.warning("no access: \(reason)", metadata: Self.fields(peer))
+        log.warning("no access", metadata: Self.fields(peer, reason))
     }
 
     /// A connection was ended because of what came over it.
     func broken(_ peer: PeerName, _ reason: String) {
-        log.warning("ended: \(reason)", metadata: Self.fields(peer))
+        log.warning("ended", metadata: Self.fields(peer, reason))
     }
 
     func note(_ text: String) { log.notice("\(text)") }
 
-    func problem(_ text: String) { log.error("\(text)") }
+    /// The message is of this service alone; the reason may hold what others chose.
+    func problem(_ message: String, reason: String) {
+        log.error("\(message)", metadata: ["reason": "\(reason)"])
+    }
 }
 
 // MARK: - Log lines
@@ -108,7 +117,9 @@ package struct DaemonLogHandler: LogHandler {
     }
 
     /// The order in which fields stand; others follow.
-    private static let order = ["query", "status", "microseconds", "pid", "uid", "executable"]
+    private static let order = [
+        "query", "status", "microseconds", "pid", "uid", "executable", "reason",
+    ]
 
     private static func text(
         _ level: Logger.Level, _ message: String, _ fields: [String: String]
@@ -117,31 +128,16 @@ package struct DaemonLogHandler: LogHandler {
             order.filter { fields[$0] != nil } + fields.keys.filter { !order.contains($0) }.sorted()
         let texts = names.map { name in
             let value = fields[name] ?? ""
-            let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy(isPlainCharacter)
-            return "\(name)=\(isPlain ? value : quoted(value))"
+            return "\(name)=\(isNumber(value) ? value : quoted(value))"
         }
-        return ([level.rawValue, quotedLines(message)] + texts).joined(separator: " ") + "\n"
+        // Without its quotation marks.
+        let message = quoted(message).dropFirst().dropLast()
+        return ([level.rawValue, String(message)] + texts).joined(separator: " ") + "\n"
     }
 
-    private static func isPlainCharacter(_ character: UnicodeScalar) -> Bool {
-        character.value > 0x20 && character.value != 0x7F && character != "\"" && character != "\\"
-    }
-
-    /// A path may hold anything: no line can look like two.
-    private static func quoted(_ text: String) -> String {
-        "\"\(quotedLines(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")))\""
-    }
-
-    private static func quotedLines(_ text: String) -> String {
-        var result = ""
-        for character in text.unicodeScalars {
-            if character.value < 0x20 || character.value == 0x7F {
-                result += "\\u{\(String(character.value, radix: 16))}"
-            } else {
-                result.unicodeScalars.append(character)
-            }
-        }
-        return result
+    private static func isNumber(_ value: String) -> Bool {
+        let digits = value.hasPrefix("-") ? value.utf8.dropFirst() : value.utf8[...]
+        return !digits.isEmpty && digits.allSatisfy { (0x30...0x39).contains($0) }
     }
 
     private static func json(
@@ -152,10 +148,9 @@ package struct DaemonLogHandler: LogHandler {
             .time(includingFractionalSeconds: true).format(.now)
         object["level"] = level.rawValue
         object["message"] = message
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let line = try? encoder.encode(object) else { return "" }
-        return String(decoding: line, as: UTF8.self) + "\n"
+        let members = object.sorted { $0.key < $1.key }
+            .map { "\(quotedAsJSON($0.key)):\(quotedAsJSON($0.value))" }
+        return "{\(members.joined(separator: ","))}\n"
     }
 
     /// In one call for each line, so that lines of several threads don't mix.

@@ -118,8 +118,18 @@ package final class KeychainEngine: RequestHandler {
     ) throws(KeychainFailure) -> Result {
         for _ in 0..<8 {
             let generation = session.ring.withLock { $0.keybagGeneration }
-            switch try store.write(keybagGeneration: generation, body) {
-            case .done(let result): return result
+            var touched: ArraySlice<ItemReference> = []
+            let outcome = try store.write(keybagGeneration: generation) {
+                transaction throws(KeychainFailure) in
+                let count = transaction.touched.count
+                let result = try body(&transaction)
+                touched = transaction.touched[count...]
+                return result
+            }
+            switch outcome {
+            case .done(let result):
+                TouchedItems.note(touched)
+                return result
             case .staleKeybag: try reloadKeybag()
             }
         }

@@ -91,6 +91,7 @@ struct RootCommand: ParsableCommand {
                     UnlockCommand.self,
                     CheckCommand.self, RecoverCommand.self, DoctorCommand.self,
                     RestoreCommand.self, ConvertCommand.self, DeviceKeyCommand.self,
+                    AuditCommand.self,
                 ]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])

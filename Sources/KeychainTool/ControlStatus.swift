@@ -50,7 +50,11 @@ package struct ControlFailure: Error, Hashable, Sendable {
 }
 
 extension ControlFailure {
+    /// The reason comes from the service, or holds paths: it stays on its line.
     package init(_ failure: KeychainFailure) {
+        let failure = KeychainFailure(
+            failure.status, escapedForLine(failure.reason), cause: failure.cause,
+            item: failure.item)
         switch failure.status {
         case .itemNotFound:
             self.init(

@@ -290,12 +290,6 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(find["uid"] == "\(geteuid())")
         #expect(find["executable"] == (try thisExecutable()))
     }
-
-    @Test func `a line of the log is one line, whatever is in it`() {
-        let log = LogLines()
-        log.logger().info("one\ntwo", metadata: ["executable": "/a b\n\"c\""])
-        #expect(log.all == ["info one\\u{a}two executable=\"/a b\\u{a}\\\"c\\\"\"\n"])
-    }
 }
 
 /// What the environment of process 7 says, and the descriptor that it means.

@@ -95,9 +95,10 @@ private let own = AccessGroups(["default"])
             Files.target(ofLink: link) == trusted.path
         }
         try service.server.start()
-        let start = "warning refused: process \(process.processIdentifier) connected, and process "
+        let start =
+            "warning refused reason=\"process \(process.processIdentifier) connected, and process "
         try eventually("the service refuses") {
-            service.log.all.contains { $0.hasPrefix(start) && $0.hasSuffix(" answered\n") }
+            service.log.all.contains { $0.hasPrefix(start) && $0.hasSuffix(" answered\"\n") }
         }
         #expect(service.server.connectionCount == 0)
         process.kill()
@@ -110,7 +111,7 @@ private let own = AccessGroups(["default"])
         #expect(lines.count == 1)
         #expect(lines.first?.hasPrefix("welcome -34018 ") == true)
         #expect(lines.first?.contains("doesn't name it") == true)
-        #expect(service.log.all.contains { $0.hasPrefix("warning no access: ") })
+        #expect(service.log.all.contains { $0.hasPrefix("warning no access ") })
     }
 
     @Test func `a program that hides its memory can be identified`() throws {

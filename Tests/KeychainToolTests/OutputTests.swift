@@ -20,7 +20,7 @@ import Testing
         #expect(read["numbers"] as? [Int64] == [.min, 0, .max])
         #expect((read["empty"] as? [Any])?.isEmpty == true)
         #expect((read["nothing"] as? [String: Any])?.isEmpty == true)
-        #expect(!value.text.unicodeScalars.contains { $0.value != 10 && isUnsafeOnTerminal($0) })
+        #expect(!value.text.unicodeScalars.contains { $0.value != 10 && $0.isUnsafeInLine })
     }
 
     @Test func `members stand in the order in which they are given`() {

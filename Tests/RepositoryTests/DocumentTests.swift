@@ -115,13 +115,13 @@ import Testing
         #expect(documents.count >= 6)
         let vectors = try Repository.files(in: "Documentation/Formats/vectors", suffix: ".json")
         // The database has parts with vectors of their own; the protocol has an example. A test
-        // writes the freshness note byte by byte.
+        // writes the freshness note byte by byte, and one holds the audit against its example.
         let parts = [
             "anchor-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
             "label-v2.json", "pages-v2.json", "record-v1.json",
         ]
         let withoutVectors = [
-            "database-v1.json", "database-v2.json", "freshness-note-v1.json",
+            "audit-v1.json", "database-v1.json", "database-v2.json", "freshness-note-v1.json",
             "service-protocol-v2.json",
         ]
         #expect(

@@ -131,6 +131,10 @@ struct Using {
                         itemClass: .genericPassword, attributes: query.attributes,
                         protection: .afterFirstUnlock, data: Data("x".utf8))), as: caller)
             return "0"
+        case "load":
+            let found = try service.perform(
+                FindItems(query, Retrieval(includesData: true)), as: caller)
+            return found.first?.data.map { String(decoding: $0, as: UTF8.self) } ?? "?"
         case "delete":
             return "\(try service.perform(DeleteItems(query, tombstones: .automatic), as: caller))"
         case "change":

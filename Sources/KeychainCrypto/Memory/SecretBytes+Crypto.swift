@@ -140,6 +140,16 @@ struct KeyedHash: Sendable {
         return code
     }
 
+    /// A code that is a key itself. Nothing else is left of it.
+    func secretCode(of bytes: [UInt8]) -> SecretBytes {
+        defer { Residue.eraseStack() }
+        let code = code(of: bytes)
+        // SAFETY: both have the size of a digest.
+        return unsafe SecretBytes(byteCount: SHA256.byteCount) { target in
+            unsafe code.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        }
+    }
+
     /// They take the place of what is left of the last block, and are too few for another one.
     private static let zeros = [UInt8](repeating: 0, count: SHA256.blockByteCount - 1)
 }
@@ -189,8 +199,9 @@ package enum Residue {
         while let block = unsafe taken.popLast() { unsafe free(block) }
     }
 
+    /// Erases the unused part of this thread's stack.
     @inline(never)
-    private static func eraseStack() {
+    static func eraseStack() {
         // SAFETY: a temporary of this frame, written over its whole size.
         unsafe withUnsafeTemporaryAllocation(byteCount: 32 * 1024, alignment: 16) { buffer in
             if let base = buffer.baseAddress { unsafe explicit_bzero(base, buffer.count) }

@@ -61,6 +61,14 @@ extension SecretBytes {
         // SAFETY: the bytes are read within the call.
         unsafe withUnsafeBytes { unsafe Descriptor.write(all: $0, to: descriptor) }
     }
+
+    /// Writes the bytes at an offset of a file, as pwrite(2) does.
+    package func write(to descriptor: Int32, at offset: off_t) -> Bool {
+        // SAFETY: the bytes are read within the call.
+        unsafe withUnsafeBytes { bytes in
+            unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, offset) == bytes.count
+        }
+    }
 }
 
 /// The system's text for an error number.

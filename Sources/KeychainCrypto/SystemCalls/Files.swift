@@ -179,6 +179,25 @@ package enum Files {
         unsafe Glibc.rename(old, new) == 0
     }
 
+    /// Has the disk keep room for the first bytes of a file, whose size stays. The corresponding C
+    /// function is `fallocate`, which Glibc doesn't give to Swift.
+    ///
+    /// - Returns: False where there is none. A file system that can't tell is believed to have it.
+    package static func keepRoom(in descriptor: OwnedDescriptor, until end: Int64) -> Bool {
+        typealias Call = @convention(c) (Int32, Int32, off_t, off_t) -> Int32
+        // SAFETY: the symbol is glibc's function of this type, which is given no pointer.
+        guard let symbol = unsafe dlsym(nil, "fallocate") else { return true }
+        let call = unsafe unsafeBitCast(symbol, to: Call.self)
+        while call(descriptor.number, keepsSize, 0, off_t(end)) != 0 {
+            if errno == EOPNOTSUPP || errno == ENOSYS { return true }
+            guard errno == EINTR else { return false }
+        }
+        return true
+    }
+
+    /// FALLOC_FL_KEEP_SIZE of linux/falloc.h.
+    private static let keepsSize: Int32 = 1
+
     /// Takes the one lock of a file, if it is free. It lasts as long as the descriptor.
     package static func lock(_ descriptor: OwnedDescriptor) -> Bool {
         lock(descriptor.number, LOCK_EX | LOCK_NB)

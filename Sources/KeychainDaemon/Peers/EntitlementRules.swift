@@ -27,13 +27,13 @@ struct EntitlementRules: Sendable {
         case .entitled(let entitlements): return entitlements
         case .refused(let reason):
             throw .missingEntitlement(
-                "The keychain service gives \(program.path) no access: \(reason).")
+                "The keychain service gives \(quoted(program.path)) no access: \(reason).")
         case .unnamed: break
         }
         guard !isRegistryOnly else {
             throw .missingEntitlement(
-                "The keychain service gives \(program.path) no access: its registry, "
-                    + "\(registry.folder), doesn't name it.")
+                "The keychain service gives \(quoted(program.path)) no access: its registry, "
+                    + "\(quoted(registry.folder)), doesn't name it.")
         }
         if let keychainctl, let tool = Executable(at: keychainctl), program.isSame(as: tool) {
             return Entitlements(
@@ -57,7 +57,7 @@ struct EntitlementRules: Sendable {
             return try registry.entitlements(at: path)
         } catch {
             throw .missingEntitlement(
-                "The keychain service gives \(program.path) no access: \(error.reason).")
+                "The keychain service gives \(quoted(program.path)) no access: \(error.reason).")
         }
     }
 }
@@ -78,12 +78,14 @@ struct TrustedFile: Sendable {
         // What isn't a plain file must not make the service wait.
         guard let descriptor = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = Files.status(of: descriptor)
-        else { throw DistrustedFile(reason: "\(path) can't be read: \(errorText(errno))") }
-        guard status.isPlainFile else { throw DistrustedFile(reason: "\(path) is no plain file") }
+        else { throw DistrustedFile(reason: "\(quoted(path)) can't be read: \(errorText(errno))") }
+        guard status.isPlainFile else {
+            throw DistrustedFile(reason: "\(quoted(path)) is no plain file")
+        }
         try Self.check(path, status)
         guard let content = Files.content(of: descriptor, atMost: limit) else {
             throw DistrustedFile(
-                reason: "\(path) can't be read, or is larger than \(limit) bytes")
+                reason: "\(quoted(path)) can't be read, or is larger than \(limit) bytes")
         }
         self.content = content
         identity = status.identity
@@ -93,13 +95,13 @@ struct TrustedFile: Sendable {
     static func check(_ path: String, _ status: FileStatus) throws(DistrustedFile) {
         guard status.owner == geteuid() || status.owner == 0 else {
             throw DistrustedFile(
-                reason: "\(path) belongs to another user (uid \(status.owner)); it has to belong "
-                    + "to root or to the user of the service")
+                reason: "\(quoted(path)) belongs to another user (uid \(status.owner)); it has to "
+                    + "belong to root or to the user of the service")
         }
         guard status.mode & 0o022 == 0 else {
             throw DistrustedFile(
-                reason: "\(path) can be written by others. Run `chmod go-w \(path)` after making "
-                    + "sure that it is as it was")
+                reason: "\(quoted(path)) can be written by others. Take that right away with "
+                    + "`chmod go-w` after making sure that it is as it was")
         }
     }
 }

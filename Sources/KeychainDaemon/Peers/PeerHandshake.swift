@@ -19,6 +19,7 @@
 //       refused.
 
 import Glibc
+import KeychainCore
 import KeychainCrypto
 import KeychainWire
 
@@ -106,10 +107,10 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
             "the executable of process \(pid) can't be seen: \(reason). A process that forbids "
                 + "tracing is hidden from a service without CAP_SYS_PTRACE"
         case .replacedExecutable(let pid, let path):
-            "process \(pid) runs a file that is no longer at \(path); it was replaced or deleted, "
-                + "or the process sees other files than this service. Start it again"
+            "process \(pid) runs a file that is no longer at \(quoted(path)); it was replaced or "
+                + "deleted, or the process sees other files than this service. Start it again"
         case .changedExecutable(let pid, let first, let second):
-            "process \(pid) connected as \(first) and answered as \(second)"
+            "process \(pid) connected as \(quoted(first)) and answered as \(quoted(second))"
         case .otherSender(let pid, let sender):
             "process \(pid) connected, and process \(sender) answered"
         case .wrongNonce(let pid):

@@ -46,12 +46,13 @@ final class ProgramRegistry: Sendable {
                 fitting = named
             }
             guard fitting.count <= 1 else {
-                let files = fitting.map(\.file).sorted().joined(separator: " and ")
+                let files = fitting.map { quoted($0.file) }.sorted().joined(separator: " and ")
                 return .refused("\(files) are both about it")
             }
             guard let entry = fitting.first else {
                 if let named = named.first {
-                    return .refused("it isn't the file whose SHA-256 stands in \(named.file)")
+                    return .refused(
+                        "it isn't the file whose SHA-256 stands in \(quoted(named.file))")
                 }
                 return state.problem.map { .refused($0) } ?? .unnamed
             }
@@ -101,7 +102,7 @@ private struct State {
         guard let status = Files.status(of: folder) else {
             let isAbsent = errno == ENOENT
             self = State()
-            if !isAbsent { problems = ["\(folder) can't be seen"] }
+            if !isAbsent { problems = ["\(quoted(folder)) can't be seen"] }
             return
         }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -112,7 +113,9 @@ private struct State {
         entries = []
         problems = []
         do throws(DistrustedFile) {
-            guard status.isFolder else { throw DistrustedFile(reason: "\(folder) is no folder") }
+            guard status.isFolder else {
+                throw DistrustedFile(reason: "\(quoted(folder)) is no folder")
+            }
             try TrustedFile.check(folder, status)
         } catch {
             problems = [error.reason]
@@ -145,7 +148,7 @@ private struct State {
     /// A list that the registry names: a program that could write it could give itself any right.
     mutating func entitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
         guard let status = Files.status(ofLink: path) else {
-            throw DistrustedFile(reason: "the entitlements \(path) are not there")
+            throw DistrustedFile(reason: "the entitlements \(quoted(path)) are not there")
         }
         // Also of what was read before: it may have been a list beside a program.
         try TrustedFile.check(path, status)
@@ -159,10 +162,10 @@ private struct State {
     mutating func plainEntitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
         guard let descriptor = Files.open(path, O_RDONLY | O_NONBLOCK),
             let status = Files.status(of: descriptor), status.isPlainFile
-        else { throw DistrustedFile(reason: "the entitlements \(path) can't be read") }
+        else { throw DistrustedFile(reason: "the entitlements \(quoted(path)) can't be read") }
         if let list = lists[status.identity] { return list }
         guard let content = Files.content(of: descriptor, atMost: Entitlements.byteLimit) else {
-            throw DistrustedFile(reason: "the entitlements \(path) can't be read")
+            throw DistrustedFile(reason: "the entitlements \(quoted(path)) can't be read")
         }
         return try keep(content, path, status.identity)
     }
@@ -171,7 +174,7 @@ private struct State {
         _ content: Data, _ path: String, _ identity: FileIdentity
     ) throws(DistrustedFile) -> Entitlements {
         do throws(KeychainFailure) {
-            let list = try Entitlements(propertyList: content, name: path)
+            let list = try Entitlements(propertyList: content, name: quoted(path))
             if lists.count >= Self.keptCount { lists = [:] }
             lists[identity] = list
             return list
@@ -203,13 +206,13 @@ struct RegistryEntry: Hashable, Sendable {
     /// - Throws: ``DistrustedFile`` for anything but such an object.
     init(_ content: Data, file: String) throws(DistrustedFile) {
         func failure(_ what: String) -> DistrustedFile {
-            DistrustedFile(reason: "\(file) \(what)")
+            DistrustedFile(reason: "\(quoted(file)) \(what)")
         }
         guard let texts = try? JSONDecoder().decode([String: String].self, from: content) else {
             throw failure("is no JSON object of texts")
         }
         if let unknown = texts.keys.filter({ !Self.keys.contains($0) }).min() {
-            throw failure("has an unknown key, \"\(unknown)\"")
+            throw failure("has an unknown key, \(quoted(unknown))")
         }
         guard let executable = texts["executable"], Self.isPlain(executable) else {
             throw failure("names no executable by its absolute path")

@@ -25,7 +25,7 @@ final class BackgroundVerification: Sendable {
             let state = engine.verifyIfNeeded { !self.isEnding.load(ordering: .relaxed) }
             if state.isVerified { log.note("verified: the keychain of uid \(user)") }
             if let problem = state.problem {
-                log.problem("the keychain of uid \(user) is damaged: \(problem)")
+                log.problem("the keychain of uid \(user) is damaged", reason: problem)
             }
         }
     }

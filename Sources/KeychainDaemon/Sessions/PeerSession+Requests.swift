@@ -142,7 +142,7 @@ extension PeerSession {
         _ body: (KeychainEngine, AccessGroups) throws(KeychainFailure) -> R.Answer
     ) throws(KeychainFailure) -> [FrameBuffer] {
         let limit = R.code.isRead ? answerByteCount : .max
-        return try logged(id, R.code.name, request.shape, limit: limit) {
+        return try logged(id, R.code.name, request.shape, AuditRule(R.code), limit: limit) {
             () throws(KeychainFailure) in
             if R.code.isAdministration { try checkAdministration() }
             let answer = try body(try keychain.engine(), try caller(claim))

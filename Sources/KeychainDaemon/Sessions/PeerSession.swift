@@ -2,10 +2,12 @@
 //   (1) What a request claims is narrowed to what the peer is entitled to before anything is done.
 //   (2) The first request is `hello`; before its answer there is no other, and after one that was
 //       refused none.
-//   (3) Every request ends in one answer and one line of the audit log.
+//   (3) Every request ends in one answer, one line of the log and one record of the audit. What it
+//       reads is withheld where it has no record.
 //   (4) Methods block. They may be called by several threads at once.
 
 import KeychainCore
+import KeychainCrypto
 import KeychainEngine
 import KeychainWire
 import Synchronization
@@ -34,6 +36,7 @@ final class PeerSession: Sendable {
     let party: UInt64
     private let entitlements: Result<Entitlements, KeychainFailure>
     private let log: AuditLog
+    private let audit: AuditTrail
     private let state = Mutex(State())
     /// Sends what comes before an answer, or unasked.
     private let onEvent: @Sendable (_ id: UInt64, FrameBuffer) -> Void
@@ -48,6 +51,7 @@ final class PeerSession: Sendable {
     init(
         peer: PeerName, entitlements: Result<Entitlements, KeychainFailure>,
         keychain: ServedKeychain, configuration: DaemonConfiguration, log: AuditLog,
+        audit: AuditTrail,
         onEvent: @escaping @Sendable (_ id: UInt64, FrameBuffer) -> Void
     ) {
         self.peer = peer
@@ -58,6 +62,7 @@ final class PeerSession: Sendable {
         self.subscriptionLimit = configuration.limits.subscriptionsPerConnection
         answerByteCount = configuration.limits.answerByteCount
         self.log = log
+        self.audit = audit
         self.onEvent = onEvent
     }
 
@@ -83,16 +88,18 @@ final class PeerSession: Sendable {
     ///   - id: Of the client's message.
     ///   - operation: Its name, for logs.
     ///   - shape: What it is about, for logs.
+    ///   - rule: Whether it needs a record in the audit.
     ///   - limit: The most bytes of the answer.
     ///   - body: What it is.
     /// - Returns: The frames of the answer, or of the failure.
     /// - Throws: `param` for one that comes before `hello` was answered.
     func logged<Answer: MessageCodable>(
-        _ id: UInt64, _ operation: String, _ shape: String? = nil, limit: Int = .max,
+        _ id: UInt64, _ operation: String, _ shape: String? = nil, _ rule: AuditRule = .free,
+        limit: Int = .max,
         _ body: () throws(KeychainFailure) -> Answer
     ) throws(KeychainFailure) -> [FrameBuffer] {
         guard isGreeted else { throw .param("A request before hello was answered.") }
-        return answered(id, operation, shape, limit: limit, body)
+        return answered(id, operation, shape, rule, limit: limit, body)
     }
 
     /// A message that can't be carried out.
@@ -103,17 +110,40 @@ final class PeerSession: Sendable {
     }
 
     private func answered<Answer: MessageCodable>(
-        _ id: UInt64, _ operation: String, _ shape: String?, limit: Int = .max,
+        _ id: UInt64, _ operation: String, _ shape: String?, _ rule: AuditRule = .free,
+        limit: Int = .max,
         _ body: () throws(KeychainFailure) -> Answer
     ) -> [FrameBuffer] {
         let start = ContinuousClock.now
-        let frames: [FrameBuffer]
+        var frames: [FrameBuffer]
         var status = Status(rawValue: 0)
+        let items = TouchedItems()
+        var hasRoom = false
         do throws(KeychainFailure) {
-            frames = try ServiceMessage.frames(id: id, try body(), limit: limit)
+            if rule != .free {
+                try audit.begin()
+                hasRoom = true
+            }
+            frames = try items.collecting { () throws(KeychainFailure) in
+                try ServiceMessage.frames(id: id, try body(), limit: limit)
+            }
         } catch {
             status = error.status
             frames = [ServiceMessage.frame(id: id, error)]
+        }
+        do throws(KeychainFailure) {
+            let record = AuditRecord(
+                user: peer.uid, process: peer.pid, identity: peer.executable,
+                operation: operation,
+                itemClass: shape?.split(separator: " ").first.map(String.init),
+                result: Int64(status.rawValue))
+            try audit.end(record, items: items.references, hasRoom: hasRoom)
+        } catch {
+            // A change that was made is answered as one.
+            if rule == .reads, status.rawValue == 0 {
+                status = error.status
+                frames = [ServiceMessage.frame(id: id, error)]
+            }
         }
         log.request(
             operation, shape, of: peer, status: status, duration: start.duration(to: .now))

@@ -31,6 +31,7 @@ extension KeychainEngine {
                 found = try search(request.query, request.retrieval, caller)
             }
             note(request)
+            if TouchedItems.isWanted { TouchedItems.note(found.map(\.reference)) }
             return found
         } catch {
             note(request, error)

@@ -14,7 +14,9 @@ extension KeychainEngine {
     package func execute(
         _ request: FindIdentities, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {
-        try search(request, as: caller)
+        let found = try search(request, as: caller)
+        TouchedItems.note(found.flatMap { [$0.certificate.reference, $0.key.reference] })
+        return found
     }
 
     package func execute(

@@ -14,6 +14,8 @@ package struct StoreTransaction {
     package private(set) var tiers: StoreTiers
     package private(set) var header: StoreHeader
     private var isChanged = false
+    /// The items whose rows were added, replaced or deleted.
+    package private(set) var touched: [ItemReference] = []
 
     init(
         _ database: DatabaseConnection, header: StoreHeader, _ tiers: StoreTiers,
@@ -121,7 +123,7 @@ package struct StoreTransaction {
                 + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [id] + row.columnValues)
         try insertTerms(of: row, id: database.lastInsertedRowID)
         try count(row)
-        isChanged = true
+        noteTouched(row)
     }
 
     /// Puts a row in the place of `old`, whose id and reference it takes over. Without
@@ -151,7 +153,7 @@ package struct StoreTransaction {
         }
         try uncount(old)
         try count(row)
-        isChanged = true
+        noteTouched(row)
     }
 
     package mutating func delete(_ row: SealedRow) throws(KeychainFailure) {
@@ -159,6 +161,11 @@ package struct StoreTransaction {
         guard database.changedRowCount == 1 else { throw .misleadingIndex }
         try deleteTerms(row.labels.terms, id: row.id)
         try uncount(row)
+        noteTouched(row)
+    }
+
+    private mutating func noteTouched(_ row: SealedRow) {
+        touched.append(row.reference)
         isChanged = true
     }
 

@@ -85,7 +85,7 @@ struct GetRequest: Hashable {
 
     /// Whether a terminal shows the text and does nothing else. Newline and tab are all right.
     static func isFitForTerminal(_ text: String) -> Bool {
-        text.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "\t" || !isUnsafeOnTerminal($0) }
+        text.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "\t" || !$0.isUnsafeInLine }
     }
 
     /// The attributes, the secret in Base64, and as text where it is UTF-8.

@@ -1,6 +1,8 @@
 // JSON: values to JSON text (RFC 8259), members in the order they are given.
 // Not Foundation's encoder: it costs milliseconds at the start of a process.
 
+import KeychainCore
+
 package enum JSON: Sendable {
     case null
     case bool(Bool)
@@ -55,20 +57,7 @@ package enum JSON: Sendable {
     }
 
     private static func write(_ string: String, to text: inout String) {
-        text += "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case _ where scalar.value < 0x20 || isUnsafeOnTerminal(scalar):
-                // Also what a terminal would act on, so that JSON can be looked at.
-                text += "\\u" + hexadecimal(scalar.value, digits: 4)
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
+        // Also what a terminal would act on is escaped, so that JSON can be looked at.
+        text += quotedAsJSON(string)
     }
 }

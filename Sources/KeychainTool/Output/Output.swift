@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import KeychainCore
 import KeychainCrypto
 
 enum Output {
@@ -26,8 +27,10 @@ enum Output {
         complain("keychainctl: " + message)
     }
 
-    /// Writes lines to standard error.
+    /// Writes lines to standard error. What a terminal would act on is escaped, but for their ends.
     static func complain(_ text: String) {
-        _ = Descriptor.write(Array((text + "\n").utf8), to: STDERR_FILENO)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let safe = lines.map { escapedForLine($0) + "\n" }.joined()
+        _ = Descriptor.write(Array(safe.utf8), to: STDERR_FILENO)
     }
 }

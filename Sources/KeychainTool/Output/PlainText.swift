@@ -1,15 +1,6 @@
 // PlainText: texts that others chose, made fit for a line of a terminal or a shell.
 
-/// Whether a terminal acts on a character, or shows the text around it in another order.
-///
-/// C0 and C1 controls, DEL, line and paragraph separators, and the bidirectional controls of
-/// Unicode (UAX #9). All are below U+FFFF.
-func isUnsafeOnTerminal(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-    default: false
-    }
-}
+import KeychainCore
 
 /// Lower-case digits, zeros in front.
 func hexadecimal(_ value: UInt32, digits: Int) -> String {
@@ -19,7 +10,7 @@ func hexadecimal(_ value: UInt32, digits: Int) -> String {
 
 /// A text on one line, with an escape in place of whatever a terminal would act on.
 package func printable(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: { $0 == "\\" || isUnsafeOnTerminal($0) }) else {
+    guard text.unicodeScalars.contains(where: { $0 == "\\" || $0.isUnsafeInLine }) else {
         return text
     }
     var result = ""
@@ -29,7 +20,7 @@ package func printable(_ text: String) -> String {
         case "\n": result += "\\n"
         case "\r": result += "\\r"
         case "\t": result += "\\t"
-        case _ where isUnsafeOnTerminal(scalar):
+        case _ where scalar.isUnsafeInLine:
             result += "\\u{" + String(scalar.value, radix: 16) + "}"
         default: result.unicodeScalars.append(scalar)
         }
@@ -46,15 +37,18 @@ package func shellQuoted(_ text: String) -> String {
         }
     }
     if !text.isEmpty, text.unicodeScalars.allSatisfy(plain) { return text }
-    if text.unicodeScalars.contains(where: isUnsafeOnTerminal) {
+    if text.unicodeScalars.contains(where: \.isUnsafeInLine) {
         // $'…' is understood by bash, zsh and ksh; fish and dash need another form.
         var result = "$'"
         for scalar in text.unicodeScalars {
             switch scalar {
             case "'": result += "\\'"
             case "\\": result += "\\\\"
-            case _ where isUnsafeOnTerminal(scalar):
-                result += "\\u" + hexadecimal(scalar.value, digits: 4)
+            case _ where scalar.isUnsafeInLine:
+                result +=
+                    scalar.value > 0xFFFF
+                    ? "\\U" + hexadecimal(scalar.value, digits: 8)
+                    : "\\u" + hexadecimal(scalar.value, digits: 4)
             default: result.unicodeScalars.append(scalar)
             }
         }

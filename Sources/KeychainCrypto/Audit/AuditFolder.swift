@@ -1,0 +1,151 @@
+// AuditFolder: the files of an audit: records, the anchor, and the verification key until it is
+// taken away.
+
+import FoundationEssentials
+import Glibc
+package import KeychainCore
+
+package struct AuditFolder: Hashable, Sendable {
+    /// An absolute path.
+    package let path: String
+
+    package init(path: String) { self.path = path }
+
+    package var anchorPath: String { path + "/anchor" }
+
+    /// Holds the verification key of an audit, 16 bytes.
+    package func keyPath(_ chain: Bytes16) -> String {
+        "\(path)/\(Hexadecimal.text(chain.bytes)).key"
+    }
+
+    // MARK: Files of records
+
+    /// Records one after the other, behind a line that says which.
+    package struct File: Hashable, Sendable {
+        package let path: String
+        package let chain: Bytes16
+        /// The number of its first record.
+        package let first: UInt64
+    }
+
+    package func file(_ chain: Bytes16, from first: UInt64) -> File {
+        let digits = String(first)
+        let padded = String(repeating: "0", count: 20 - digits.count) + digits
+        return File(
+            path: "\(path)/\(Hexadecimal.text(chain.bytes))-\(padded).audit", chain: chain,
+            first: first)
+    }
+
+    /// Those that are there, of every audit, in order.
+    package func files() throws(KeychainFailure) -> [File] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw Self.failure("read \(path)", code: Files.isThere(path) ? EACCES : ENOENT)
+        }
+        return names.sorted().compactMap { name in
+            let parts = name.split(separator: "-")
+            guard parts.count == 2, parts[1].hasSuffix(".audit"),
+                let chain = Hexadecimal.bytes(parts[0]).flatMap({ Bytes16($0) }),
+                let first = UInt64(parts[1].dropLast(6)), first > 0
+            else { return nil }
+            let file = file(chain, from: first)
+            return file.path == path + "/" + name ? file : nil
+        }
+    }
+
+    /// The line in front of a file's records, with its end.
+    package static func header(of file: File, after head: AuditHead) -> [UInt8] {
+        Array(
+            """
+            keychain-audit 1 \(Hexadecimal.text(file.chain.bytes)) \(file.first) \
+            \(Hexadecimal.text(head.bytes))
+
+            """.utf8)
+    }
+
+    /// A file's content in lines, the first of them its header's; what stands behind the last end of
+    /// a line, and where that is.
+    package struct Lines {
+        package var lines: [ArraySlice<UInt8>]
+        package let rest: ArraySlice<UInt8>
+    }
+
+    /// Reads from an offset on.
+    package static func lines(
+        of descriptor: OwnedDescriptor, from offset: Int64 = 0
+    ) throws(KeychainFailure) -> Lines {
+        // What comes while it is read is not looked at.
+        guard let size = Files.status(of: descriptor)?.identity.size, size >= offset,
+            size - offset <= contentByteLimit,
+            lseek(descriptor.number, off_t(offset), SEEK_SET) >= 0,
+            let content = try? [UInt8](
+                readingFrom: descriptor.number, atMost: Int(size - offset))
+        else { throw failure("read a file of the audit") }
+        guard let end = content.lastIndex(of: 0x0A) else {
+            return Lines(lines: [], rest: content[...])
+        }
+        return Lines(
+            lines: content[..<end].split(separator: 0x0A, omittingEmptySubsequences: false),
+            rest: content[(end + 1)...])
+    }
+
+    /// No service writes a file of so many bytes.
+    private static let contentByteLimit: Int64 = 1 << 30
+
+    /// What the header of a file says of the records before it. nil: it is no header of this file.
+    package static func head(in header: ArraySlice<UInt8>, of file: File) -> AuditHead? {
+        let fields = String(decoding: header, as: UTF8.self).split(separator: " ")
+        guard let head = fields.last.flatMap({ Hexadecimal.bytes($0) }).map(AuditHead.init),
+            Self.header(of: file, after: head).dropLast() == header
+        else { return nil }
+        return head
+    }
+
+    // MARK: The verification key
+
+    /// The verification key that lies in the folder. nil: it was taken away.
+    package func verificationKey(of chain: Bytes16) throws(KeychainFailure) -> RecoveryCode? {
+        guard let descriptor = Files.open(keyPath(chain), O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            if errno == ENOENT { return nil }
+            throw Self.failure("read \(keyPath(chain))")
+        }
+        guard
+            let bytes = try? SecretBytes(
+                readingFrom: descriptor.number, atMost: RecoveryCode.byteCount),
+            bytes.count == RecoveryCode.byteCount
+        else { throw Self.failure("read \(keyPath(chain))", code: EINVAL) }
+        return RecoveryCode(bytes: bytes)
+    }
+
+    /// Overwrites the verification key in its file, and removes that.
+    package func eraseVerificationKey(of chain: Bytes16) throws(KeychainFailure) {
+        let path = keyPath(chain)
+        guard let descriptor = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK),
+            [UInt8](repeating: 0, count: RecoveryCode.byteCount)
+                .withPlainBytes(writeTo: descriptor.number, at: 0),
+            fsync(descriptor.number) == 0, Files.remove(path)
+        else { throw Self.failure("remove \(path)") }
+        synchronize()
+    }
+
+    /// Makes the names in the folder durable.
+    package func synchronize() {
+        if let folder = Files.open(path, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }
+    }
+
+    // MARK: Failures
+
+    package static func failure(_ action: String, code: Int32 = errno) -> KeychainFailure {
+        let reason = "Can't \(action): \(errorText(code))."
+        return switch code {
+        case ENOSPC, EDQUOT, EFBIG:
+            KeychainFailure(.diskFull, reason + " Free some space and try again.")
+        case EACCES, EPERM, ELOOP: .notPermitted(reason + " Check who owns the folder.")
+        case ENOENT: KeychainFailure(.itemNotFound, reason)
+        case EROFS: KeychainFailure(.readOnly, reason)
+        default: KeychainFailure(.ioError, reason)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// AuditPosition: how far an audit is, as its anchor says: which record is next, and the key of it.
+//   (1) It is written over its predecessor, in one sector of the disk: the earlier key is gone then.
+//   (2) Only who had the key of a record can say that it is the next one.
+
+import Glibc
+package import KeychainCore
+
+package struct AuditPosition: Sendable {
+    package let chain: Bytes16
+    /// The number of the next record.
+    package private(set) var next: UInt64
+    /// Its key.
+    package private(set) var key: AuditKey
+    package let itemKey: SecretBytes
+    /// What stands for all records before it.
+    package private(set) var head: AuditHead
+    /// The number of the first record of the file that it goes to.
+    package private(set) var fileFirst: UInt64
+    /// Where in that file the records end.
+    package private(set) var offset: Int64
+
+    /// That of an audit without a record.
+    package init(_ origin: AuditOrigin) {
+        chain = origin.chain
+        next = 1
+        key = origin.firstKey
+        itemKey = origin.itemKey
+        head = .none
+        fileFirst = 1
+        offset = 0
+    }
+
+    /// A record was written, and is so many bytes long.
+    package mutating func advance(over tag: [UInt8], byteCount: Int) {
+        next += 1
+        key = key.next()
+        head = head.following(tag)
+        offset += Int64(byteCount)
+    }
+
+    /// The next record goes to a file of its own, behind so many bytes.
+    package mutating func beginFile(offset: Int) {
+        fileFirst = next
+        self.offset = Int64(offset)
+    }
+
+    // MARK: The anchor
+
+    package static let byteCount = 160
+    private static let magic = Array("KCAU".utf8)
+    private static let checksumByteCount = 16
+
+    /// The anchor's bytes.
+    package var encoded: SecretBytes {
+        var front = ByteWriter()
+        front.bytes(Self.magic)
+        front.number(UInt32(1))
+        front.bytes(chain.bytes)
+        front.number(next)
+        var back = ByteWriter()
+        back.bytes(head.bytes)
+        back.number(fileFirst)
+        back.number(offset)
+        let body = SecretBytes(copying: front.result).appending(key.bytes).appending(itemKey)
+            .appending(SecretBytes(copying: back.result))
+        return body.appending(
+            SecretBytes(copying: body.sha256.prefix(Self.checksumByteCount)))
+    }
+
+    /// - Returns: nil for anything but an anchor's bytes.
+    package init?(_ bytes: SecretBytes) {
+        let end = Self.byteCount - Self.checksumByteCount
+        guard bytes.count == Self.byteCount else { return nil }
+        let body = bytes.slice(0..<end)
+        var front = ByteReader(bytes.slice(0..<32).plainBytes)
+        var back = ByteReader(bytes.slice(96..<end).plainBytes)
+        guard
+            bytes.slice(end..<Self.byteCount).plainBytes
+                == Array(body.sha256.prefix(Self.checksumByteCount)),
+            front.bytes(4) == Self.magic, let version: UInt32 = front.number(), version == 1,
+            let chain = front.bytes(16).flatMap({ Bytes16($0) }), let next: UInt64 = front.number(),
+            let head = back.bytes(AuditHead.byteCount), let fileFirst: UInt64 = back.number(),
+            let offset: Int64 = back.number(), next > 0, offset >= 0
+        else { return nil }
+        self.chain = chain
+        self.next = next
+        key = AuditKey(bytes.slice(32..<64))
+        itemKey = bytes.slice(64..<96)
+        self.head = AuditHead(bytes: Array(head))
+        self.fileFirst = fileFirst
+        self.offset = offset
+    }
+}
+
+extension AuditFolder {
+    /// What the anchor says. nil: there is none.
+    /// - Throws: `ioError` for one that is damaged.
+    package func position() throws(KeychainFailure) -> AuditPosition? {
+        guard let descriptor = Files.open(anchorPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            if errno == ENOENT { return nil }
+            throw Self.failure("read \(anchorPath)")
+        }
+        return try Self.position(in: descriptor)
+    }
+
+    package static func position(
+        in descriptor: OwnedDescriptor
+    ) throws(KeychainFailure) -> AuditPosition? {
+        guard
+            let bytes = try? SecretBytes(
+                readingFrom: descriptor.number, atMost: AuditPosition.byteCount)
+        else { throw failure("read the audit's anchor") }
+        if bytes.count == 0 { return nil }
+        guard let position = AuditPosition(bytes) else {
+            throw failure("read the audit's anchor, which is damaged", code: EIO)
+        }
+        return position
+    }
+}

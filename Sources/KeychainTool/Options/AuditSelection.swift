@@ -1,0 +1,102 @@
+// AuditSelection: which records of an audit are shown.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+
+struct AuditSelection: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Records from this moment on: 2026-05-01, 2026-05-01T12:00:00Z, or 30s, 15m, 8h or 7d "
+                + "ago.", valueName: "moment"))
+    var since: MomentArgument?
+
+    @Option(help: ArgumentHelp("Records before this moment.", valueName: "moment"))
+    var until: MomentArgument?
+
+    @Option(help: ArgumentHelp("Records of this operation, such as find.", valueName: "name"))
+    var operation: String?
+
+    @Option(help: ArgumentHelp("Records of this program.", valueName: "path"))
+    var identity: String?
+
+    @Option(help: ArgumentHelp("Records of this user.", valueName: "uid"))
+    var user: UInt32?
+
+    @Option(
+        help: ArgumentHelp(
+            "Records about the item with this persistent reference, which `info` shows.",
+            valueName: "hex"))
+    var reference: ReferenceArgument?
+
+    @Option(help: ArgumentHelp("The last so many of them.", valueName: "number"))
+    var last: Int?
+
+    mutating func validate() throws {
+        guard last ?? 1 > 0 else { throw ValidationError("--last takes a number from 1 on.") }
+    }
+
+    var isEmpty: Bool {
+        since == nil && until == nil && operation == nil && identity == nil && user == nil
+            && reference == nil && last == nil
+    }
+
+    /// In their order. What is no record is left out: --verify tells of it.
+    func records(of folder: AuditFolder) throws(KeychainFailure) -> [AuditRecord] {
+        let labels = try folder.position().map { AuditItemLabels(key: $0.itemKey) }
+        let label = reference.flatMap { labels?.label(of: $0.reference) }
+        var found: [AuditRecord] = []
+        for file in try folder.files() {
+            guard let descriptor = Files.open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+                throw AuditFolder.failure("read \(quoted(file.path))")
+            }
+            for line in try AuditFolder.lines(of: descriptor).lines.dropFirst() {
+                if let parts = AuditRecord.parts(of: line),
+                    let record = AuditRecord(encoded: parts.encoded), isChosen(record, label)
+                {
+                    found.append(record)
+                }
+            }
+            if let last, found.count > last { found.removeFirst(found.count - last) }
+        }
+        return found
+    }
+
+    private func isChosen(_ record: AuditRecord, _ label: Bytes16?) -> Bool {
+        record.moment >= since?.milliseconds ?? .min && record.moment < until?.milliseconds ?? .max
+            && record.operation == operation ?? record.operation
+            && record.identity == identity ?? record.identity
+            && record.user == user ?? record.user
+            && (reference == nil || label.map { record.items.contains($0) } == true)
+    }
+}
+
+/// A moment as people write it.
+struct MomentArgument: ExpressibleByArgument {
+    /// Since 1970-01-01 00:00:00 UTC.
+    let milliseconds: Int64
+
+    init?(argument: String) {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        if let unit = argument.last.flatMap({ units[$0] }),
+            let number = Int64(argument.dropLast()), (0...1_000_000_000).contains(number)
+        {
+            milliseconds = Int64(Date().timeIntervalSince1970 * 1000) - number * unit * 1000
+            return
+        }
+        let pattern = /(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)Z)?/
+        guard let match = argument.wholeMatch(of: pattern)?.output,
+            let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
+            (1...12).contains(month), (1...31).contains(day),
+            let hour = Int64(match.4 ?? "0"), let minute = Int64(match.5 ?? "0"),
+            let second = Int64(match.6 ?? "0"), hour < 24, minute < 60, second < 60
+        else { return nil }
+        // Years begin in March, so that a leap day is the last of its year.
+        let shifted = month > 2 ? year : year - 1
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+        milliseconds = (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
+    }
+}

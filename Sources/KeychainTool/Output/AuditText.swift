@@ -1,0 +1,140 @@
+// AuditText: records of an audit, and what was found in it, as text and as JSON.
+
+import KeychainCore
+import KeychainCrypto
+
+enum AuditText {
+    // MARK: Records
+
+    static func table(_ records: [AuditRecord]) -> String {
+        guard !records.isEmpty else { return "No record." }
+        let rows = records.map { record in
+            [
+                "\(record.number)", moment(of: record), "\(record.user)", "\(record.process)",
+                record.identity.isEmpty ? "-" : quoted(record.identity),
+                printable(record.operation), printable(record.itemClass ?? "-"),
+                "\(record.result)", items(of: record).joined(separator: ","),
+            ]
+        }
+        let titles = [
+            "NUMBER", "TIME", "USER", "PROCESS", "PROGRAM", "OPERATION", "CLASS", "RESULT", "ITEMS",
+        ]
+        return KeychainTool.table([titles] + rows)
+    }
+
+    static func json(_ record: AuditRecord) -> JSON {
+        .object([
+            ("number", .number(Int64(clamping: record.number))),
+            ("time", .string(moment(of: record))),
+            ("milliseconds", .number(record.moment)),
+            ("user", .number(Int64(record.user))),
+            ("process", .number(Int64(record.process))),
+            ("program", .optional(record.identity.isEmpty ? nil : record.identity)),
+            ("operation", .string(record.operation)),
+            ("class", .optional(record.itemClass)),
+            ("result", .number(record.result)),
+            ("items", .array(record.items.map { .string(Hexadecimal.text($0.bytes)) })),
+            ("moreItems", .count(record.unnamedItemCount)),
+        ])
+    }
+
+    private static func moment(of record: AuditRecord) -> String {
+        timestamp(Double(record.moment) / 1000 - 978_307_200)
+    }
+
+    private static func items(of record: AuditRecord) -> [String] {
+        record.items.map { Hexadecimal.text($0.bytes) }
+            + (record.unnamedItemCount > 0 ? ["+\(record.unnamedItemCount)"] : [])
+    }
+
+    // MARK: Verification
+
+    static func text(of found: AuditVerification) -> String {
+        var lines = found.findings.map { describe($0).text }
+        if found.unfinishedByteCount > 0 {
+            lines.append(
+                "A record of \(found.unfinishedByteCount) bytes was never finished: the service was "
+                    + "ended while it wrote. The next start removes it.")
+        }
+        if found.first > 1 {
+            lines.append("The records before \(found.first) were removed with their files.")
+        }
+        lines.append(
+            found.findings.isEmpty
+                ? "\(counted(found.validCount, "record")), all as they were written."
+                : "\(counted(found.validCount, "record")) as they were written.")
+        if let witness = found.witness { lines.append("For --expect: \(witness.description)") }
+        return lines.joined(separator: "\n")
+    }
+
+    static func json(of found: AuditVerification) -> JSON {
+        .object([
+            ("sound", .bool(found.findings.isEmpty)),
+            ("records", .count(found.validCount)),
+            ("first", .number(Int64(clamping: found.first))),
+            ("unfinishedBytes", .count(found.unfinishedByteCount)),
+            ("expect", .optional(found.witness?.description)),
+            (
+                "findings",
+                .array(
+                    found.findings.map { finding in
+                        let (kind, range, text) = describe(finding)
+                        let number = { (number: UInt64?) -> JSON in
+                            number.map { .number(Int64(clamping: $0)) } ?? .null
+                        }
+                        return .object([
+                            ("kind", .string(kind)), ("first", number(range?.lowerBound)),
+                            ("last", number(range?.upperBound)), ("text", .string(text)),
+                        ])
+                    })
+            ),
+        ])
+    }
+
+    private static func describe(
+        _ finding: AuditFinding
+    ) -> (kind: String, range: ClosedRange<UInt64>?, text: String) {
+        switch finding {
+        case .missing(let range):
+            (
+                "missing", range,
+                range.count == 1
+                    ? "Record \(range.lowerBound) is missing."
+                    : "Records \(range.lowerBound) to \(range.upperBound) are missing."
+            )
+        case .altered(let number, let file):
+            (
+                "altered", number...number,
+                "Record \(number) in \(quoted(file)) is not as it was written."
+            )
+        case .misplaced(let number, let file):
+            (
+                "misplaced", number...number,
+                "Record \(number) in \(quoted(file)) stands in another place."
+            )
+        case .noAnchor:
+            ("no-anchor", nil, "The anchor is missing, so that the last records may be too.")
+        case .alteredAnchor:
+            ("altered-anchor", nil, "The anchor is not as the service left it.")
+        case .otherAnchor(let chain):
+            (
+                "other-anchor", nil,
+                "This audit was ended, and another one begun, \(Hexadecimal.text(chain.bytes)). "
+                    + "Its last records may be missing."
+            )
+        case .otherKey:
+            (
+                "other-key", nil,
+                "Nothing here fits the verification key: it is of another audit, or all of this one "
+                    + "was removed."
+            )
+        case .otherHead(let number):
+            (
+                "other-head", number...number,
+                "The records up to \(number) are not those that --expect was given for."
+            )
+        case .unreadable(let file):
+            ("unreadable", nil, "The file \(quoted(file)) can't be read.")
+        }
+    }
+}

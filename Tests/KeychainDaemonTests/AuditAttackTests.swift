@@ -1,0 +1,246 @@
+// AuditAttackTests: an audit that was changed by who can write its folder, and what its verification
+// says.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite(.serialized) struct `Attacks on the audit` {
+    /// The start, ten requests, the end.
+    private func sample() throws -> AuditSample {
+        let sample = try AuditSample()
+        try sample.write(10)
+        return sample
+    }
+
+    @Test func `an audit as it was written has nothing to find`() throws {
+        let sample = try sample()
+        let found = try sample.verify()
+        #expect(found.findings.isEmpty)
+        #expect(found.validCount == 12)
+        #expect(found.witness?.count == 12)
+        // The key as a person keeps it.
+        let typed = try sample.key().words.joined(separator: " ")
+        let key = try RecoveryCode(words: SecretBytes(copying: Array(typed.utf8)))
+        try sample.folder.eraseVerificationKey(of: sample.position().chain)
+        #expect(try sample.folder.verificationKey(of: sample.position().chain) == nil)
+        #expect(try sample.verify(key).findings.isEmpty)
+        #expect(try sample.verify(.random()).findings == [.otherKey])
+    }
+
+    @Test(arguments: [1, 5, 11])
+    func `a record that was deleted is named`(_ number: Int) throws {
+        let sample = try sample()
+        try sample.change { $0.remove(at: number) }
+        #expect(try sample.findings() == [.missing(UInt64(number)...UInt64(number))])
+    }
+
+    @Test func `two records in each other's place are named`() throws {
+        let sample = try sample()
+        try sample.change { $0.swapAt(5, 6) }
+        #expect(
+            try sample.findings() == [.missing(5...5), .misplaced(5, file: sample.file)])
+    }
+
+    @Test func `a record that stands there twice is named`() throws {
+        let sample = try sample()
+        try sample.change { $0.insert($0[5], at: 6) }
+        #expect(try sample.findings() == [.misplaced(5, file: sample.file)])
+    }
+
+    @Test(arguments: 0..<10)
+    func `a field that was altered is named by its record`(_ field: Int) throws {
+        let sample = try sample()
+        try sample.change { lines in
+            var fields = lines[5].split(separator: " ").map(String.init)
+            try #require(fields.count == 10)
+            // A digit stays one, and so does a letter.
+            let last = try #require(fields[field].last)
+            fields[field].removeLast()
+            fields[field].append(last == "1" ? "2" : last == "a" ? "b" : last.isLetter ? "a" : "1")
+            lines[5] = fields.joined(separator: " ")
+        }
+        // A number that was there before could be that record, in another place.
+        #expect(
+            try sample.findings()
+                == (field == 0
+                    ? [.misplaced(1, file: sample.file), .missing(5...5)]
+                    : [.altered(5, file: sample.file)]))
+    }
+
+    @Test(arguments: ["", "x", "5", "18446744073709551615 0 0 0 - find - 0 - 00"])
+    func `a line that is no record is an altered one`(_ line: String) throws {
+        let sample = try sample()
+        try sample.change { $0[5] = line }
+        #expect(try sample.findings() == [.altered(5, file: sample.file)])
+    }
+
+    @Test func `the first line of a file is verified as well`() throws {
+        let sample = try sample()
+        try sample.change { $0[0] = $0[0].replacing(" 1 ", with: " 2 ") }
+        #expect(try sample.findings() == [.altered(1, file: sample.file)])
+    }
+
+    @Test(arguments: [1, 3, 12])
+    func `a tail that was cut off is missing`(_ count: Int) throws {
+        let sample = try sample()
+        try sample.change { $0.removeLast(count) }
+        #expect(try sample.findings() == [.missing(UInt64(13 - count)...12)])
+    }
+
+    @Test func `a file that was deleted is missing`() throws {
+        let sample = try sample()
+        try FileManager.default.removeItem(atPath: sample.file)
+        #expect(try sample.findings() == [.missing(1...12)])
+    }
+
+    @Test func `an earlier file that was put back lacks what came later`() throws {
+        let sample = try sample()
+        let (path, early) = (try sample.file, try Data(contentsOf: URL(filePath: sample.file)))
+        try sample.write(5)
+        try early.write(to: URL(filePath: path))
+        #expect(try sample.findings() == [.missing(13...19)])
+    }
+
+    @Test func `an earlier file and its anchor, put back, don't fit what was noted elsewhere`()
+        throws
+    {
+        let sample = try sample()
+        let early = try sample.snapshot()
+        try sample.write(5)
+        let witness = try #require(try sample.verify().witness)
+        // The service's log has it too.
+        #expect(sample.log.all.contains("notice audit: ended, \(witness.description)\n"))
+        try sample.restore(early)
+        #expect(try sample.findings().isEmpty, "nothing in the folder tells")
+        #expect(try sample.findings(expecting: witness) == [.missing(13...19)])
+        // As many records again are others.
+        try sample.write(5)
+        #expect(try sample.verify().witness?.count == witness.count)
+        #expect(try sample.findings(expecting: witness) == [.otherHead(19)])
+    }
+
+    @Test func `an audit that was begun anew in the place of one is named`() throws {
+        let sample = try sample()
+        let key = try sample.key()
+        try FileManager.default.removeItem(atPath: sample.folder.anchorPath)
+        #expect(try sample.verify(key).findings == [.noAnchor])
+        try sample.write(1)
+        let other = try sample.position().chain
+        #expect(try sample.verify(key).findings == [.otherAnchor(other)])
+        #expect(try sample.verify().findings.isEmpty)
+        #expect(sample.log.all.contains { $0.hasPrefix("error the audit before can't be gone on") })
+    }
+
+    @Test func `an anchor with a changed byte is named`() throws {
+        let sample = try sample()
+        let key = try sample.key()
+        var bytes = try Data(contentsOf: URL(filePath: sample.folder.anchorPath))
+        bytes[40] ^= 1
+        try bytes.write(to: URL(filePath: sample.folder.anchorPath))
+        #expect(try sample.verify(key).findings == [.alteredAnchor])
+    }
+
+    // MARK: Who has taken the service over
+
+    /// What a service has at some time, and what it makes of it.
+    private struct Takeover {
+        var position: AuditPosition
+
+        /// A line with the key that it has, under any number.
+        mutating func line(_ number: UInt64) -> String {
+            let record = AuditRecord(
+                number: number, user: 0, process: 1, identity: "/innocent", operation: "find")
+            let encoded = record.encoded
+            let tag = position.key.tag(of: encoded)
+            let line = AuditRecord.line(encoded, tag: tag)
+            position.advance(over: tag, byteCount: line.count)
+            return String(decoding: line.dropLast(), as: UTF8.self)
+        }
+    }
+
+    @Test func `what was written before can't be made anew with what the service has`() throws {
+        let sample = try AuditSample()
+        try sample.write(10, isKilled: true)
+        let taken = Takeover(position: try sample.position())
+        #expect(taken.position.next == 12)
+        let whole = try sample.snapshot()
+
+        // One record, with the key that is there, and with those that follow from it.
+        for steps in 0..<20 {
+            var attacker = taken
+            for _ in 0..<steps { _ = attacker.line(1) }
+            try sample.change { $0[5] = attacker.line(5) }
+            #expect(try sample.findings() == [.altered(5, file: sample.file)])
+            try sample.restore(whole)
+        }
+        // All from one on, and an anchor that fits them but for the key.
+        var attacker = taken
+        try sample.change { lines in
+            lines.removeSubrange(5...)
+            for number in UInt64(5)...11 { lines.append(attacker.line(number)) }
+        }
+        #expect(try sample.findings().count >= 7)
+        try sample.write(attacker.position)
+        #expect(try sample.findings().contains(.altered(5, file: sample.file)))
+        try sample.restore(whole)
+        // The tail cut off, and an anchor that says so: with the key that is there, and with an
+        // earlier position under it.
+        try sample.change { $0.removeSubrange(5...) }
+        for key in [taken.position.key, taken.position.key.next()] {
+            let bytes = taken.position.encoded.plainBytes
+            var forged = Array(bytes[..<144])
+            forged.replaceSubrange(24..<32, with: [0, 0, 0, 0, 0, 0, 0, 5])
+            forged.replaceSubrange(32..<64, with: key.bytes.plainBytes)
+            forged += Fingerprint.sha256(of: forged).prefix(16)
+            let anchor = try #require(AuditPosition(SecretBytes(copying: forged)))
+            #expect(anchor.next == 5)
+            try sample.write(anchor)
+            #expect(try sample.findings().contains(.alteredAnchor))
+        }
+        try sample.restore(whole)
+
+        // What comes from then on is the attacker's: this is where the promise ends.
+        attacker = taken
+        try sample.change { $0.append(attacker.line(12)) }
+        try sample.write(attacker.position)
+        #expect(try sample.findings().isEmpty)
+    }
+
+    @Test func `no key of a record that was written is in memory or in a file`() throws {
+        let sample = try AuditSample()
+        let trail = try sample.trail()
+        for number in 0..<10 { try AuditSample.request(trail, "account \(number)") }
+        // As a keyed hash has them, and as they are.
+        func needles(_ key: AuditKey) -> [Needle] {
+            [0, 0x36, 0x5C].map { pad in
+                // SAFETY: read byte by byte, so that no plain copy is made.
+                Needle(
+                    masked: unsafe key.bytes.withUnsafeBytes { bytes in
+                        unsafe bytes.map { $0 ^ pad ^ Needle.mask }
+                    })
+            }
+        }
+        let (earlier, current) = try {
+            var key = AuditOrigin(try sample.key()).firstKey
+            var earlier: [Needle] = []
+            for number in 1...11 {
+                // One of before, and the last one.
+                if number == 5 || number == 11 { earlier += needles(key) }
+                key = key.next()
+            }
+            #expect(key.bytes.isEqual(to: try sample.position().key.bytes))
+            return (earlier, needles(key))
+        }()
+        Residue.eraseFreedMemory()
+        #expect(try current[1].occurrenceCount() > 0, "the search finds what is there")
+        var found = 0
+        for needle in earlier { found += try needle.occurrenceCount() }
+        #expect(found == 0)
+        trail.stop()
+    }
+}

@@ -1,0 +1,287 @@
+// AuditTests: an audit that goes on: over ends and kills, over files, and over what was lost.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+import KeychainRuntime
+import Synchronization
+import Testing
+
+@testable import KeychainDaemon
+
+private let own = AccessGroups(["default"])
+
+@Suite struct `The audit` {
+    @Test(arguments: [
+        "/usr/bin/app", "", "-", " ", "%", "/a b\n9 0 0 0 - delete - 0 - 00", "é\u{202E}\u{7F}",
+        "%2d",
+    ])
+    func `a record is read as it was written, whatever a program is called`(
+        _ identity: String
+    ) throws {
+        var record = AuditRecord(
+            number: 7, moment: 1_777_636_800_123, user: 1000, process: 4711, identity: identity,
+            operation: "find", itemClass: "genp", result: -25300,
+            items: (0..<20).map { Bytes16(high: 1, low: $0) })
+        #expect(record.unnamedItemCount == 4)
+        #expect(record.encoded.allSatisfy { (0x20...0x7E).contains($0) })
+        #expect(AuditRecord(encoded: record.encoded) == record)
+        record.identity = String(repeating: "\n", count: 10_000)
+        #expect(record.encoded.count < AuditRecord.lineByteLimit - 100)
+    }
+
+    @Test func `it goes on over the end of a service`() throws {
+        let sample = try AuditSample()
+        for count in [3, 0, 2] { try sample.write(count) }
+        let found = try sample.verify()
+        #expect(found.findings.isEmpty)
+        #expect(found.validCount == 11)
+        #expect(try sample.records().map(\.number) == Array(1...11))
+        #expect(
+            try sample.records().map(\.operation) == [
+                "audit-start", "find", "find", "find", "audit-end", "audit-start", "audit-end",
+                "audit-start", "find", "find", "audit-end",
+            ])
+    }
+
+    @Test func `half a record that a kill left is no alteration, and the next start says so`()
+        throws
+    {
+        let sample = try AuditSample()
+        try sample.write(3, isKilled: true)
+        let file = try FileHandle(forWritingTo: URL(filePath: sample.file))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data("5 1777636800123 1000 47".utf8))
+        try file.close()
+        #expect(try sample.verify().unfinishedByteCount == 23)
+        #expect(try sample.findings().isEmpty)
+        try sample.write(1)
+        let found = try sample.verify()
+        #expect(found.findings.isEmpty && found.unfinishedByteCount == 0)
+        #expect(found.validCount == 7)
+        let start = try #require(try sample.records().first { $0.number == 5 })
+        #expect(start.operation == "audit-start" && start.result == 23)
+        #expect(
+            sample.log.all.contains("notice audit: 23 bytes of an unfinished record were removed\n")
+        )
+    }
+
+    @Test func `a record that the anchor doesn't know of yet is taken up`() throws {
+        let sample = try AuditSample()
+        try sample.write(3, isKilled: true)
+        let anchor = try sample.position()
+        try sample.write(1, isKilled: true)
+        // The kill came between the record and the anchor.
+        try sample.write(anchor)
+        #expect(try sample.findings().isEmpty)
+        try sample.write(1)
+        #expect(try sample.findings().isEmpty)
+        #expect(try sample.records().map(\.number) == Array(1...9))
+    }
+
+    @Test func `records that a power failure took are named, and it goes on behind them`() throws {
+        let sample = try AuditSample()
+        try sample.write(3, isKilled: true)
+        try sample.change { $0.removeLast(2) }
+        try sample.write(1)
+        #expect(try sample.findings() == [.missing(3...4)])
+        #expect(
+            try sample.records().map(\.operation) == [
+                "audit-start", "find", "audit-gap", "audit-start", "find", "audit-end",
+            ])
+        #expect(sample.log.all.contains { $0.hasPrefix("error records of the audit are missing") })
+    }
+
+    @Test func `the document's example is what is written`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let document = try String(
+            contentsOf: root.appending(path: "Documentation/Formats/audit-v1.md"), encoding: .utf8)
+        let origin = AuditOrigin(RecoveryCode(bytes: SecretBytes(copying: Array(0..<16))))
+        let item = try #require(ItemReference(bytes: Array(repeating: 1, count: 16)))
+        let record = AuditRecord(
+            number: 1, moment: 1_777_636_800_123, user: 1000, process: 4711,
+            identity: "/opt/my app", operation: "find", itemClass: "genp",
+            items: [AuditItemLabels(key: origin.itemKey).label(of: item)])
+        let file = AuditFolder(path: "/").file(origin.chain, from: 1)
+        for line in [
+            AuditFolder.header(of: file, after: .none),
+            AuditRecord.line(record.encoded, tag: origin.firstKey.tag(of: record.encoded)),
+        ] {
+            #expect(document.contains("\n    " + String(decoding: line, as: UTF8.self)))
+        }
+        let anchor = AuditPosition(origin).encoded.plainBytes
+        #expect(anchor.count == AuditPosition.byteCount)
+        #expect(Array(anchor[..<8]) == Array("KCAU".utf8) + [0, 0, 0, 1])
+        #expect(Array(anchor[24..<32]) == [0, 0, 0, 0, 0, 0, 0, 1])
+        #expect(Array(anchor[32..<64]) == origin.firstKey.bytes.plainBytes)
+        #expect(
+            Array(anchor[144...]) == Array(Fingerprint.sha256(of: Array(anchor[..<144]))[..<16]))
+    }
+
+    // MARK: Files
+
+    private func rotated(_ count: Int, keeping fileCount: Int) throws -> AuditSample {
+        var limits = AuditLimits()
+        limits.fileByteCount = 2000
+        limits.fileCount = fileCount
+        let sample = try AuditSample(limits)
+        try sample.write(count / 2)
+        try sample.write(count / 2)
+        return sample
+    }
+
+    @Test func `it goes on over files, and each of them is missed`() throws {
+        let sample = try rotated(100, keeping: 100)
+        let files = try sample.folder.files()
+        #expect(files.count > 5)
+        #expect(try sample.verify().validCount == 104)
+        #expect(try sample.findings().isEmpty)
+        let whole = try sample.snapshot()
+        for (index, file) in files.enumerated() {
+            try FileManager.default.removeItem(atPath: file.path)
+            let next = index + 1 < files.count ? files[index + 1].first : 105
+            #expect(try sample.findings() == [.missing(file.first...next - 1)])
+            try sample.restore(whole)
+        }
+    }
+
+    @Test func `the oldest files go, which is written, and no other ones`() throws {
+        let sample = try rotated(100, keeping: 3)
+        let files = try sample.folder.files()
+        #expect(files.count == 3)
+        let found = try sample.verify()
+        #expect(found.findings.isEmpty)
+        #expect(found.first == files[0].first && found.first > 1)
+        #expect(
+            try sample.records().contains {
+                $0.operation == "audit-prune" && $0.result == Int64(found.first) - 1
+            })
+        try FileManager.default.removeItem(atPath: files[0].path)
+        #expect(try sample.findings() == [.missing(files[0].first...files[1].first - 1)])
+    }
+
+    // MARK: Requests
+
+    private func sample(of service: TestService) throws -> AuditFolder {
+        AuditFolder(path: service.configuration.directory + "/audit")
+    }
+
+    private func records(_ folder: AuditFolder) throws -> [AuditRecord] {
+        try folder.files().flatMap { file in
+            try String(contentsOfFile: file.path, encoding: .utf8).split(separator: "\n")
+                .dropFirst()
+                .compactMap {
+                    AuditRecord.parts(of: Array($0.utf8))
+                        .flatMap { AuditRecord(encoded: $0.encoded) }
+                }
+        }
+    }
+
+    @Test func `a record says who asked for what, and names an item without its name`() throws {
+        let service = try TestService()
+        let client = service.client()
+        let folder = try sample(of: service)
+        _ = try client.perform(AddItem(password("ACCOUNT-7", "SECRET-7")), as: own)
+        _ = try client.perform(AddItem(password("other")), as: own)
+        // It is in the file when the secret is here.
+        #expect(try client.load("ACCOUNT-7", as: own) == "SECRET-7")
+        #expect(try records(folder).last?.operation == "find")
+        let changes = ItemChanges(data: Data("SECRET-7b".utf8))
+        let query = passwordQuery("ACCOUNT-7")
+        _ = try client.perform(UpdateItems(query, changes), as: own)
+        _ = try client.perform(
+            PutItem(password("ACCOUNT-7"), orChange: query, changes), as: own)
+        _ = try client.perform(
+            FindItems(ItemQuery(itemClass: .genericPassword), Retrieval(limit: nil)), as: own)
+        _ = try client.perform(DeleteItems(query, tombstones: .never), as: own)
+        #expect(try client.load("ACCOUNT-7", as: own) == nil)
+        service.stop()
+
+        let all = try records(folder)
+        let items = all.filter { $0.itemClass == "genp" }
+        #expect(
+            items.map(\.operation) == [
+                "add", "add", "find", "update", "put", "find", "delete", "find",
+            ])
+        #expect(items.map(\.result) == [0, 0, 0, 0, 0, 0, 0, -25300])
+        let label = try #require(items[0].items.first)
+        let other = try #require(items[1].items.first)
+        #expect(label != other)
+        #expect(
+            items.map(\.items) == [
+                [label], [other], [label], [label], [label], [label, other], [label], [],
+            ])
+        let executable = try thisExecutable()
+        for record in items {
+            #expect(record.user == geteuid() && record.process == getpid())
+            #expect(record.identity == executable)
+            #expect(abs(Double(record.moment) / 1000 - Date().timeIntervalSince1970) < 600)
+        }
+        #expect(all.first?.operation == "audit-start" && all.last?.operation == "audit-end")
+        #expect(all.contains { $0.operation == "hello" })
+        let position = try #require(try folder.position())
+        let key = try #require(try folder.verificationKey(of: position.chain))
+        #expect(try AuditVerification(folder, key: key).findings.isEmpty)
+        for file in try folder.files() {
+            #expect(!(try String(contentsOfFile: file.path, encoding: .utf8)).contains("-7"))
+        }
+    }
+
+    @Test func `a refusal has a record`() throws {
+        let service = try TestService { $0.isRegistryOnly = true }
+        #expect(
+            status { _ = try service.client().perform(HasPasscode()) } == .missingEntitlement)
+        let hello = try #require(
+            try records(sample(of: service)).first { $0.operation == "hello" })
+        #expect(hello.result == Int64(Status.missingEntitlement.rawValue))
+    }
+
+    @Test func `eight clients at once have each of their requests in it`() throws {
+        let service = try TestService()
+        let failures = Mutex(0)
+        DispatchQueue.concurrentPerform(iterations: 8) { index in
+            do {
+                let client = service.client()
+                for number in 0..<20 {
+                    let account = "\(index) \(number)"
+                    _ = try client.perform(AddItem(password(account)), as: own)
+                    guard try client.load(account, as: own) == account else { throw NoAudit() }
+                }
+            } catch {
+                failures.withLock { $0 += 1 }
+            }
+        }
+        service.stop()
+        #expect(failures.withLock { $0 } == 0)
+        let folder = try sample(of: service)
+        let all = try records(folder)
+        #expect(all.map(\.number) == Array(1...UInt64(all.count)))
+        #expect(all.count { $0.operation == "add" } == 160)
+        #expect(all.count { $0.operation == "find" } == 160)
+        let position = try #require(try folder.position())
+        let key = try #require(try folder.verificationKey(of: position.chain))
+        #expect(try AuditVerification(folder, key: key).findings.isEmpty)
+    }
+
+    @Test func `a folder that others may use is not written, and nothing is given`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.makeFolder("keychain")
+        _ = try folder.makeFolder("keychain/audit", mode: 0o777)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o777], ofItemAtPath: folder.path + "/keychain/audit")
+        let service = try TestService(folder: folder)
+        let client = service.client()
+        #expect(status { _ = try client.perform(AddItem(password("a")), as: own) } == .notAvailable)
+        #expect(try client.perform(HasPasscode()) == false)
+        let problems = service.log.all.filter { $0.hasPrefix("error the audit can't be written") }
+        #expect(problems.count == 1, "said once")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o700], ofItemAtPath: folder.path + "/keychain/audit")
+        _ = try client.perform(AddItem(password("a")), as: own)
+        #expect(try client.load("a", as: own) == "a")
+    }
+}
+
+private struct NoAudit: Error {}
