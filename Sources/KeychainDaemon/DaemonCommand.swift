@@ -1,7 +1,9 @@
 // DaemonCommand: the arguments of keychaind, and what they and the environment tell a service.
 
 import ArgumentParser
+import Glibc
 import KeychainCore
+import KeychainCrypto
 import KeychainEngine
 import KeychainRuntime
 import Logging
@@ -33,9 +35,18 @@ struct DaemonCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Where to listen.",
-            discussion: "Default: $XDG_RUNTIME_DIR/keychain/socket, or /run/keychaind/socket.",
+            discussion:
+                "Default: $XDG_RUNTIME_DIR/keychain/socket, without the variable that of "
+                + "/run/user/UID; with --system /run/keychaind/socket.",
             valueName: "path"))
     var socket: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where systemd asks for the credentials of units, with --system.",
+            discussion: "Default: nowhere, unless systemd has made the socket.",
+            valueName: "path"))
+    var credentials: String?
 
     @Option(
         help: ArgumentHelp(
@@ -111,7 +122,12 @@ extension DaemonCommand {
             isRegistryOnly: registryOnly, keychainctl: system ? nil : Self.tool(beside: executable),
             lockAfter: lockAfter?.duration,
             engine: EngineOptions(
-                freshness: FreshnessOptions(folder: Self.noteFolder(beside: socket, environment))))
+                freshness: FreshnessOptions(folder: Self.noteFolder(beside: socket, environment))),
+            credentialSocket: try credentials.map { given throws(ServiceFailure) in
+                try path(
+                    given, "--credentials",
+                    { _ throws(ServiceFailure) in given }, environment)
+            })
     }
 
     /// Where it is remembered that keychains were verified: the folder that systemd made for this
@@ -157,11 +173,12 @@ extension DaemonCommand {
 
     private func defaultSocket(_ environment: [String: String]) throws(ServiceFailure) -> String {
         if system { return "/run/keychaind/socket" }
-        guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else {
+        guard let runtime = RuntimeFolder(environment).path else {
             throw ServiceFailure(
-                "There is no XDG_RUNTIME_DIR to put the socket in. Say where with --socket.")
+                "There is no XDG_RUNTIME_DIR to put the socket in, nor a /run/user/\(geteuid()) of "
+                    + "this user's alone. Say where with --socket.")
         }
-        return runtime + "/keychain/socket"
+        return RuntimeFolder.socket(in: runtime)
     }
 
     private func defaultRegistry(
@@ -171,9 +188,10 @@ extension DaemonCommand {
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
             return folder + "/keychain/programs"
         }
-        guard let home = environment["HOME"], home.hasPrefix("/") else {
+        guard let home = ProcessEnvironment.home(environment) else {
             throw ServiceFailure(
-                "There is no HOME to look for the registry in. Say where with --registry.")
+                "Neither HOME nor the user database names a home folder to look for the registry "
+                    + "in. Say where with --registry.")
         }
         return home + "/.config/keychain/programs"
     }

@@ -50,7 +50,9 @@ package enum DaemonProgram {
         configuration.engine.hardware = PlatformHardware.current
         configuration.engine.machine = .current(chip: PlatformHardware.current)
         configuration.engine.credential = { ServiceCredential.read() }
-        let server = try KeychainServer(configuration, socket: manager.socket, log: log)
+        let server = try KeychainServer(
+            configuration, socket: manager.socket, credentialSocket: manager.credentialSocket,
+            log: log)
         try await DaemonService(server, manager, log).runUntilTold()
     }
 }
@@ -83,6 +85,11 @@ struct DaemonService: Service {
         try server.start()
         let requests = await UnixSignalsSequence(trapping: .sigusr1)
         manager.tellReady()
+        if let time = manager.watchdogTime {
+            server.showLife(within: time) { [manager] in
+                manager.tellAlive("\($0) connections")
+            }
+        }
         log.notice("ready")
         let locking = Task { [server] in
             for await _ in requests { server.lock() }

@@ -8,6 +8,7 @@ import Glibc
 import KeychainCore
 import KeychainCrypto
 package import KeychainEngine
+import KeychainRuntime
 import KeychainWire
 package import Logging
 import NIOCore
@@ -27,16 +28,19 @@ package final class KeychainServer: Sendable {
     private let workers: Workers
     private let connections = ConnectionTable()
     private let doorkeeper = Mutex<Doorkeeper?>(nil)
+    private let credentials: CredentialServer?
 
     /// Takes the locks and the socket. No connection is accepted yet.
     ///
     /// - Parameters:
     ///   - configuration: What to serve, and where.
     ///   - socket: A descriptor that listens, which the service was given. nil: it makes one.
+    ///   - credentialSocket: The same for the socket at which systemd asks for credentials.
     ///   - log: Told of every request.
     /// - Throws: ``ServiceFailure``
     package init(
-        _ configuration: DaemonConfiguration, socket: Int32? = nil, log: Logger
+        _ configuration: DaemonConfiguration, socket: Int32? = nil, credentialSocket: Int32? = nil,
+        log: Logger
     ) throws(ServiceFailure) {
         self.configuration = configuration
         self.log = AuditLog(log: log)
@@ -56,6 +60,8 @@ package final class KeychainServer: Sendable {
             folder: configuration.directory + "/audit", limits: configuration.audit, log: self.log)
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(System.coreCount, 4))
         workers = Workers(count: configuration.limits.requests)
+        credentials = try CredentialServer.make(
+            configuration, given: credentialSocket, keychains, workers, self.log)
     }
 
     private static func lockFolder(
@@ -67,7 +73,7 @@ package final class KeychainServer: Sendable {
             throw ServiceFailure(error.reason)
         }
         return try ServiceLock(
-            configuration.directory + "/" + ServiceLock.fileName,
+            configuration.directory + "/" + EmbeddedKeychain.serviceLockName,
             for: "the keychain folder \(configuration.directory)")
     }
 
@@ -85,6 +91,7 @@ package final class KeychainServer: Sendable {
             onPeer: { [self] in admit($0, $1) }, onRefusal: { [log] in log.refused($0) })
         try doorkeeper.start()
         self.doorkeeper.withLock { $0 = doorkeeper }
+        try credentials?.start()
         watch()
     }
 
@@ -95,6 +102,7 @@ package final class KeychainServer: Sendable {
             return doorkeeper
         }
         doorkeeper?.stop()
+        credentials?.stop()
         listener.close()
         connections.end(within: configuration.limits.endTime)
         workers.stop()
@@ -203,6 +211,15 @@ package final class KeychainServer: Sendable {
         }
     }
 
+    /// Has signs of life given, at least twice in a time, for as long as the service's threads take
+    /// work.
+    package func showLife(
+        within time: Duration, _ onLife: @escaping @Sendable (_ connectionCount: Int) -> Void
+    ) {
+        let watchdog = Watchdog(workers.probe) { [connections] in onLife(connections.count) }
+        every(time / 2) { watchdog.ask() }
+    }
+
     private func every(_ interval: Duration, _ body: @escaping @Sendable () -> Void) {
         let amount = TimeAmount(interval)
         group.next().scheduleRepeatedTask(initialDelay: amount, delay: amount) { _ in body() }
@@ -227,6 +244,9 @@ package struct DaemonConfiguration: Sendable {
     /// Where to listen, an absolute path of at most 107 bytes. Not used where the service is given
     /// a socket.
     package var socket: String
+    /// Where systemd asks for the credentials of units, an absolute path. nil: nowhere, unless the
+    /// service is given a socket for that.
+    package var credentialSocket: String?
     /// The folder that says which programs have which entitlements, an absolute path.
     package var registry: String
     /// Whether programs that the registry doesn't name get nothing. It is always so for a service
@@ -271,7 +291,8 @@ package struct DaemonConfiguration: Sendable {
     package init(
         kind: Kind = .user, directory: String, socket: String, registry: String,
         isRegistryOnly: Bool = false, keychainctl: String? = nil, lockAfter: Duration? = nil,
-        limits: Limits = Limits(), engine: EngineOptions = EngineOptions()
+        limits: Limits = Limits(), engine: EngineOptions = EngineOptions(),
+        credentialSocket: String? = nil
     ) {
         self.kind = kind
         self.directory = directory
@@ -282,6 +303,7 @@ package struct DaemonConfiguration: Sendable {
         self.lockAfter = lockAfter
         self.limits = limits
         self.engine = engine
+        self.credentialSocket = credentialSocket
     }
 }
 

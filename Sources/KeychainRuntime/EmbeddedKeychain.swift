@@ -19,6 +19,9 @@ package enum EmbeddedKeychain {
     /// The entitlements to use instead of those beside the executable, a path.
     package static let entitlementsVariable = "KEYCHAIN_ENTITLEMENTS"
 
+    /// The file in the folder of a keychain that a service keeps locked, and leaves there.
+    package static let serviceLockName = "service-lock"
+
     private static let opened = Mutex<[String: KeychainEngine]>([:])
     private static let deferred = Mutex<[String: DeferredKeychain]>([:])
     private static let current = Mutex<ProcessConnection?>(nil)
@@ -77,8 +80,7 @@ package enum EmbeddedKeychain {
     package static func freshness(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) -> FreshnessOptions {
-        let folder = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return FreshnessOptions(folder: folder.map { $0 + "/keychain" })
+        FreshnessOptions(folder: RuntimeFolder(environment).path.map { $0 + "/keychain" })
     }
 
     // MARK: Where

@@ -6,12 +6,14 @@
 //   (2) It is decided once for a process and stays. A failure to decide is not remembered.
 //   (3) A socket that is there is used. Where it doesn't answer, requests fail: a keychain in
 //       another place would look as if everything was gone.
-//   (4) There is one client for a process. A failure to reach the service is not remembered.
+//   (4) For the same reason the machine's service isn't asked by a user whose own service has kept
+//       a keychain and isn't there: that is an error, which says how to choose.
+//   (5) There is one client for a process. A failure to reach the service is not remembered.
 
 package import FoundationEssentials
 import Glibc
 package import KeychainCore
-import KeychainCrypto
+package import KeychainCrypto
 import KeychainEngine
 import KeychainWire
 import Synchronization
@@ -69,9 +71,10 @@ package struct KeychainChoice: Hashable, Sendable {
             self.init(.embedded, reason: "the variable \(EmbeddedKeychain.directoryVariable)")
         } else if let configured = try surroundings.configuration() {
             self = configured
-        } else if let socket = surroundings.userSocket, surroundings.exists(socket) {
+        } else if let socket = try surroundings.userSocket() {
             self.init(.service(socket: socket), reason: "the socket of this user's service")
         } else if surroundings.exists(Self.systemSocket) {
+            try surroundings.checkNoServiceOfUser()
             self.init(
                 .service(socket: Self.systemSocket),
                 reason: "the socket of the machine's service")
@@ -104,16 +107,19 @@ package struct ChoiceSurroundings: Sendable {
     let exists: @Sendable (String) -> Bool
     /// The content of a file. nil: there is none.
     private let read: @Sendable (String) throws(KeychainFailure) -> Data?
+    private let status: @Sendable (String) -> FileStatus?
 
     package init(
         environment: [String: String] = ProcessEnvironment.variables,
         exists: @escaping @Sendable (String) -> Bool = { Files.isThere($0) },
         read: @escaping @Sendable (String) throws(KeychainFailure) -> Data? =
-            ChoiceSurroundings.content
+            ChoiceSurroundings.content,
+        status: @escaping @Sendable (String) -> FileStatus? = { Files.status(ofLink: $0) }
     ) {
         self.environment = environment
         self.exists = exists
         self.read = read
+        self.status = status
     }
 
     /// The value of a variable. An empty one counts as none.
@@ -125,8 +131,35 @@ package struct ChoiceSurroundings: Sendable {
         variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// Where the service of this user listens. nil: this user has no folder for sockets.
-    var userSocket: String? { folder("XDG_RUNTIME_DIR").map { $0 + "/keychain/socket" } }
+    /// Where the service of this user listens. nil: there is nothing at that place.
+    /// - Throws: `param` where there is something in a folder that isn't this user's alone.
+    func userSocket() throws(KeychainFailure) -> String? {
+        switch RuntimeFolder(environment, status: status) {
+        case .none: return nil
+        case .own(let folder):
+            let socket = RuntimeFolder.socket(in: folder)
+            return exists(socket) ? socket : nil
+        case .foreign(let folder):
+            guard exists(RuntimeFolder.socket(in: folder)) else { return nil }
+            throw .param(
+                "There is no XDG_RUNTIME_DIR, and \(folder) has a socket of a keychain service but "
+                    + "isn't a folder of this user's alone. Say which keychain is meant: set "
+                    + "XDG_RUNTIME_DIR, or \(KeychainChoice.variable).")
+        }
+    }
+
+    /// - Throws: `param` where a service of this user's own has kept a keychain.
+    func checkNoServiceOfUser() throws(KeychainFailure) {
+        guard let folder = try? EmbeddedKeychain.location(environment).directory,
+            exists(folder + "/" + EmbeddedKeychain.serviceLockName)
+        else { return }
+        throw .param(
+            "A service of this user's own has kept the keychain in \(folder) and isn't there now, "
+                + "and the machine's service keeps another one. Start the user's with "
+                + "`keychainctl service enable`; or say in \(configurationPath) which one is "
+                + "meant: {\"service\": \"\(KeychainChoice.systemSocket)\"} or {\"service\": "
+                + "\"\(KeychainChoice.embeddedName)\"}.")
+    }
 
     /// The configuration file, whether it is there or not.
     var configurationPath: String {

@@ -93,6 +93,7 @@ struct RootCommand: ParsableCommand {
                     RestoreCommand.self, ConvertCommand.self, DeviceKeyCommand.self,
                     AuditCommand.self,
                 ]),
+            CommandGroup(name: "Service", subcommands: [ServiceCommand.self]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])
 

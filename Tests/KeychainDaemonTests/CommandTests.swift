@@ -62,7 +62,10 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         ["--directory", "d"], ["--socket", "s"], ["--registry", "./r"], [],
     ])
     func `places that aren't known are errors`(_ arguments: [String]) {
-        #expect(throws: ServiceFailure.self) { try configuration(arguments, [:]) }
+        // The variable says that there is no folder for sockets.
+        #expect(throws: ServiceFailure.self) {
+            try configuration(arguments, ["XDG_RUNTIME_DIR": ""])
+        }
     }
 
     @Test(
@@ -104,11 +107,30 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         for line in [
             "NoNewPrivileges=yes", "LimitCORE=0", "MemoryDenyWriteExecute=yes",
             "RestrictAddressFamilies=AF_UNIX", "SystemCallFilter=@system-service",
+            "WatchdogSec=3min",
         ] {
             #expect(service.contains("\n\(line)\n"), "\(line)")
         }
         // In a namespace of its own a user's service couldn't see its peers' executables.
         #expect(service.contains("ProtectSystem=strict\n") == (kind == "system"))
+    }
+
+    @Test func `the unit for credentials makes the socket that the service takes for it`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let unit = try String(
+            contentsOf: root.appending(
+                path: "Distribution/systemd/system/keychaind-credentials.socket"), encoding: .utf8)
+        for line in [
+            "ListenStream=/run/keychaind/credentials-socket", "Service=keychaind.service",
+            "FileDescriptorName=\(ServiceManager.credentialsName)", "SocketMode=0600",
+        ] {
+            #expect(unit.contains("\n\(line)\n"), "\(line)")
+        }
+        let words = ["--system", "--credentials", "/run/keychaind/credentials-socket/"]
+        #expect(
+            try configuration(words, [:]).credentialSocket == "/run/keychaind/credentials-socket")
+        #expect(throws: ServiceFailure.self) { try configuration(["--credentials", "s"], home) }
     }
 
     @Test func `help and version are given`() throws {

@@ -225,18 +225,18 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
                 folder.path + "/keychain", "--socket", folder.path + "/unused", "--registry",
                 folder.path + "/programs", "--log-level", "warning",
             ], environment: ["NOTIFY_SOCKET": notices])
-        #expect(try manager.text() == "READY=1")
+        #expect(try manager.text() == "READY=1\nSTATUS=Ready")
         #expect(try ServiceClient(socketPath: socket).perform(HasPasscode()) == false)
         #expect(Files.status(ofLink: folder.path + "/unused") == nil)
         program.send(SIGTERM)
-        #expect(try manager.text() == "STOPPING=1")
+        #expect(try manager.text() == "STOPPING=1\nSTATUS=Ending")
         #expect(program.endedWell)
         #expect(Files.status(ofLink: socket)?.isSocket == true)
     }
 }
 
 /// Takes what services say to a service manager.
-private final class DatagramSocket {
+final class DatagramSocket {
     private let descriptor: OwnedDescriptor
 
     init(_ path: String) throws {

@@ -380,15 +380,44 @@ struct GivenSockets: Sendable {
         GivenSockets("7", "x", nil), GivenSockets("7", "-1", nil),
     ])
     func `a socket is taken that is meant for this process`(_ row: GivenSockets) throws {
-        let manager = try ServiceManager(
-            listenPID: row.pid, listenDescriptorCount: row.count, notificationSocket: nil, pid: 7)
+        var environment: [String: String] = [:]
+        environment["LISTEN_PID"] = row.pid
+        environment["LISTEN_FDS"] = row.count
+        let manager = try ServiceManager(environment, pid: 7)
         #expect(manager.socket == row.socket)
     }
 
-    @Test func `several sockets are too many`() {
+    @Test(arguments: ["a:b", "credentials:credentials", "", "a:credentials:credentials"])
+    func `several sockets of one kind are too many`(_ names: String) {
+        let count = max(2, names.split(separator: ":").count)
         #expect(throws: ServiceFailure.self) {
             _ = try ServiceManager(
-                listenPID: "7", listenDescriptorCount: "2", notificationSocket: nil, pid: 7)
+                ["LISTEN_PID": "7", "LISTEN_FDS": "\(count)", "LISTEN_FDNAMES": names], pid: 7)
         }
+    }
+
+    @Test func `the socket for credentials is told by its name`() throws {
+        func sockets(_ count: Int, _ names: String) throws -> [Int32?] {
+            let manager = try ServiceManager(
+                ["LISTEN_PID": "7", "LISTEN_FDS": "\(count)", "LISTEN_FDNAMES": names], pid: 7)
+            return [manager.socket, manager.credentialSocket]
+        }
+        #expect(try sockets(2, "keychaind.socket:credentials") == [3, 4])
+        #expect(try sockets(2, "credentials:keychaind.socket") == [4, 3])
+        #expect(try sockets(1, "credentials") == [nil, 3])
+    }
+
+    // As sd_watchdog_enabled(3) says it.
+    @Test func `signs of life are wanted of the process that is named`() throws {
+        func time(_ environment: [String: String]) throws -> Duration? {
+            try ServiceManager(environment, pid: 7).watchdogTime
+        }
+        #expect(try time(["WATCHDOG_USEC": "3000000"]) == .seconds(3))
+        #expect(try time(["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "7"]) == .seconds(3))
+        #expect(try time(["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "8"]) == nil)
+        #expect(try time(["WATCHDOG_USEC": "0"]) == nil)
+        #expect(try time(["WATCHDOG_USEC": "-1"]) == nil)
+        #expect(try time(["WATCHDOG_USEC": "x"]) == nil)
+        #expect(try time([:]) == nil)
     }
 }

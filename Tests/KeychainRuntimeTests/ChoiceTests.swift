@@ -1,8 +1,10 @@
 // ChoiceTests: which keychain a process uses, rule by rule.
 
 import Foundation
-import KeychainRuntime
+import Glibc
 import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
 import Testing
 
 /// The surroundings of a process, and what it is to do.
@@ -12,10 +14,15 @@ struct ChoiceRow: Sendable {
     /// What is there: sockets, and files with their content.
     var sockets: Set<String> = []
     var files: [String: String] = [:]
+    /// Who owns the user's folder in /run/user, and its mode. nil: there is none.
+    var folder: (owner: uid_t, mode: mode_t)?
     /// nil: it can't decide.
     let mode: KeychainChoice.Mode?
     /// A part of the reason, or of the failure.
     let mention: String
+
+    static let standardFolder = "/run/user/\(geteuid())"
+    static let standardSocket = standardFolder + "/keychain/socket"
 
     func choice() throws(KeychainFailure) -> KeychainChoice {
         try KeychainChoice(
@@ -23,6 +30,13 @@ struct ChoiceRow: Sendable {
                 environment: environment, exists: { [sockets] in sockets.contains($0) },
                 read: { [files] path throws(KeychainFailure) in
                     files[path].map { Data($0.utf8) }
+                },
+                status: { [folder] path in
+                    guard let folder, path == ChoiceRow.standardFolder else { return nil }
+                    return FileStatus(
+                        identity: FileIdentity(
+                            device: 0, inode: 0, size: 0, modified: 0, changed: 0),
+                        owner: folder.owner, mode: folder.mode)
                 }))
     }
 }
@@ -117,6 +131,47 @@ struct ChoiceRow: Sendable {
         ChoiceRow(
             name: "the user has no folder for sockets", sockets: [user, system],
             mode: .service(socket: system), mention: "machine"),
+        // As under cron, without a variable.
+        ChoiceRow(
+            name: "the login manager's folder is found",
+            sockets: [ChoiceRow.standardSocket, system], folder: (geteuid(), S_IFDIR | 0o700),
+            mode: .service(socket: ChoiceRow.standardSocket), mention: "user"),
+        ChoiceRow(
+            name: "the variable says that there is no folder",
+            environment: ["XDG_RUNTIME_DIR": ""], sockets: [ChoiceRow.standardSocket],
+            folder: (geteuid(), S_IFDIR | 0o700), mode: .embedded, mention: "default"),
+        ChoiceRow(
+            name: "the login manager's folder is another user's",
+            sockets: [ChoiceRow.standardSocket, system],
+            folder: (geteuid() + 1, S_IFDIR | 0o700), mode: nil, mention: "XDG_RUNTIME_DIR"),
+        ChoiceRow(
+            name: "others may enter the login manager's folder",
+            sockets: [ChoiceRow.standardSocket], folder: (geteuid(), S_IFDIR | 0o750),
+            mode: nil, mention: "XDG_RUNTIME_DIR"),
+        ChoiceRow(
+            name: "a link stands in the place of the login manager's folder",
+            sockets: [ChoiceRow.standardSocket], folder: (geteuid(), S_IFLNK | 0o700),
+            mode: nil, mention: "XDG_RUNTIME_DIR"),
+        ChoiceRow(
+            name: "another user's folder has no service", sockets: [system],
+            folder: (geteuid() + 1, S_IFDIR | 0o755), mode: .service(socket: system),
+            mention: "machine"),
+        // A user's service that isn't there, and the machine's.
+        ChoiceRow(
+            name: "a user's service has kept the keychain",
+            environment: ["HOME": "/h"],
+            sockets: [system, "/h/.local/share/keychain/service-lock"], mode: nil,
+            mention: "keychainctl service enable"),
+        ChoiceRow(
+            name: "a user's service has kept the keychain, and the file decides",
+            environment: ["HOME": "/h"],
+            sockets: [system, "/h/.local/share/keychain/service-lock"],
+            files: ["/h/.config/keychain/config.json": #"{"service": "/run/keychaind/socket"}"#],
+            mode: .service(socket: system), mention: "/h/.config"),
+        ChoiceRow(
+            name: "a user's service has kept the keychain, which is all there is",
+            environment: ["HOME": "/h"], sockets: ["/h/.local/share/keychain/service-lock"],
+            mode: .embedded, mention: "default"),
         ChoiceRow(
             name: "the folder for sockets is no absolute path",
             environment: ["XDG_RUNTIME_DIR": "run"], sockets: ["run/keychain/socket"],
@@ -143,7 +198,7 @@ struct ChoiceRow: Sendable {
             }
             ran += 1
         }
-        #expect(ran == 21)
+        #expect(ran == 30)
     }
 
     /// Where it is really read: a folder that can't be looked into hides no socket and no file.

@@ -119,6 +119,8 @@ final class TestHome {
         [
             "HOME": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80", "TERM": "dumb",
             "PATH": ChildProcess.programs + ":/usr/bin:/bin",
+            // Nor does a service of the person who runs them.
+            "XDG_RUNTIME_DIR": "",
             // Nor does a chip that this machine has.
             "KEYCHAIN_TPM": "none",
             // Nor is what it is called.

@@ -17,6 +17,10 @@ do {
     case "activate":
         try Activation(socket: arguments[1]).become(arguments[2], Array(arguments.dropFirst(3)))
     case "become": try Trick(socket: arguments[1]).answerAndBecome(arguments[2])
+    case "credential":
+        try CredentialAsking(
+            socket: arguments[1], unit: arguments[2], name: arguments[3]
+        ).run()
     case "vanish": _ = try Trick(socket: arguments[1]).connected()
     case "wait": while readLine() != nil {}
     default: exit(64)

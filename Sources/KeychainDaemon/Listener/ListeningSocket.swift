@@ -1,5 +1,4 @@
-// ListeningSocket: the socket that programs connect to, the lock of its place, and what the service
-// says to the program that started it.
+// ListeningSocket: the socket that programs connect to, and the lock of its place.
 //   (1) For one user, its folder can be entered, and it be opened, by that user alone. For the
 //       machine, every user can connect, and only root or the service can replace it.
 //   (2) A socket file that is there is replaced only under the lock of the place, and only when no
@@ -7,8 +6,6 @@
 //   (3) A socket that the service was given is used as it is, and stays when the service ends.
 //   (4) No two services have one socket or one keychain folder. The lock ends when it is given
 //       back, or with the process that holds it, however that ends; the file stays.
-//   (5) systemd, or another program that starts services as it does, is spoken to by the protocol
-//       of sd_listen_fds(3) and sd_notify(3).
 
 import Glibc
 import KeychainCrypto
@@ -33,9 +30,10 @@ final class ListeningSocket: Sendable {
     /// Makes a socket.
     /// - Parameters:
     ///   - path: An absolute path of at most 107 bytes.
-    ///   - isForEverybody: Whether all users of the machine may connect.
+    ///   - isForEverybody: Whether all users of the machine may look into its folder.
+    ///   - mode: Who may connect. nil: those who may look into the folder.
     /// - Throws: ``ServiceFailure`` where another program listens, or the folder isn't safe.
-    init(at path: String, isForEverybody: Bool) throws(ServiceFailure) {
+    init(at path: String, isForEverybody: Bool, mode: mode_t? = nil) throws(ServiceFailure) {
         guard path.hasPrefix("/"), path.utf8.count <= UnixSockets.pathByteCount else {
             throw ServiceFailure(
                 "The path of the socket, \(path), has to be absolute and at most "
@@ -55,7 +53,8 @@ final class ListeningSocket: Sendable {
         guard let socket = Sockets.make(), Sockets.bind(socket, to: path) else {
             throw ServiceFailure("Can't make the socket \(path): \(errorText(errno)).")
         }
-        guard Files.setMode(path, isForEverybody ? 0o666 : 0o600), Sockets.listen(socket) else {
+        let mode = mode ?? (isForEverybody ? 0o666 : 0o600)
+        guard Files.setMode(path, mode), Sockets.listen(socket) else {
             let reason = errorText(errno)
             Files.remove(path)
             throw ServiceFailure("Can't listen at \(path): \(reason).")
@@ -98,9 +97,6 @@ final class ListeningSocket: Sendable {
 // MARK: - Locks
 
 struct ServiceLock: Sendable {
-    /// The lock file in a keychain folder, which stands beside those of the store.
-    static let fileName = "service-lock"
-
     private let descriptor: OwnedDescriptor
 
     /// Takes the lock.
@@ -122,57 +118,4 @@ struct ServiceLock: Sendable {
 
     /// Gives the lock back.
     func end() { descriptor.close() }
-}
-
-// MARK: - The service manager
-
-struct ServiceManager: Sendable {
-    /// The first descriptor that a service is given.
-    static let firstDescriptor: Int32 = 3
-
-    /// The descriptor of the socket that the service was given. nil: none.
-    let socket: Int32?
-    private let notificationSocket: String?
-
-    /// - Throws: ``ServiceFailure`` when more than one socket was given.
-    init(
-        listenPID: String?, listenDescriptorCount: String?, notificationSocket: String?,
-        pid: pid_t
-    ) throws(ServiceFailure) {
-        self.notificationSocket = notificationSocket
-        // Descriptors that are meant for another process were inherited by mistake.
-        guard let listenPID, Int32(listenPID) == pid, let text = listenDescriptorCount,
-            let count = Int32(text), count > 0
-        else {
-            socket = nil
-            return
-        }
-        guard count == 1 else {
-            throw ServiceFailure(
-                "The service was given \(count) sockets. It takes one: ListenStream stands once "
-                    + "in keychaind.socket.")
-        }
-        socket = Self.firstDescriptor
-    }
-
-    /// What the environment of this process says. It is forgotten there, so that no process that
-    /// is started by this one takes it for its own.
-    static func current() throws(ServiceFailure) -> ServiceManager {
-        let listenPID = ProcessEnvironment.take("LISTEN_PID")
-        let count = ProcessEnvironment.take("LISTEN_FDS")
-        _ = ProcessEnvironment.take("LISTEN_FDNAMES")
-        return try ServiceManager(
-            listenPID: listenPID, listenDescriptorCount: count,
-            notificationSocket: ProcessEnvironment.take("NOTIFY_SOCKET"), pid: getpid())
-    }
-
-    /// The service can be used.
-    func tellReady() { tell("READY=1") }
-
-    /// The service is about to end.
-    func tellStopping() { tell("STOPPING=1") }
-
-    private func tell(_ text: String) {
-        if let notificationSocket { _ = Sockets.notify(notificationSocket, text) }
-    }
 }

@@ -65,6 +65,16 @@ final class Workers: Sendable {
     private static let stopped = Outcome.end(
         KeychainFailure(.notAvailable, "The keychain service is ending.", cause: .contention))
 
+    /// Calls `then` from a thread that took this from its queue, once both kinds of threads did.
+    func probe(_ then: @escaping @Sendable () -> Void) {
+        // A party of its own, which no other keeps waiting.
+        run(for: .max) { [derivations] in
+            derivations.submit(for: .max) { isActive in
+                if isActive { then() }
+            }
+        }
+    }
+
     /// Waits for what is under way, and ends the threads.
     func stop() {
         pool.stop()

@@ -1,0 +1,35 @@
+// The address that the other end of a socket has bound itself to, and bytes to it.
+
+import FoundationEssentials
+import Glibc
+import KeychainCrypto
+
+extension Sockets {
+    /// The name without a file that a caller has, without its leading zero byte. nil: it has none,
+    /// or its address is the path of a file.
+    static func abstractName(ofPeerOf socket: OwnedDescriptor) -> [UInt8]? {
+        var address = sockaddr_un()
+        var size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        // SAFETY: the structure is one of those that `sockaddr` stands for, and is written within
+        // its size, within the call.
+        let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getpeername(socket.number, $0, &size)
+            }
+        }
+        let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+        guard code == 0, Int(size) > start + 1, Int(size) <= MemoryLayout<sockaddr_un>.size else {
+            return nil
+        }
+        // SAFETY: the bytes of the structure are read within the closure.
+        let bytes = unsafe withUnsafeBytes(of: &address) { unsafe Array($0[start..<Int(size)]) }
+        return bytes.first == 0 ? Array(bytes.dropFirst()) : nil
+    }
+
+    /// Sends as many bytes as the socket takes now.
+    /// - Returns: How many; -1: it failed, and `errno` says why.
+    static func send(_ bytes: Data, to socket: OwnedDescriptor) -> Int {
+        // SAFETY: the bytes are read within the call.
+        unsafe bytes.withUnsafeBytes { unsafe UnixSockets.send($0, to: socket.number) }
+    }
+}

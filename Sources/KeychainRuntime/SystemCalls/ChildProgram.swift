@@ -1,0 +1,95 @@
+// ChildProgram: another program that this one starts, waits for, or leaves running behind it.
+//   (1) It has standard streams only: input from nowhere, output and errors in one place.
+//   (2) It takes the signals that end a program, whatever its parent ignores.
+
+package import Glibc
+package import KeychainCrypto
+
+package struct ChildProgram: Sendable {
+    package let process: pid_t
+
+    /// POSIX_SPAWN_SETSID of spawn.h, which is declared for GNU sources only.
+    private static let ownSession: Int16 = 0x80
+
+    /// Starts the program at an absolute path, with all of its variables. nil: it can't be started,
+    /// and `errno` says why.
+    ///
+    /// A detached one has a session of its own, so that it stays when the terminal goes, and is in
+    /// the folder `/`, where this program is too from then on.
+    package init?(
+        _ path: String, _ arguments: [String], environment: [String: String],
+        output: Int32, isDetached: Bool = false
+    ) {
+        // SAFETY: both objects are initialized here and destroyed below; the string arrays are
+        // terminated copies that live until after the call.
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM] {
+            unsafe sigaddset(&signals, signal)
+        }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe posix_spawnattr_setflags(
+            &attributes,
+            Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+                | (isDetached ? Self.ownSession : 0))
+        unsafe posix_spawn_file_actions_addopen(
+            &actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+        // What the shell left open would stay open as long as the program runs.
+        for descriptor in STDERR_FILENO + 1...255 {
+            unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
+        // The program gets this one's folder, and would keep its file system in use.
+        if isDetached { _ = unsafe chdir("/") }
+        var argv = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        var envp = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
+        defer {
+            unsafe argv.forEach { unsafe free($0) }
+            unsafe envp.forEach { unsafe free($0) }
+        }
+        var process: pid_t = 0
+        let code = unsafe posix_spawn(&process, path, &actions, &attributes, &argv, &envp)
+        guard code == 0 else {
+            errno = code
+            return nil
+        }
+        self.process = process
+    }
+
+    /// Waits for its end.
+    /// - Returns: Its exit status; nil where a signal ended it.
+    package func exitStatus() -> Int32? {
+        var status: Int32 = 0
+        // SAFETY: the status is written within the call.
+        while unsafe waitpid(process, &status, 0) != process {
+            guard errno == EINTR else { return nil }
+        }
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
+    }
+
+    /// Whether it has ended already.
+    package var hasEnded: Bool {
+        var status: Int32 = 0
+        // SAFETY: as above.
+        return unsafe waitpid(process, &status, WNOHANG) != 0
+    }
+}
+
+/// A service that answers at a socket, seen from a program of the same user.
+package enum RunningService {
+    /// The process that listens at a socket. nil: none does.
+    package static func process(at socket: String) -> UnixSockets.Credentials? {
+        guard let descriptor = UnixSockets.make(),
+            UnixSockets.connect(descriptor, to: socket)
+        else { return nil }
+        return UnixSockets.peer(of: descriptor)
+    }
+}

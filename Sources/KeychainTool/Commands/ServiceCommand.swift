@@ -1,0 +1,166 @@
+// ServiceCommand: starts, ends and shows the service of this user.
+//   (1) What was done is shown step by step, as a person would have typed it.
+//   (2) What is so already stays so and is no failure.
+
+import ArgumentParser
+import KeychainRuntime
+
+struct ServiceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "service",
+        abstract: "Starts, ends and shows the keychain service of this user.",
+        discussion: "Without a service every program opens the keychain itself.",
+        subcommands: [Enable.self, Disable.self, Show.self])
+
+    struct Enable: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Starts the service, now and at each login.",
+            discussion: """
+                With systemd it installs the units keychaind.service and keychaind.socket, unless \
+                they are installed, and enables the socket. Without systemd it starts keychaind in \
+                the background, and says how to start it at login. The service keeps the same \
+                keychain that programs have opened themselves; those that run keep doing so until \
+                they are started again.
+                """)
+
+        @OptionGroup var options: ServiceOptions
+
+        func run() throws {
+            let service = try UserService()
+            var report = ServiceReport(service, options)
+            if options.usesSystemd {
+                if UserUnits.installed(service.places) == nil {
+                    for path in try service.installUnits() { report.add("installed \(path)") }
+                    try report.run(["daemon-reload"])
+                }
+                try report.run(["enable", "--now", UserUnits.socketName])
+                guard service.answersSoon() else {
+                    throw ControlFailure(
+                        .failure,
+                        "systemd was told to listen at \(service.socket), and nothing does. "
+                            + "`systemctl --user status \(UserUnits.socketName)` says why.")
+                }
+            } else if service.isRunning {
+                report.add("nothing: it runs already")
+            } else {
+                report.add("started keychaind in the background, process \(try service.start())")
+            }
+            try report.show(isEnabled: true)
+        }
+    }
+
+    struct Disable: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Ends the service, and starts it no more at login.",
+            discussion: """
+                Programs that are started from then on open the keychain themselves. Where it was \
+                started at login without systemd, take that line out again.
+                """)
+
+        @OptionGroup var options: ServiceOptions
+
+        func run() throws {
+            let service = try UserService()
+            var report = ServiceReport(service, options)
+            if options.usesSystemd {
+                try report.run(
+                    ["disable", "--now", UserUnits.socketName, UserUnits.serviceName])
+            } else if let process = try service.stop() {
+                report.add("ended keychaind, process \(process)")
+            } else {
+                report.add("nothing: it doesn't run")
+            }
+            try report.show(isEnabled: false)
+        }
+    }
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Shows whether the service runs, and where.")
+
+        @OptionGroup var options: ServiceOptions
+
+        func run() throws {
+            try ServiceReport(try UserService(), options).show(isEnabled: false)
+        }
+    }
+}
+
+/// What the subcommands have in common.
+struct ServiceOptions: ParsableArguments {
+    enum Manager: String, ExpressibleByArgument, CaseIterable {
+        case systemd, none
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "What starts the service: systemd, or none.",
+            discussion: "Default: systemd where it runs this machine."))
+    var manager: Manager?
+
+    @Flag(help: "Writes a JSON object.")
+    var json = false
+
+    var usesSystemd: Bool { manager.map { $0 == .systemd } ?? UserService.isManagedBySystemd }
+}
+
+// MARK: - What is told
+
+/// What was done, and how things stand.
+private struct ServiceReport {
+    private let service: UserService
+    private let options: ServiceOptions
+    private var steps: [String] = []
+
+    init(_ service: UserService, _ options: ServiceOptions) {
+        self.service = service
+        self.options = options
+    }
+
+    mutating func add(_ step: String) { steps.append(step) }
+
+    mutating func run(_ arguments: [String]) throws(ControlFailure) {
+        try service.systemctl(arguments)
+        add("ran systemctl --user " + arguments.joined(separator: " "))
+    }
+
+    func show(isEnabled: Bool) throws {
+        let isRunning = service.isRunning
+        let choice = Result { try KeychainChoice(ChoiceSurroundings()) }
+        var fields = steps.map { Self.field("done", $0) }
+        fields += [
+            Self.field("running", isRunning ? "yes" : "no", .bool(isRunning)),
+            Self.field("manager", options.usesSystemd ? "systemd" : "none"),
+            Self.field("socket", service.socket),
+        ]
+        if !options.usesSystemd { fields.append(Self.field("log", service.log)) }
+        if isEnabled { fields.append(Self.field("at login", atLogin)) }
+        let words =
+            switch choice {
+            case .success(let choice) where choice.mode == .service(socket: service.socket):
+                "use this service"
+            case .success(let choice): "don't use this service, by \(choice.reason)"
+            case .failure(let failure): "\(failure)"
+            }
+        fields.append(Self.field("programs", words))
+        if options.json {
+            let others = fields.dropFirst(steps.count).map { ($0.key, $0.json) }
+            let done = ("done", JSON.array(steps.map { .string($0) }))
+            return try Output.print(JSON.object([done] + others).text)
+        }
+        try Output.print(table(fields.map { [$0.label + ":", $0.text] }))
+    }
+
+    private var atLogin: String {
+        options.usesSystemd
+            ? "systemd listens; `loginctl enable-linger` has it do so without a login, for cron"
+            : "put this line into ~/.profile: "
+                + "\(EmbeddedKeychain.executablePath ?? "keychainctl") service enable"
+    }
+
+    private static func field(_ label: String, _ text: String, _ json: JSON? = nil) -> ItemField {
+        ItemField(
+            label: label, key: label == "at login" ? "atLogin" : label, text: printable(text),
+            json: json ?? .string(text))
+    }
+}

@@ -1,0 +1,212 @@
+// UserService: this user's service from outside: its places, whether it answers, and what starts
+// and ends it.
+//   (1) Whatever answers at the socket is left as it is: starting a second time changes nothing.
+//   (2) A process is told to end only if it listens at the socket, is this user's and runs the
+//       program `keychaind`.
+
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+
+/// The user's folders, as the base directory specification of freedesktop.org has them.
+struct UserPlaces {
+    let runtime: String
+    let configuration: String
+    let data: String
+    let state: String
+
+    init(_ environment: [String: String]) throws(ControlFailure) {
+        switch RuntimeFolder(environment) {
+        case .own(let folder): runtime = folder
+        case .foreign(let folder):
+            throw ControlFailure(
+                .failure,
+                "\(folder) isn't a folder of this user's alone. Set XDG_RUNTIME_DIR to one that "
+                    + "is, of mode 0700.")
+        case .none:
+            throw ControlFailure(
+                .failure,
+                "There is no folder for sockets: the login manager makes /run/user/\(geteuid()), "
+                    + "and here it didn't. Make one of mode 0700 that is empty after each start, "
+                    + "and set XDG_RUNTIME_DIR to it for every program.")
+        }
+        guard let home = ProcessEnvironment.home(environment) else {
+            throw ControlFailure(
+                .failure, "Neither HOME nor the user database names a home folder. Set HOME.")
+        }
+        func folder(_ name: String, _ otherwise: String) -> String {
+            environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + otherwise
+        }
+        configuration = folder("XDG_CONFIG_HOME", "/.config")
+        data = folder("XDG_DATA_HOME", "/.local/share")
+        state = folder("XDG_STATE_HOME", "/.local/state")
+    }
+}
+
+struct UserService {
+    let places: UserPlaces
+    private let environment: [String: String]
+
+    /// How long a service may take to answer or to end.
+    private static let patience: Duration = .seconds(20)
+
+    init() throws(ControlFailure) {
+        environment = ProcessEnvironment.variables
+        places = try UserPlaces(environment)
+    }
+
+    var socket: String { RuntimeFolder.socket(in: places.runtime) }
+    var log: String { places.state + "/keychain/keychaind.log" }
+
+    /// Whether a program listens at the socket.
+    var isRunning: Bool { RunningService.process(at: socket) != nil }
+
+    /// `keychaind`, beside this program.
+    func program() throws(ControlFailure) -> String {
+        let own = EmbeddedKeychain.executablePath ?? ""
+        let path = own.prefix(through: own.lastIndex(of: "/") ?? own.startIndex) + "keychaind"
+        guard Files.status(of: String(path))?.isPlainFile == true else {
+            throw ControlFailure(
+                .failure, "keychaind isn't beside keychainctl, at \(path). Install both.")
+        }
+        return String(path)
+    }
+
+    // MARK: Without systemd
+
+    /// Starts the service in the background, and waits until it answers.
+    /// - Returns: The number of its process.
+    func start() throws(ControlFailure) -> pid_t {
+        let program = try program()
+        let file = try openLog()
+        defer { file.close() }
+        // A folder that a variable names is none for a service of all programs.
+        let own = [
+            KeychainChoice.variable, EmbeddedKeychain.directoryVariable,
+            EmbeddedKeychain.entitlementsVariable,
+        ]
+        let variables = environment.filter { !own.contains($0.key) }
+        guard
+            let child = ChildProgram(
+                program, ["--log-level", "notice"], environment: variables, output: file.number,
+                isDetached: true)
+        else {
+            throw ControlFailure(.failure, "Can't start \(program): \(errorText(errno)).")
+        }
+        var hasEnded = false
+        let answers = eventually {
+            hasEnded = child.hasEnded
+            return hasEnded || isRunning
+        }
+        guard answers, !hasEnded || isRunning else {
+            throw ControlFailure(
+                .failure, "keychaind was started and doesn't answer. Its log says why: \(log).")
+        }
+        return child.process
+    }
+
+    /// Tells the process that listens to end, and waits for that.
+    /// - Returns: The number of its process; nil where none listens.
+    func stop() throws(ControlFailure) -> pid_t? {
+        guard let peer = RunningService.process(at: socket) else { return nil }
+        let executable = Files.target(ofLink: "/proc/\(peer.pid)/exe") ?? ""
+        guard peer.uid == geteuid(), executable.split(separator: "/").last == "keychaind" else {
+            throw ControlFailure(
+                .failure,
+                "Process \(peer.pid) listens at \(socket) and isn't a keychaind of this user. "
+                    + "Nothing was ended.")
+        }
+        // It answers requests that it has received after its socket is gone.
+        let hasEnded = {
+            !isRunning && Files.target(ofLink: "/proc/\(peer.pid)/exe") != executable
+        }
+        guard kill(peer.pid, SIGTERM) == 0, eventually(hasEnded) else {
+            throw ControlFailure(
+                .failure, "Process \(peer.pid) was told to end and still runs.")
+        }
+        return peer.pid
+    }
+
+    /// A log of an earlier run is kept once where it has become large.
+    private func openLog() throws(ControlFailure) -> OwnedDescriptor {
+        var folder = ""
+        for component in log.split(separator: "/").dropLast() {
+            folder += "/" + component
+            Files.makeFolder(folder, mode: 0o700)
+        }
+        if let size = Files.status(ofLink: log)?.identity.size, size > 1 << 20 {
+            _ = Files.rename(log, log + ".1")
+        }
+        guard
+            let file = Files.open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
+        else {
+            throw ControlFailure(.failure, "Can't write the log \(log): \(errorText(errno)).")
+        }
+        return file
+    }
+
+    private func eventually(_ condition: () -> Bool) -> Bool {
+        let end = ContinuousClock.now + Self.patience
+        while !condition() {
+            guard ContinuousClock.now < end else { return false }
+            usleep(20_000)
+        }
+        return true
+    }
+
+    /// Whether it answers before long.
+    func answersSoon() -> Bool { eventually { isRunning } }
+
+    // MARK: With systemd
+
+    /// Whether systemd runs this machine, as `sd_booted(3)` tells it.
+    static var isManagedBySystemd: Bool { Files.status(ofLink: "/run/systemd/system") != nil }
+
+    /// Writes the units where systemd finds those of this user.
+    /// - Returns: Their paths.
+    func installUnits() throws(ControlFailure) -> [String] {
+        let program = try program()
+        var folder = ""
+        for component in (places.configuration + "/systemd/user").split(separator: "/") {
+            folder += "/" + component
+            Files.makeFolder(folder, mode: 0o755)
+        }
+        let units = [
+            (UserUnits.serviceName, UserUnits.service(running: program)),
+            (UserUnits.socketName, UserUnits.socket),
+        ]
+        return try units.map { name, text throws(ControlFailure) in
+            let path = "\(folder)/\(name)"
+            do {
+                try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
+            } catch {
+                throw ControlFailure(.failure, "Can't write the unit \(path): \(error).")
+            }
+            return path
+        }
+    }
+
+    /// Runs `systemctl --user`. What it says goes to standard error.
+    func systemctl(_ arguments: [String]) throws(ControlFailure) {
+        let folders = (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
+        let path = folders.map { "\($0)/systemctl" }
+            .first { $0.hasPrefix("/") && Files.status(of: $0)?.isPlainFile == true }
+        guard let path else {
+            throw ControlFailure(
+                .failure, "There is no systemctl. Without systemd, use --manager none.")
+        }
+        var variables = environment
+        variables["XDG_RUNTIME_DIR"] = places.runtime
+        let child = ChildProgram(
+            path, ["--user"] + arguments, environment: variables, output: STDERR_FILENO)
+        guard child?.exitStatus() == 0 else {
+            throw ControlFailure(
+                .failure,
+                "`systemctl --user \(arguments.joined(separator: " "))` failed. Where this user "
+                    + "has no session, `loginctl enable-linger` starts their systemd; without "
+                    + "systemd, use --manager none.")
+        }
+    }
+}

@@ -1,0 +1,108 @@
+// UserUnits: the units of the user's service for systemd, as Distribution/systemd/user has them,
+// and where systemd looks for such units. A test compares the texts.
+
+import FoundationEssentials
+import Glibc
+import KeychainCrypto
+
+enum UserUnits {
+    static let serviceName = "keychaind.service"
+    static let socketName = "keychaind.socket"
+
+    /// Where units of users may stand, in the order in which systemd looks for them.
+    static func folders(_ places: UserPlaces) -> [String] {
+        [places.configuration + "/systemd/user", "/etc/systemd/user", "/run/systemd/user"]
+            + [places.data + "/systemd/user", "/usr/local/lib/systemd/user"]
+            + ["/usr/local/share/systemd/user", "/usr/lib/systemd/user", "/usr/share/systemd/user"]
+    }
+
+    /// Where both units are installed, with a program that is there. nil: they aren't.
+    static func installed(_ places: UserPlaces) -> String? {
+        let folders = folders(places)
+        func place(of name: String) -> String? {
+            folders.map { "\($0)/\(name)" }.first { Files.status(of: $0)?.isPlainFile == true }
+        }
+        guard place(of: socketName) != nil, let service = place(of: serviceName),
+            let file = Files.open(service, O_RDONLY),
+            let content = Files.content(of: file, atMost: 1 << 16),
+            let start = String(decoding: content, as: UTF8.self).split(separator: "\n")
+                .first(where: { $0.hasPrefix("ExecStart=") })
+        else { return nil }
+        let words = start.dropFirst("ExecStart=".count).split(separator: " ")
+        guard let program = words.first else { return nil }
+        // What this file wrote with quotation marks is taken as it is.
+        let isThere = program.hasPrefix("\"") || Files.status(of: String(program)) != nil
+        return isThere ? service : nil
+    }
+
+    /// A path as a word of a unit's command line.
+    static func word(_ path: String) -> String {
+        let path = path.replacing("%", with: "%%").replacing("$", with: "$$")
+        let isPlain = path.utf8.allSatisfy { byte in
+            UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+                || "/._-+%$".utf8.contains(byte)
+        }
+        if isPlain { return path }
+        let quoted = path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "\"\(quoted)\""
+    }
+
+    static func service(running executable: String) -> String {
+        """
+        # One user's keychain service.
+        #
+        # Nothing here may put the service into a namespace of its own, as ProtectSystem=, ProtectHome= or
+        # PrivateTmp= do for a user's services: the kernel then hides from it which programs its peers run.
+
+        [Unit]
+        Description=Keychain service
+        Documentation=man:systemd.service(5)
+        Requires=keychaind.socket
+        After=keychaind.socket
+
+        [Service]
+        Type=notify
+        ExecStart=\(word(executable))
+        Restart=on-failure
+        TimeoutStopSec=30
+        # The service says every 90 seconds that its threads take work.
+        WatchdogSec=3min
+        UMask=0077
+        LimitCORE=0
+        LimitMEMLOCK=64M
+        LimitNOFILE=16384
+        NoNewPrivileges=yes
+        LockPersonality=yes
+        MemoryDenyWriteExecute=yes
+        RestrictAddressFamilies=AF_UNIX
+        RestrictNamespaces=yes
+        RestrictRealtime=yes
+        RestrictSUIDSGID=yes
+        SystemCallArchitectures=native
+        SystemCallFilter=@system-service
+        SystemCallErrorNumber=EPERM
+
+        [Install]
+        Also=keychaind.socket
+
+        """
+    }
+
+    static let socket = """
+        # The socket of one user's keychain service. Documentation/Service.md says how to install it.
+
+        [Unit]
+        Description=Socket of the keychain service
+        Documentation=man:systemd.socket(5)
+
+        [Socket]
+        ListenStream=%t/keychain/socket
+        SocketMode=0600
+        DirectoryMode=0700
+
+        [Install]
+        WantedBy=sockets.target
+
+        """
+}

@@ -1,0 +1,55 @@
+// WatchdogTests: signs of life are given by threads that work, and by no others.
+
+import Dispatch
+import Foundation
+import KeychainCrypto
+import Synchronization
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite struct WatchdogTests {
+    @Test func `a worker that hangs means no sign of life, and one that goes on gives it`() throws {
+        let workers = Workers(count: 1)
+        defer { workers.stop() }
+        let signs = Mutex(0)
+        let watchdog = Watchdog(workers.probe) { signs.withLock { $0 += 1 } }
+        watchdog.ask()
+        try eventually("the first sign") { signs.withLock { $0 } == 1 }
+        let begun = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0)
+        workers.run(for: 7) {
+            begun.signal()
+            gate.wait()
+        }
+        begun.wait()
+        // Whoever asks again and again gets one sign, when the worker goes on.
+        for _ in 0..<100 { watchdog.ask() }
+        #expect(signs.withLock { $0 } == 1)
+        gate.signal()
+        try eventually("the second sign") { signs.withLock { $0 } == 2 }
+        watchdog.ask()
+        try eventually("the third sign") { signs.withLock { $0 } == 3 }
+    }
+
+    @Test func `a service that is watched tells again and again that it works`() throws {
+        let folder = try TemporaryFolder()
+        let notices = folder.path + "/notify"
+        let manager = try DatagramSocket(notices)
+        let program = try TestProgram(
+            path: try #require(TestProgram.path(of: "keychaind")),
+            [
+                "--directory", folder.path + "/keychain", "--socket", folder.path + "/run/socket",
+                "--registry", folder.path + "/programs", "--log-level", "warning",
+            ], environment: ["NOTIFY_SOCKET": notices, "WATCHDOG_USEC": "100000"])
+        #expect(try manager.text() == "READY=1\nSTATUS=Ready")
+        for _ in 0..<3 {
+            #expect(try manager.text() == "WATCHDOG=1\nSTATUS=0 connections")
+        }
+        program.send(SIGTERM)
+        var last = ""
+        while last != "STOPPING=1\nSTATUS=Ending" { last = try manager.text() }
+        #expect(program.endedWell)
+    }
+}

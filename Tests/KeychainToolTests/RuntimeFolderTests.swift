@@ -1,0 +1,79 @@
+// What a program that nobody told about the user's folder for sockets finds, as under cron. The
+// programs run in file systems of their own, where /run is empty.
+
+import Foundation
+import Glibc
+import Testing
+
+extension TestHome {
+    /// Runs a script as root in a folder /run of its own; who isn't root is so in a namespace.
+    func runWithOwnRun(_ script: String) throws -> Outcome {
+        let file = path + "/script"
+        let start = """
+            mount -t tmpfs -o mode=755 tmpfs /run
+            mkdir -p /run/user && mkdir -m 700 /run/user/0
+            plain="env -i HOME=$HOME PATH=$PATH LC_ALL=C.UTF-8 KEYCHAIN_TPM=none"
+            until_there() { while ! [ -S "$1" ]; do sleep 0.01; done; }
+
+            """
+        try Data((start + script).utf8).write(to: URL(filePath: file))
+        let user = geteuid() == 0 ? "" : "--user --map-root-user"
+        return try run("unshare --mount \(user) sh -e '\(file)'")
+    }
+}
+
+@Suite struct `A program without XDG_RUNTIME_DIR` {
+    @Test func `finds the user's service, and never another keychain in its place`() throws {
+        let home = try TestHome()
+        let outcome = try home.runWithOwnRun(
+            """
+            $plain keychaind --log-level error & service=$!
+            until_there /run/user/0/keychain/socket
+            printf secret | $plain keychainctl set -s mail -a me
+            # By the service, and by it alone.
+            $plain keychainctl status | grep -E '^(mode|socket):'
+            $plain keychainctl get -s mail; echo
+            # Nor does it take HOME, which the user database has.
+            env -i PATH="$PATH" KEYCHAIN_TPM=none keychainctl status | grep '^socket:'
+            echo 1. open to others
+            chmod 755 /run/user/0
+            $plain keychainctl get -s mail || echo "exit $?"
+            chmod 700 /run/user/0
+            echo 2. a socket at which nothing listens
+            kill -9 $service; wait $service || true
+            $plain keychainctl get -s mail || echo "exit $?"
+            echo 3. no service
+            rm /run/user/0/keychain/socket
+            $plain keychainctl get -s mail; echo
+            echo 4. the machine\\'s service in its place
+            $plain keychaind --system --log-level error --directory "$HOME/machine" \\
+                --registry "$HOME/programs" & service=$!
+            until_there /run/keychaind/socket
+            $plain keychainctl get -s mail || echo "exit $?"
+            rm .local/share/keychain/service-lock
+            $plain keychainctl status | grep '^mode:'
+            kill $service; wait $service
+            """)
+        #expect(
+            outcome.output == """
+                mode:            service: a process of its own keeps the keychain; chosen by \
+                the socket of this user's service
+                socket:          /run/user/0/keychain/socket
+                secret
+                socket:          /run/user/0/keychain/socket
+                1. open to others
+                exit 1
+                2. a socket at which nothing listens
+                exit 1
+                3. no service
+                secret
+                4. the machine's service in its place
+                exit 1
+                mode:          service: a process of its own keeps the keychain; chosen by \
+                the socket of the machine's service
+
+                """, "\(outcome.errors)")
+        #expect(outcome.errors.contains("/run/user/0 has a socket of a keychain service but"))
+        #expect(outcome.errors.contains("Start the user's with `keychainctl service enable`"))
+    }
+}

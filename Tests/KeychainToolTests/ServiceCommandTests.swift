@@ -1,0 +1,162 @@
+// The service of a user, started and ended by one command, with systemd and without.
+
+import Foundation
+import Glibc
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `The command service` {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `the units are those that are distributed`() throws {
+        func distributed(_ name: String) throws -> String {
+            let file = Self.root.appending(path: "Distribution/systemd/user/\(name)")
+            return try String(contentsOf: file, encoding: .utf8)
+        }
+        #expect(
+            UserUnits.service(running: "/usr/local/bin/keychaind")
+                == (try distributed("keychaind.service")))
+        #expect(UserUnits.socket == (try distributed("keychaind.socket")))
+        #expect(UserUnits.word("/a b/100%/$x/\"k") == "\"/a b/100%%/$$x/\\\"k\"")
+    }
+
+    @Test func `without systemd it runs in the background until it is ended`() throws {
+        let home = try TestHome()
+        let outcome = try home.run(
+            """
+            export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run
+            printf secret | keychainctl set -s mail -a me
+            # What this shell gives a program isn't for the service.
+            KEYCHAIN_SERVICE=embedded keychainctl service enable --manager none >first
+            sed 's/process [0-9]*/process N/' first
+            keychainctl service enable --manager none | head -1
+            keychainctl get -s mail; echo
+            keychainctl status | grep '^mode:'
+            pid=$(sed -n 's/.*process //p' first | head -1)
+            ps -o sid= -p $pid | grep -qw $pid && echo a session of its own
+            readlink /proc/$pid/cwd /proc/$pid/fd/0
+            ls /proc/$pid/fd | grep -c '^[12]$'
+            stat -c '%a %n' .local/state/keychain/keychaind.log
+            keychainctl service status --manager none --json
+            keychainctl service disable --manager none | sed 's/process [0-9]*/process N/'
+            keychainctl service disable --manager none | head -1
+            readlink /proc/$pid/exe || echo ended
+            keychainctl get -s mail; echo
+            """)
+        let output = outcome.output.replacing(home.path, with: "~")
+            .replacing(ChildProcess.programs, with: "PROGRAMS")
+        #expect(
+            output == """
+                done:      started keychaind in the background, process N
+                running:   yes
+                manager:   none
+                socket:    ~/run/keychain/socket
+                log:       ~/.local/state/keychain/keychaind.log
+                at login:  put this line into ~/.profile: PROGRAMS/keychainctl service enable
+                programs:  don't use this service, by the variable KEYCHAIN_SERVICE
+                done:      nothing: it runs already
+                secret
+                mode:            service: a process of its own keeps the keychain; chosen by \
+                the socket of this user's service
+                a session of its own
+                /
+                /dev/null
+                2
+                600 .local/state/keychain/keychaind.log
+                {
+                  "done": [],
+                  "running": true,
+                  "manager": "none",
+                  "socket": "~/run/keychain/socket",
+                  "log": "~/.local/state/keychain/keychaind.log",
+                  "programs": "use this service"
+                }
+                done:      ended keychaind, process N
+                running:   no
+                manager:   none
+                socket:    ~/run/keychain/socket
+                log:       ~/.local/state/keychain/keychaind.log
+                programs:  don't use this service, by the default, as there is no socket of a service
+                done:      nothing: it doesn't run
+                ended
+                secret
+
+                """, "\(outcome.errors)")
+        #expect(outcome.ending == .exit(0))
+    }
+
+    @Test func `with systemd its units are installed and enabled`() throws {
+        let home = try TestHome()
+        // What takes the place of systemd writes down what it is told, and starts the service.
+        let outcome = try home.run(
+            """
+            export XDG_RUNTIME_DIR=$HOME/run; mkdir -m 700 run; mkdir bin
+            cat >bin/systemctl <<'END'
+            #!/bin/sh
+            echo "$@" >>"$HOME/calls"
+            [ "$2" != enable ] || [ -S "$HOME/run/keychain/socket" ] ||
+                setsid keychaind --log-level error >/dev/null 2>&1 &
+            [ "$2" != disable ] || keychainctl service disable --manager none >/dev/null
+            END
+            chmod 755 bin/systemctl; export PATH=$HOME/bin:$PATH
+            keychainctl service enable --manager systemd
+            ls .config/systemd/user; grep ^ExecStart= .config/systemd/user/keychaind.service
+            keychainctl service enable --manager systemd | head -1
+            keychainctl service disable --manager systemd | head -2
+            cat calls
+            echo 'exit 1' >bin/systemctl
+            keychainctl service enable --manager systemd || echo "exit $?"
+            """)
+        let output = outcome.output.replacing(home.path, with: "~")
+            .replacing(ChildProcess.programs, with: "PROGRAMS")
+        #expect(
+            output == """
+                done:      installed ~/.config/systemd/user/keychaind.service
+                done:      installed ~/.config/systemd/user/keychaind.socket
+                done:      ran systemctl --user daemon-reload
+                done:      ran systemctl --user enable --now keychaind.socket
+                running:   yes
+                manager:   systemd
+                socket:    ~/run/keychain/socket
+                at login:  systemd listens; `loginctl enable-linger` has it do so without a login, \
+                for cron
+                programs:  use this service
+                keychaind.service
+                keychaind.socket
+                ExecStart=PROGRAMS/keychaind
+                done:      ran systemctl --user enable --now keychaind.socket
+                done:      ran systemctl --user disable --now keychaind.socket keychaind.service
+                running:   no
+                --user daemon-reload
+                --user enable --now keychaind.socket
+                --user enable --now keychaind.socket
+                --user disable --now keychaind.socket keychaind.service
+                exit 1
+
+                """, "\(outcome.errors)")
+        #expect(outcome.errors.contains("--manager none"))
+    }
+
+    @Test func `what isn't this user's keychaind isn't ended`() throws {
+        let home = try TestHome()
+        let outcome = try home.run(
+            """
+            export XDG_RUNTIME_DIR=$HOME/run; mkdir -p -m 700 run/keychain
+            cp '\(ChildProcess.programs)/keychaind' other
+            ./other --log-level error & other=$!
+            while ! [ -S run/keychain/socket ]; do sleep 0.01; done
+            keychainctl service disable --manager none || echo "exit $?"
+            kill -0 $other && echo alive; kill $other; wait $other
+            """)
+        #expect(outcome.output == "exit 1\nalive\n", "\(outcome.errors)")
+        #expect(outcome.errors.contains("isn't a keychaind of this user. Nothing was ended."))
+    }
+
+    @Test func `without a folder for sockets it says what is missing`() throws {
+        let outcome = try TestHome().run("keychainctl service enable --manager none")
+        #expect(outcome.ending == .exit(1))
+        #expect(outcome.errors.contains("set XDG_RUNTIME_DIR to it for every program"))
+    }
+}
