@@ -42,10 +42,22 @@ package protocol KeyHardware: Sendable {
 
     /// - Throws: `decode` for what is damaged or another chip's.
     func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes
+
+    /// What tells this chip from every other, and that nobody else can pass for it: the names of
+    /// its storage keys. Empty: it has nothing of the kind.
+    func identity() throws(KeychainFailure) -> [Data]
+
+    /// The same hardware for as long as it has one of these names. Else each use throws `decode`
+    /// with the cause `otherMachine`, before anything secret was sent to it.
+    func bound(to identity: [Data]) -> any KeyHardware
 }
 
 extension KeyHardware {
     package var isPresent: Bool { true }
+
+    package func identity() throws(KeychainFailure) -> [Data] { [] }
+
+    package func bound(to identity: [Data]) -> any KeyHardware { self }
 }
 
 /// A key that hardware has made.

@@ -57,6 +57,7 @@ package final class KeychainEngine: RequestHandler {
         let folder = StoreFolder(path: directory)
         try folder.prepare()
         try folder.checkFiles()
+        let options = options.pinned(in: folder.path)
         try Conversion.runIfNeeded(folder.located, options)
         let lease = try Conversion.leaseAfterConversions(of: folder)
         do {

@@ -11,8 +11,8 @@ import KeychainCore
 import Synchronization
 
 final class ChipAccess: Sendable {
-    /// One use of the chip with one of its storage keys.
-    typealias Operation<Value> = (TSSConnection, StorageKey) throws(ResponseFailure) -> Value
+    /// What is done with one of the chip's storage keys.
+    typealias Operation<Value> = (inout ChipOperation) throws(ResponseFailure) -> Value
 
     private let configuration: String
     private let patience: Duration
@@ -26,12 +26,13 @@ final class ChipAccess: Sendable {
         self.patience = patience
     }
 
-    /// Carries out an operation under the storage key that it belongs to.
+    /// Carries out an operation under the storage key that it belongs to, which has one of the names
+    /// unless they are nil.
     func perform<Value: Sendable>(
-        _ operation: Operation<Value>
+        named names: [[UInt8]]?, _ operation: Operation<Value>
     ) throws(KeychainFailure) -> Value {
         try query { connection throws(ResponseFailure) in
-            try Self.underAnyStorageKey(connection, operation)
+            try Self.underAnyStorageKey(connection, names, operation)
         }
     }
 
@@ -55,19 +56,22 @@ final class ChipAccess: Sendable {
     // MARK: Which storage key
 
     private static func underAnyStorageKey<Value>(
-        _ connection: TSSConnection, _ operation: Operation<Value>
+        _ connection: TSSConnection, _ names: [[UInt8]]?, _ operation: Operation<Value>
     ) throws(ResponseFailure) -> Value {
-        var keys = try ChipOperation.storageKeys(connection)[...]
-        while let key = keys.popFirst() {
-            let result = Result { () throws(ResponseFailure) in
-                try operation(connection, key)
+        var failures: [ResponseFailure] = []
+        for key in try ChipOperation.storageKeys(connection) {
+            do throws(ResponseFailure) {
+                var begun = try ChipOperation(beginningOn: connection, key, named: names)
+                defer { begun.end() }
+                return try operation(&begun)
+            } catch {
+                guard error.isOfStorageKey else { throw error }
+                failures.append(error)
             }
-            if case .failure(let failure) = result, !keys.isEmpty, failure.isOfStorageKey {
-                continue
-            }
-            return try result.get()
         }
-        throw ResponseFailure(code: TSSConnection.wrongSize, command: .readStorageKey)
+        // What a key of the right name failed with says more.
+        throw failures.last { $0.meaning != .otherChip } ?? failures.last
+            ?? ResponseFailure(code: TSSConnection.wrongSize, command: .readStorageKey)
     }
 
     // MARK: Patience
@@ -119,7 +123,9 @@ extension ResponseFailure {
     fileprivate var isOfStorageKey: Bool {
         switch (command, meaning) {
         case (_, .busy), (_, .broken), (_, .lockedOut): false
-        case (.create, _), (.load, _), (.readStorageKey, _), (.startSession, _): true
+        case (.create, _), (.load, _), (.readStorageKey, _), (.startSession, _),
+            (.compareStorageKey, _):
+            true
         default: false
         }
     }

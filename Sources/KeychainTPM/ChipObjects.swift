@@ -11,6 +11,7 @@
 import CKeychainTSS2
 import FoundationEssentials
 import KeychainCore
+import KeychainCrypto
 
 // MARK: - The public part
 
@@ -103,6 +104,25 @@ struct PublicArea: Hashable, Sendable {
         guard reader.isAtEnd else { return nil }
         self.bytes = bytes
         self.point = point
+    }
+}
+
+extension PublicArea {
+    /// The public area that some bytes end with.
+    init?(ofStorageKeyAtEndOf bytes: [UInt8]) {
+        let prefix = ObjectKind.storage.prefix
+        // Coordinates are 32 bytes long, or less on chips of older revisions.
+        for start in stride(from: bytes.count - prefix.count - 2, through: 0, by: -1)
+        where bytes[(start + 2)...].starts(with: prefix) {
+            self.init(Array(bytes[start...]), .storage)
+            return
+        }
+        return nil
+    }
+
+    /// TPM 2.0 Library, part 1, 16: the hash algorithm and the hash of TPMT_PUBLIC.
+    var name: [UInt8] {
+        UInt16(TPM2_ALG_SHA256).bytes + SecretBytes(copying: Array(bytes.dropFirst(2))).sha256
     }
 }
 

@@ -39,10 +39,18 @@ struct ChipOperation {
         return handles.first == StorageKey.handle ? [.persistent, .derived] : [.derived]
     }
 
-    /// Takes the slots of the storage key and of a session.
-    init(beginningOn connection: TSSConnection, _ asked: StorageKey) throws(ResponseFailure) {
+    /// Takes the slots of the storage key, which has one of the names unless they are nil, and of a
+    /// session.
+    init(
+        beginningOn connection: TSSConnection, _ asked: StorageKey, named names: [[UInt8]]? = nil
+    ) throws(ResponseFailure) {
         let (key, source) = try Self.reference(to: asked, connection)
-        do {
+        do throws(ResponseFailure) {
+            if let names {
+                guard names.contains(try connection.name(ofStorageKey: key)) else {
+                    throw ResponseFailure(code: 0, command: .compareStorageKey)
+                }
+            }
             session = try connection.startSession(saltedTo: key)
         } catch {
             Self.release(key, source, connection)
@@ -78,6 +86,15 @@ struct ChipOperation {
         case .persistent: connection.close(key)
         case .derived: connection.flush(key)
         }
+    }
+
+    /// The name of a storage key of the chip.
+    static func name(
+        of asked: StorageKey, _ connection: TSSConnection
+    ) throws(ResponseFailure) -> [UInt8] {
+        let (key, source) = try reference(to: asked, connection)
+        defer { release(key, source, connection) }
+        return try connection.name(ofStorageKey: key)
     }
 
     // MARK: Steps

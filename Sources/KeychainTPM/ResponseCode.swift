@@ -9,7 +9,8 @@ import KeychainCore
 /// What a command came back with, and which one it was.
 struct ResponseFailure: Error, Hashable {
     enum Command: String, CaseIterable {
-        case connect, capability, readStorageKey, createStorageKey, startSession, create, load
+        case connect, capability, readStorageKey, createStorageKey, compareStorageKey
+        case startSession, create, load
         case authorize, sign, agree, unseal, encode
     }
 
@@ -24,6 +25,8 @@ struct ResponseFailure: Error, Hashable {
         case busy
         /// Too many wrong passwords; not those of our keys, which don't count.
         case lockedOut
+        /// The chip isn't the one that it has to be.
+        case otherChip
         /// The object isn't this chip's, or it is damaged.
         case foreign
         /// The object's bytes are damaged.
@@ -48,6 +51,7 @@ struct ResponseFailure: Error, Hashable {
     }
 
     var meaning: Meaning {
+        if command == .compareStorageKey { return .otherChip }
         guard isOfChip else {
             if code & KEYCHAIN_TSS2_RC_LAYER_MASK == KEYCHAIN_TSS2_TCTI_RC_LAYER {
                 return .broken
@@ -98,6 +102,14 @@ extension KeychainFailure {
     init(_ failure: ResponseFailure, text: String) {
         self =
             switch failure.meaning {
+            case .otherChip:
+                KeychainFailure(
+                    .decode,
+                    "The TPM isn't the one that this keychain was first used with: its storage key "
+                        + "has another name. It was cleared or replaced, the keychain comes from "
+                        + "another machine, or something stands between this program and the TPM. "
+                        + "Nothing secret was sent to it.",
+                    cause: .otherMachine)
             case .foreign:
                 KeychainFailure(
                     .decode,

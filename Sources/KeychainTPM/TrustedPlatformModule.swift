@@ -5,7 +5,9 @@
 //       to clean up.
 //   (3) Authorizations, shared secrets and sealed bytes travel encrypted between this process and
 //       the chip, in sessions that are salted to the storage key.
-//   (4) A chip names its maker by TPM_PT_MANUFACTURER (TPM 2.0 Library, part 2); the letters are
+//   (4) A chip is told from others by the name of its storage key, which is the hash of the public
+//       half. A session is salted to that half, so that only the chip with the private one can go on.
+//   (5) A chip names its maker by TPM_PT_MANUFACTURER (TPM 2.0 Library, part 2); the letters are
 //       those of the TCG Vendor ID Registry.
 
 #if TPM
@@ -24,6 +26,8 @@ package final class TrustedPlatformModule: KeyHardware {
     private let maker = Mutex<ChipMaker?>(nil)
     /// Whether the way itself says that software plays the chip.
     private let isSimulatorNamed: Bool
+    /// Those that the storage key may have. nil: any.
+    private let names: [[UInt8]]?
 
     /// Nothing is loaded or opened before the first use.
     ///
@@ -33,9 +37,38 @@ package final class TrustedPlatformModule: KeyHardware {
     ///   - patience: How long an operation waits for others to leave the chip.
     package init(configuration: String, patience: Duration = .seconds(5)) {
         access = ChipAccess(configuration: configuration, patience: patience)
+        names = nil
         isSimulatorNamed = ["swtpm", "mssim"].contains {
             configuration == $0 || configuration.hasPrefix($0 + ":")
         }
+    }
+
+    /// The same chip, by the same way.
+    private init(_ other: TrustedPlatformModule, named names: [[UInt8]]) {
+        access = other.access
+        isSimulatorNamed = other.isSimulatorNamed
+        self.names = names
+    }
+
+    // MARK: Which one it is
+
+    package func identity() throws(KeychainFailure) -> [Data] {
+        let names = try access.query { connection throws(ResponseFailure) in
+            // The owner's password can keep one of the keys from us.
+            let found = try ChipOperation.storageKeys(connection).map { key in
+                Result { () throws(ResponseFailure) in
+                    try ChipOperation.name(of: key, connection)
+                }
+            }
+            let names = found.compactMap { try? $0.get() }
+            return names.isEmpty
+                ? try found.map { key throws(ResponseFailure) in try key.get() } : names
+        }
+        return Set(names).map { Data($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    package func bound(to identity: [Data]) -> any KeyHardware {
+        TrustedPlatformModule(self, named: identity.map { Array($0) })
     }
 
     // MARK: What it is
@@ -68,9 +101,7 @@ package final class TrustedPlatformModule: KeyHardware {
     package func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
         try Self.check(authorization)
         let nothing = SecretBytes(copying: [])
-        let key = try access.perform { connection, storageKey throws(ResponseFailure) in
-            var operation = try ChipOperation(beginningOn: connection, storageKey)
-            defer { operation.end() }
+        let key = try access.perform(named: names) { operation throws(ResponseFailure) in
             return try operation.create(.key, authorization: authorization, content: nothing)
         }
         let publicKey = Data([4] + key.publicArea.point)
@@ -91,9 +122,7 @@ package final class TrustedPlatformModule: KeyHardware {
         let key = try WrappedObject(wrapped, .key)
         let digest = Array(digest)
         return Data(
-            try access.perform { connection, storageKey throws(ResponseFailure) in
-                var operation = try ChipOperation(beginningOn: connection, storageKey)
-                defer { operation.end() }
+            try access.perform(named: names) { operation throws(ResponseFailure) in
                 let loaded = try operation.load(key, authorization: authorization)
                 return try operation.sign(digest, with: loaded)
             })
@@ -109,9 +138,7 @@ package final class TrustedPlatformModule: KeyHardware {
         try Self.check(authorization)
         let key = try WrappedObject(wrapped, .key)
         let point = Array(publicKey.dropFirst())
-        return try access.perform { connection, storageKey throws(ResponseFailure) in
-            var operation = try ChipOperation(beginningOn: connection, storageKey)
-            defer { operation.end() }
+        return try access.perform(named: names) { operation throws(ResponseFailure) in
             let loaded = try operation.load(key, authorization: authorization)
             return try operation.multiply(point, by: loaded)
         }
@@ -124,9 +151,7 @@ package final class TrustedPlatformModule: KeyHardware {
             throw .param("A TPM seals 1 to 128 bytes.")
         }
         let nothing = SecretBytes(copying: [])
-        return try access.perform { connection, storageKey throws(ResponseFailure) in
-            var operation = try ChipOperation(beginningOn: connection, storageKey)
-            defer { operation.end() }
+        return try access.perform(named: names) { operation throws(ResponseFailure) in
             return try operation.create(.sealed, authorization: nothing, content: secret)
         }.bytes
     }
@@ -134,9 +159,7 @@ package final class TrustedPlatformModule: KeyHardware {
     package func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
         let object = try WrappedObject(sealed, .sealed)
         let nothing = SecretBytes(copying: [])
-        return try access.perform { connection, storageKey throws(ResponseFailure) in
-            var operation = try ChipOperation(beginningOn: connection, storageKey)
-            defer { operation.end() }
+        return try access.perform(named: names) { operation throws(ResponseFailure) in
             let loaded = try operation.load(object, authorization: nothing)
             return try operation.unseal(loaded)
         }

@@ -39,6 +39,20 @@ final class Listener: Sendable {
     /// Everything so far, both ways.
     var bytes: Data { Data(heard.withLock { $0 }) }
 
+    /// The codes of the commands so far, by their tags TPM_ST_NO_SESSIONS and TPM_ST_SESSIONS. An
+    /// answer has the code of its outcome in their place.
+    var commandCodes: [UInt32] {
+        var codes: [UInt32] = []
+        var rest = Array(heard.withLock { $0 })[...]
+        while rest.count >= 10 {
+            let head = Array(rest.prefix(10))
+            let number = { (bytes: ArraySlice<UInt8>) in bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+            codes.append(number(head[6...]))
+            rest = rest.dropFirst(max(10, Int(number(head[2..<6]))))
+        }
+        return codes
+    }
+
     /// Loses one command, after as many others.
     func loseCommand(after count: Int) { countdown.withLock { $0 = count } }
 

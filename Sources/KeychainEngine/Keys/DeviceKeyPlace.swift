@@ -100,6 +100,9 @@ struct DeviceKeyPlace {
             return try checked(try hardware.unseal(sealed))
         } catch {
             guard error.status == .decode else { throw error }
+            if error.cause == .otherMachine {
+                throw KeychainFailure(.invalidKeychain, error.reason, cause: .otherMachine)
+            }
             throw KeychainFailure(
                 .invalidKeychain,
                 "The device key in \(folder.path) was sealed by the hardware of another machine, "

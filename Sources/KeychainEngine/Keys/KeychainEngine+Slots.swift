@@ -72,12 +72,14 @@ extension KeychainEngine {
     }
 
     /// Binds what stays on this device to this machine; with a recovery code as proof also where it
-    /// was bound to another one.
+    /// was bound to another one, whose chip this one's takes the place of.
     package func bind(provedBy proof: WayIn?) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             let before = try presentRing()
             if !before.hierarchy.machineState.isOpen, case .recoveryCode(let code)? = proof {
-                let new = try before.hierarchy.rebinding(with: code, at: options.now())
+                let new = try options.acceptingOtherChip { () throws(KeychainFailure) in
+                    try before.hierarchy.rebinding(with: code, at: options.now())
+                }
                 return try finish(before, new, proof)
             }
             try finish(

@@ -33,7 +33,8 @@ extension KeychainEngine {
         let folder = StoreFolder(path: directory).located
         try folder.checkFolder()
         try folder.checkFiles()
-        return try Conversion.runIfNeeded(folder, options, passcode: passcode)
+        return try Conversion.runIfNeeded(
+            folder, options.pinned(in: folder.path), passcode: passcode)
     }
 
     /// Whether the keychain in a folder is of version 1, and has a passcode that its conversion needs.
@@ -44,7 +45,9 @@ extension KeychainEngine {
         try folder.checkFolder()
         try folder.checkFiles()
         guard try Conversion.isNeeded(folder, options) else { return false }
-        return try Conversion.openKeybag(folder, options) { $0?.keybag.hasPasscode ?? false }
+        return try Conversion.openKeybag(folder, options.pinned(in: folder.path)) {
+            $0?.keybag.hasPasscode ?? false
+        }
     }
 }
 

@@ -69,6 +69,7 @@ extension KeychainEngine {
         options: EngineOptions = EngineOptions(), progress: (Int) -> Void = { _ in }
     ) throws(KeychainFailure) -> RecoveryReport {
         let found = StoreFolder(path: directory)
+        let options = options.pinned(in: found.path)
         try found.checkFolder()
         try found.checkFiles()
         let lease = try found.lease(exclusive: true)

@@ -103,6 +103,26 @@ extension TSSConnection {
         return try unsafe bytes(taking: area, { unsafe library.encodePublic($0, $1, $2, $3) })
     }
 
+    /// The name of a storage key: of the public area that the library encrypts the salt of a session
+    /// to. What the chip itself says its name is isn't asked.
+    func name(ofStorageKey key: Reference) throws(ResponseFailure) -> [UInt8] {
+        var buffer: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        // SAFETY: the library allocates what it fills the pointer with, and says how much; it is
+        // copied and given back here.
+        let code = unsafe library.serialize(context, key, &buffer, &count)
+        try check(code, .readStorageKey)
+        guard let start = unsafe buffer else {
+            throw ResponseFailure(code: Self.wrongSize, command: .readStorageKey)
+        }
+        defer { unsafe library.free(start) }
+        let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+        guard let area = PublicArea(ofStorageKeyAtEndOf: bytes) else {
+            throw ResponseFailure(code: Self.wrongSize, command: .readStorageKey)
+        }
+        return area.name
+    }
+
     // MARK: Sessions and slots
 
     /// A session whose keys only the holder of the storage key can derive, so that what it

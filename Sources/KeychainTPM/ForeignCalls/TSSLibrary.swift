@@ -18,6 +18,7 @@ struct TSSLibrary: @unchecked Sendable {
     let finalize: Esys_Finalize_Function
     let free: Esys_Free_Function
     let fromPublic: Esys_TR_FromTPMPublic_Function
+    let serialize: Esys_TR_Serialize_Function
     let closeReference: Esys_TR_Close_Function
     let setAuthorization: Esys_TR_SetAuth_Function
     let setAttributes: Esys_TRSess_SetAttributes_Function
@@ -61,6 +62,7 @@ struct TSSLibrary: @unchecked Sendable {
         unsafe finalize = try commands.function("Esys_Finalize")
         unsafe free = try commands.function("Esys_Free")
         unsafe fromPublic = try commands.function("Esys_TR_FromTPMPublic")
+        unsafe serialize = try commands.function("Esys_TR_Serialize")
         unsafe closeReference = try commands.function("Esys_TR_Close")
         unsafe setAuthorization = try commands.function("Esys_TR_SetAuth")
         unsafe setAttributes = try commands.function("Esys_TRSess_SetAttributes")

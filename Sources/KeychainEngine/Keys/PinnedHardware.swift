@@ -1,0 +1,216 @@
+// PinnedHardware: the chip of a keychain, which stays the one that the keychain was first used with.
+// Documentation/Formats/storage-key-v1.md.
+//   (1) Before the first use of a chip its identity is written into the file; from then on only a
+//       chip of that identity is used. What can't be written is remembered by this process.
+//   (2) Another chip is accepted by a person alone: one who binds the keychain to another machine
+//       by its recovery code, or removes the file.
+//   (3) A file that can't be read is an error, not as good as none.
+
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import Synchronization
+
+final class PinnedHardware: KeyHardware {
+    static let fileName = "storage-key"
+
+    private let hardware: any KeyHardware
+    private let path: String
+    private let bound = Mutex<(any KeyHardware)?>(nil)
+
+    /// The folder is that of the keychain.
+    init(_ hardware: any KeyHardware, in folder: String) {
+        self.hardware = hardware
+        path = folder + "/" + Self.fileName
+    }
+
+    var name: String { hardware.name }
+
+    var isPresent: Bool { hardware.isPresent }
+
+    func identity() throws(KeychainFailure) -> [Data] { try hardware.identity() }
+
+    func bound(to identity: [Data]) -> any KeyHardware { hardware.bound(to: identity) }
+
+    // MARK: The one that it is
+
+    private func current() throws(KeychainFailure) -> any KeyHardware {
+        try bound.withLock { bound throws(KeychainFailure) in
+            if let bound { return bound }
+            let identity: [Data]
+            if let known = try read() {
+                identity = known
+            } else {
+                identity = try hardware.identity()
+                write(identity)
+            }
+            let new = identity.isEmpty ? hardware : hardware.bound(to: identity)
+            bound = new
+            return new
+        }
+    }
+
+    /// Runs `body` with whatever chip there is, which the keychain's is from then on, unless `body`
+    /// fails.
+    func accepting<Result>(
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let identity = try hardware.identity()
+        guard !identity.isEmpty else { return try body() }
+        let before = bound.withLock { bound in
+            defer { bound = hardware.bound(to: identity) }
+            return bound
+        }
+        do {
+            let result = try body()
+            write(identity)
+            return result
+        } catch {
+            bound.withLock { $0 = before }
+            throw error
+        }
+    }
+
+    /// nil: there is no file.
+    private func read() throws(KeychainFailure) -> [Data]? {
+        guard Files.isThere(path) else { return nil }
+        guard let file = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let content = Files.content(of: file, atMost: StorageKeyFile.maximumByteCount),
+            let identity = StorageKeyFile.decode(Array(content))
+        else {
+            throw KeychainFailure(
+                .notAvailable,
+                "\(path), which says which TPM is the keychain's, can't be read or is damaged. Put it "
+                    + "back from a backup. Or remove it: the TPM that answers next is accepted then.",
+                cause: .damage)
+        }
+        return identity
+    }
+
+    /// Another process may write the same at the same time.
+    private func write(_ identity: [Data]) {
+        guard !identity.isEmpty else { return }
+        let new = "\(path).\(UInt64.random(in: 0 ... .max))"
+        guard let file = Files.open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        else { return }
+        defer { file.close() }
+        let isWritten =
+            Descriptor.write(StorageKeyFile.encode(identity), to: file.number)
+            && fsync(file.number) == 0 && Files.rename(new, path)
+        if !isWritten { Files.remove(new) }
+    }
+
+    /// Says what a person can do about another chip.
+    private func use<Result>(
+        _ body: (any KeyHardware) throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        let hardware = try current()
+        do {
+            return try body(hardware)
+        } catch {
+            guard error.cause == .otherMachine else { throw error }
+            throw KeychainFailure(
+                error.status,
+                "\(error.reason) If you know why it is another one, remove \(path) and start the "
+                    + "program again: the TPM that answers then is accepted. What the other one "
+                    + "has made is of no use with it.",
+                cause: .otherMachine)
+        }
+    }
+
+    // MARK: Uses
+
+    func makeKey(authorization: SecretBytes) throws(KeychainFailure) -> HardwareKey {
+        try use { hardware throws(KeychainFailure) in
+            try hardware.makeKey(authorization: authorization)
+        }
+    }
+
+    func sign(
+        digest: Data, with wrapped: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> Data {
+        try use { hardware throws(KeychainFailure) in
+            try hardware.sign(digest: digest, with: wrapped, authorization: authorization)
+        }
+    }
+
+    func sharedSecret(
+        of wrapped: Data, with publicKey: Data, authorization: SecretBytes
+    ) throws(KeychainFailure) -> SecretBytes {
+        try use { hardware throws(KeychainFailure) in
+            try hardware.sharedSecret(
+                of: wrapped, with: publicKey, authorization: authorization)
+        }
+    }
+
+    func seal(_ secret: SecretBytes) throws(KeychainFailure) -> Data {
+        try use { hardware throws(KeychainFailure) in try hardware.seal(secret) }
+    }
+
+    func unseal(_ sealed: Data) throws(KeychainFailure) -> SecretBytes {
+        try use { hardware throws(KeychainFailure) in try hardware.unseal(sealed) }
+    }
+}
+
+// MARK: - The file
+
+enum StorageKeyFile {
+    private static let start = Array("KCSK".utf8) + [1, 1]
+    private static let names = 1...2
+    private static let nameByteCounts = 1...66
+    /// Magic, version, kind and count, two names with their sizes, SHA-256.
+    static let maximumByteCount = 8 + 2 * 68 + 32
+
+    static func encode(_ identity: [Data]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.bytes(start)
+        writer.number(UInt16(identity.count))
+        for name in identity {
+            writer.number(UInt16(name.count))
+            writer.bytes(name)
+        }
+        return writer.result + SecretBytes(copying: writer.result).sha256
+    }
+
+    /// nil: it is damaged, or of a later version.
+    static func decode(_ file: [UInt8]) -> [Data]? {
+        guard file.count > 32,
+            SecretBytes(copying: file.dropLast(32)).sha256 == Array(file.suffix(32))
+        else { return nil }
+        var reader = ByteReader(Array(file.dropLast(32)))
+        guard reader.bytes(start.count) == start, let count: UInt16 = reader.number(),
+            names.contains(Int(count))
+        else { return nil }
+        var identity: [Data] = []
+        for _ in 0..<count {
+            guard let size: UInt16 = reader.number(), nameByteCounts.contains(Int(size)),
+                let name = reader.bytes(Int(size))
+            else { return nil }
+            identity.append(Data(name))
+        }
+        return reader.isAtEnd ? identity : nil
+    }
+}
+
+// MARK: - Options
+
+extension EngineOptions {
+    /// With the chip of the keychain in a folder, in place of whichever there is.
+    func pinned(in folder: String) -> EngineOptions {
+        guard let chip = hardware ?? machine.chip, !(chip is PinnedHardware) else { return self }
+        var options = self
+        let pinned = PinnedHardware(chip, in: folder)
+        if options.hardware != nil { options.hardware = pinned }
+        if options.machine.chip != nil { options.machine.chip = pinned }
+        return options
+    }
+
+    /// See ``PinnedHardware/accepting(_:)``.
+    func acceptingOtherChip<Result>(
+        _ body: () throws(KeychainFailure) -> Result
+    ) throws(KeychainFailure) -> Result {
+        guard let chip = machine.chip as? PinnedHardware, chip.isPresent else { return try body() }
+        return try chip.accepting(body)
+    }
+}
