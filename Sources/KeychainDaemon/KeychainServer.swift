@@ -140,6 +140,7 @@ package final class KeychainServer: Sendable {
             log.connected(name)
             if case .failure(let failure) = entitlements {
                 log.withoutAccess(name, failure.reason)
+                keychains.keychain(of: peer.uid).noteRefusal()
             }
             open(socket, name, entitlements)
         }

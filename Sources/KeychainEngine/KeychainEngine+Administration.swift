@@ -55,6 +55,13 @@ extension KeychainEngine: RequestExecutor {
         try removePasscode(request.passcode)
     }
 
+    /// The service has them, and answers itself.
+    package func execute(
+        _ request: ReadStatistics, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ServiceStatistics {
+        throw KeychainFailure(.unimplemented, "There is no service that counts requests.")
+    }
+
     package func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus {

@@ -75,7 +75,7 @@ package final class DeferredKeychain: RequestHandler {
         case .find, .update, .delete, .findIdentities, .updateIdentities, .deleteIdentities,
             .authenticate, .hasPasscode, .hasSecureEnclave, .sign, .sharedSecret, .unlock, .lock,
             .lockAll, .changePasscode, .removePasscode, .unlockWith, .slots, .rotate, .status,
-            .check:
+            .statistics, .check:
             try looking()
         }
     }

@@ -93,6 +93,12 @@ extension SecItemHandler {
     }
 
     package func execute(
+        _ request: ReadStatistics, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ServiceStatistics {
+        throw Self.unimplemented
+    }
+
+    package func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus {
         throw Self.unimplemented

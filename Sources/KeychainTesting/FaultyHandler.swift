@@ -120,7 +120,7 @@ extension TestKeychain.Operations {
         case .authenticate, .hasPasscode, .hasSecureEnclave, .unlock, .lock, .lockAll,
             .setPasscode, .changePasscode, .removePasscode, .unlockWith, .slots, .changeSlots,
             .rotate,
-            .status,
+            .status, .statistics,
             .check:
             return nil
         }

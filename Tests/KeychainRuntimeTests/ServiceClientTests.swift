@@ -53,6 +53,7 @@ import Testing
         case .makeSecureEnclaveKey: .answer(key)
         case .sign, .sharedSecret: .answer(Data([8]))
         case .status: .answer(status)
+        case .statistics: .answer(ServiceStatistics())
         case .check: .answer(report)
         }
     }
@@ -116,6 +117,7 @@ import Testing
         #expect(try client.perform(ListSlots()) == [Self.slot])
         #expect(try client.perform(RotateKeys()) == [Self.slot])
         #expect(try client.perform(ReadStatus()) == Self.status)
+        #expect(try client.perform(ReadStatistics()) == ServiceStatistics())
         #expect(try client.perform(CheckKeychain()) == Self.report)
 
         let requests = seen.values

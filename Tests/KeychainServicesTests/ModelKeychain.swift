@@ -285,6 +285,12 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
     }
 
     func execute(
+        _ request: ReadStatistics, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ServiceStatistics {
+        throw .notModelled
+    }
+
+    func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus {
         throw .notModelled

@@ -40,6 +40,8 @@ import Testing
             ls /proc/$pid/fd | grep -c '^[12]$'
             stat -c '%a %n' .local/state/keychain/keychaind.log
             keychainctl service status --manager none --json
+            keychainctl status --json >status; grep -c -e '"operation": "find"' status
+            keychainctl status | grep -cE '^requests: +[0-9]+ in [0-9]+ s, of which 0 failed;'
             keychainctl service disable --manager none | sed 's/process [0-9]*/process N/'
             keychainctl service disable --manager none | head -1
             readlink /proc/$pid/exe || echo ended
@@ -73,6 +75,8 @@ import Testing
                   "log": "~/.local/state/keychain/keychaind.log",
                   "programs": "use this service"
                 }
+                1
+                1
                 done:      ended keychaind, process N
                 running:   no
                 manager:   none

@@ -72,6 +72,7 @@ import Testing
         }
         let without: Set<RequestCode> = [
             .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .check, .slots,
+            .statistics,
         ]
         #expect(without.union(Self.requests.map(\.code)) == Set(RequestCode.allCases))
         #expect(without.isDisjoint(with: Self.requests.map(\.code)))

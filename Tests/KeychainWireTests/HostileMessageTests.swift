@@ -190,8 +190,8 @@ struct Hostile: Sendable, CustomStringConvertible {
             for answer in values.answers() { check(answer) }
             for value in values.others().dropLast() { check(value) }
         }
-        // Seven requests have no bytes, and one answer.
-        #expect(count == 10 * 20 * (27 - 7 + 14 - 1 + 2))
+        // Eight requests have no bytes, and one answer.
+        #expect(count == 10 * 20 * (28 - 8 + 15 - 1 + 2))
     }
 
     /// Whether an application password is anywhere in a value.

@@ -21,7 +21,7 @@ import Testing
             "Int": "count", "Bool": "flag", "Data": "data", "SecretBytes": "data",
             "Done": "Done",
             "AuthenticationGrant": "Grant", "MadeSecureEnclaveKey": "SecureEnclaveKey",
-            "KeychainStatus": "Status", "CheckReport": "Report",
+            "KeychainStatus": "Status", "ServiceStatistics": "Statistics", "CheckReport": "Report",
             "Array<SlotSummary>": "list of Slot",
         ]
         let rows = try Self.document().matches(

@@ -168,7 +168,7 @@ struct RandomValues {
             SetPasscode(passcode(), allowsWeak: flag()),
             ChangePasscode(from: passcode(), to: passcode(), allowsWeak: flag()),
             RemovePasscode(passcode()),
-            ReadStatus(), CheckKeychain(), UnlockWith(way()), ListSlots(),
+            ReadStatus(), ReadStatistics(), CheckKeychain(), UnlockWith(way()), ListSlots(),
             RotateKeys(provedBy: maybe { $0.way() }),
             ChangeSlots(
                 pick(
@@ -255,6 +255,19 @@ struct RandomValues {
             deviceItemCount: generator.next(), hasRecoveryCode: flag())
     }
 
+    mutating func statistics() -> ServiceStatistics {
+        var statistics = ServiceStatistics()
+        statistics.seconds = count()
+        statistics.connectionCount = count()
+        statistics.refusalCount = count()
+        statistics.operations = list(upTo: 3) {
+            ServiceStatistics.Operation(
+                $0.text(), count: $0.count(), failureCount: $0.count(),
+                longestMicroseconds: $0.count(), counts: $0.list(upTo: 12) { $0.count() })
+        }
+        return statistics
+    }
+
     mutating func report() -> CheckReport {
         var report = CheckReport()
         report.itemCount = count()
@@ -287,7 +300,7 @@ struct RandomValues {
             list(upTo: 3) { Identity(certificate: $0.item(), key: $0.item()) }, count(), flag(),
             AuthenticationGrant(token: bytes16()),
             MadeSecureEnclaveKey(blob: data(), publicKey: data()), data(),
-            SecretBytes(copying: data()), status(), report(),
+            SecretBytes(copying: data()), status(), statistics(), report(),
             list(upTo: 3) { $0.slot() },
         ]
     }

@@ -65,6 +65,33 @@ extension KeychainStatus: MessageCodable {
     }
 }
 
+extension ServiceStatistics: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        writer.encode(seconds, connectionCount, refusalCount, operations)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init()
+        seconds = try .init(from: &reader)
+        connectionCount = try .init(from: &reader)
+        refusalCount = try .init(from: &reader)
+        operations = try .init(from: &reader)
+    }
+}
+
+extension ServiceStatistics.Operation: MessageCodable {
+    package func encode(to writer: inout MessageWriter) {
+        writer.encode(name, count, failureCount, longestMicroseconds, counts)
+    }
+
+    package init(from reader: inout MessageReader) throws(KeychainFailure) {
+        self.init(
+            try .init(from: &reader), count: try .init(from: &reader),
+            failureCount: try .init(from: &reader), longestMicroseconds: try .init(from: &reader),
+            counts: try .init(from: &reader))
+    }
+}
+
 extension VerificationState: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         writer.encode(standing, moment, problem)

@@ -147,6 +147,7 @@ extension HasSecureEnclave: BareRequest {}
 extension Lock: BareRequest {}
 extension LockAll: BareRequest {}
 extension ReadStatus: BareRequest {}
+extension ReadStatistics: BareRequest {}
 extension CheckKeychain: BareRequest {}
 extension ListSlots: BareRequest {}
 

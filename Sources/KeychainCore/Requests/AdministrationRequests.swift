@@ -165,6 +165,20 @@ package struct ReadStatus: GeneralRequest {
     }
 }
 
+/// What the service has done for the keychain, in numbers. `unimplemented` is thrown where no service
+/// has it.
+package struct ReadStatistics: GeneralRequest {
+    package static let code = RequestCode.statistics
+
+    package init() {}
+
+    package func execute<Executor: RequestExecutor>(
+        on executor: Executor, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ServiceStatistics {
+        try executor.execute(self, as: caller)
+    }
+}
+
 /// Reads everything once and says what is not as it was written. Nothing is changed.
 package struct CheckKeychain: StreamRequest {
     package typealias Answer = CheckReport

@@ -163,6 +163,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case slots = 39
     case changeSlots = 40
     case rotate = 41
+    case statistics = 42
 
     /// The name of the operation in logs.
     package var name: String { String(describing: self) }
@@ -175,7 +176,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     package var isRead: Bool {
         switch self {
         case .find, .findIdentities, .hasPasscode, .hasSecureEnclave, .makeSecureEnclaveKey, .sign,
-            .sharedSecret, .status, .check, .slots:
+            .sharedSecret, .status, .check, .slots, .statistics:
             true
         case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
             .authenticate, .unlock, .lock, .lockAll, .setPasscode, .changePasscode,
@@ -192,7 +193,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
             true
         case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
             .deleteIdentities, .hasPasscode, .hasSecureEnclave, .makeSecureEnclaveKey, .sign,
-            .sharedSecret, .lock, .lockAll, .status, .check, .slots:
+            .sharedSecret, .lock, .lockAll, .status, .check, .slots, .statistics:
             false
         }
     }
@@ -255,6 +256,9 @@ package protocol RequestExecutor {
     func execute(
         _ request: ReadStatus, as caller: AccessGroups
     ) throws(KeychainFailure) -> KeychainStatus
+    func execute(
+        _ request: ReadStatistics, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ServiceStatistics
     func execute(
         _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> [SlotSummary]

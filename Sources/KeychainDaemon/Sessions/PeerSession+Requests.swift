@@ -95,6 +95,7 @@ struct ReceivedMessage: Sendable {
         case .changePasscode: try read(ChangePasscode.self, &reader, claim, id)
         case .removePasscode: try read(RemovePasscode.self, &reader, claim, id)
         case .status: try read(ReadStatus.self, &reader, claim, id)
+        case .statistics: try readStatistics(&reader, id)
         case .unlockWith: try read(UnlockWith.self, &reader, claim, id)
         case .slots: try read(ListSlots.self, &reader, claim, id)
         case .changeSlots: try read(ChangeSlots.self, &reader, claim, id)
@@ -111,6 +112,18 @@ struct ReceivedMessage: Sendable {
             session throws(KeychainFailure) in
             try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
                 try engine.perform(request, as: caller)
+            }
+        }
+    }
+
+    private static func readStatistics(
+        _ reader: inout MessageReader, _ id: UInt64
+    ) throws(KeychainFailure) -> ReceivedMessage {
+        let _: ReadStatistics = try reader.whole()
+        return ReceivedMessage { session throws(KeychainFailure) in
+            try session.logged(id, RequestCode.statistics.name) { () throws(KeychainFailure) in
+                try session.checkAdministration()
+                return session.keychain.statistics
             }
         }
     }

@@ -145,6 +145,7 @@ final class PeerSession: Sendable {
                 frames = [ServiceMessage.frame(id: id, error)]
             }
         }
+        keychain.note(operation, status, start.duration(to: .now))
         log.request(
             operation, shape, of: peer, status: status, duration: start.duration(to: .now))
         return frames

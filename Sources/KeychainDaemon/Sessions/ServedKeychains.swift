@@ -74,6 +74,8 @@ final class ServedKeychain: Sendable {
         var connectionCount = 0
         /// When something last happened that keeps the keychain unlocked.
         var lastUse = ContinuousClock.now
+        var statistics = ServiceStatistics()
+        let start = ContinuousClock.now
         /// Since when there has been no connection.
         var idleSince: ContinuousClock.Instant? = .now
     }
@@ -157,6 +159,30 @@ final class ServedKeychain: Sendable {
             defer { state.engine = nil }
             return state.engine
         }?.close()
+    }
+
+    // MARK: Numbers
+
+    /// A request was answered.
+    func note(_ operation: String, _ status: Status, _ duration: Duration) {
+        state.withLock {
+            $0.statistics.note(
+                operation, failed: status.rawValue != 0,
+                microseconds: Int(duration / .microseconds(1)))
+        }
+    }
+
+    /// A program of the user got nothing.
+    func noteRefusal() { state.withLock { $0.statistics.refusalCount += 1 } }
+
+    /// As they are now.
+    var statistics: ServiceStatistics {
+        state.withLock { state in
+            var statistics = state.statistics
+            statistics.seconds = Int(state.start.duration(to: .now) / .seconds(1))
+            statistics.connectionCount = state.connectionCount
+            return statistics
+        }
     }
 
     // MARK: Locking

@@ -70,6 +70,7 @@ struct StatusCommand: ParsableCommand {
         case .service:
             return [field("keychain", "directory", status.directory)]
                 + fields(of: status, lock: "for every program") + [enclave]
+                + StatisticsFields.of(try? keychain.perform(ReadStatistics()))
         }
     }
 
