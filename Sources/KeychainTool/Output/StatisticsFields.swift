@@ -1,4 +1,4 @@
-// StatisticsFields: what a service has done, as a person and as a program read it.
+// StatisticsFields: what a service has done, for programs that watch it.
 
 import KeychainCore
 
@@ -6,22 +6,15 @@ enum StatisticsFields {
     /// nil: the service is of an earlier version, or doesn't tell this program.
     static func of(_ statistics: ServiceStatistics?) -> [ItemField] {
         guard let statistics else { return [] }
-        let operations = statistics.operations
-        let count = operations.reduce(0) { $0 + $1.count }
-        let failures = operations.reduce(0) { $0 + $1.failureCount }
-        let longest = operations.map(\.longestMicroseconds).max() ?? 0
         return [
             ItemField(
-                label: "requests", key: "service",
-                text: "\(count) in \(statistics.seconds) s, of which \(failures) failed; the "
-                    + "longest took \(longest) µs. \(statistics.connectionCount) connections, "
-                    + "\(statistics.refusalCount) refusals",
+                label: "", key: "service", text: "",
                 json: .object([
                     ("seconds", .count(statistics.seconds)),
                     ("connections", .count(statistics.connectionCount)),
                     ("refusals", .count(statistics.refusalCount)),
-                    ("requests", .array(operations.map(json))),
-                ]))
+                    ("requests", .array(statistics.operations.map(json))),
+                ]), isShown: false)
         ]
     }
 
