@@ -14,8 +14,8 @@ struct DaemonCommand: ParsableCommand {
         abstract: "Keeps keychains for the programs that connect to it.",
         discussion: """
             Programs find the service by its socket. The keychain is then opened by the service \
-            alone, and what a program may see is decided by its executable, not by what it says. \
-            Without --system it serves the user who starts it.
+            alone, and what a program may see is decided by its executable, with --system by its \
+            user id, and not by what it says. Without --system it serves the user who starts it.
 
             The service ends in good order on SIGTERM and SIGINT, and locks every keychain on \
             SIGUSR1. It takes its socket from systemd where it is started for one.
@@ -56,7 +56,7 @@ struct DaemonCommand: ParsableCommand {
             valueName: "path"))
     var registry: String?
 
-    @Flag(help: "Give nothing to programs that the registry doesn't name, as --system does.")
+    @Flag(help: "Give nothing to programs, with --system to users, that the registry doesn't name.")
     var registryOnly = false
 
     @Option(
@@ -185,14 +185,10 @@ extension DaemonCommand {
         _ environment: [String: String]
     ) throws(ServiceFailure) -> String {
         if system { return "/etc/keychaind/programs" }
-        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
-            return folder + "/keychain/programs"
+        do throws(KeychainFailure) {
+            return try RegistryFolder.ofUser(environment).path
+        } catch {
+            throw ServiceFailure("\(error.reason) Say where with --registry.")
         }
-        guard let home = ProcessEnvironment.home(environment) else {
-            throw ServiceFailure(
-                "Neither HOME nor the user database names a home folder to look for the registry "
-                    + "in. Say where with --registry.")
-        }
-        return home + "/.config/keychain/programs"
     }
 }

@@ -52,7 +52,7 @@ package enum DaemonProgram {
         configuration.engine.credential = { ServiceCredential.read() }
         let server = try KeychainServer(
             configuration, socket: manager.socket, credentialSocket: manager.credentialSocket,
-            log: log)
+            ownSockets: manager.ownSockets, log: log)
         try await DaemonService(server, manager, log).runUntilTold()
     }
 }

@@ -29,6 +29,10 @@ package final class KeychainServer: Sendable {
     private let connections = ConnectionTable()
     private let doorkeeper = Mutex<Doorkeeper?>(nil)
     private let credentials: CredentialServer?
+    private let ownSockets = Mutex<OwnSockets?>(nil)
+    private let givenSockets: [String: Int32]
+    /// The revision of the registry that sockets and connections follow.
+    private let followed = Mutex((revision: 0, isNew: false))
 
     /// Takes the locks and the socket. No connection is accepted yet.
     ///
@@ -36,16 +40,18 @@ package final class KeychainServer: Sendable {
     ///   - configuration: What to serve, and where.
     ///   - socket: A descriptor that listens, which the service was given. nil: it makes one.
     ///   - credentialSocket: The same for the socket at which systemd asks for credentials.
+    ///   - ownSockets: Such descriptors of sockets that are identities, by their names.
     ///   - log: Told of every request.
     /// - Throws: ``ServiceFailure``
     package init(
         _ configuration: DaemonConfiguration, socket: Int32? = nil, credentialSocket: Int32? = nil,
-        log: Logger
+        ownSockets: [String: Int32] = [:], log: Logger
     ) throws(ServiceFailure) {
         self.configuration = configuration
+        givenSockets = ownSockets
         self.log = AuditLog(log: log)
         rules = EntitlementRules(
-            registry: ProgramRegistry(folder: configuration.registry),
+            registry: ProgramRegistry(folder: configuration.registry, kind: configuration.kind),
             isRegistryOnly: configuration.isRegistryOnly, keychainctl: configuration.keychainctl)
         verification = BackgroundVerification(self.log)
         keychains = ServedKeychains(configuration, verification)
@@ -82,17 +88,50 @@ package final class KeychainServer: Sendable {
         for problem in rules.registry.problems() { log.problem("registry", reason: problem) }
         let owner = geteuid()
         let isForEverybody = configuration.kind == .system
+        let doorkeeper = try doorkeeper(
+            listener, by: isForEverybody ? .account : .program,
+            accepting: { isForEverybody || $0 == owner })
+        self.doorkeeper.withLock { $0 = doorkeeper }
+        let ownSockets = OwnSockets(beside: isForEverybody ? nil : configuration.socket) {
+            [self] listener, name throws(ServiceFailure) in
+            try self.doorkeeper(listener, by: .socket(name), accepting: { _ in true })
+        }
+        self.ownSockets.withLock { $0 = ownSockets }
+        try ownSockets.take(givenSockets)
+        try credentials?.start()
+        followRegistry()
+        watch()
+    }
+
+    /// Makes and removes sockets, and ends connections whose rights are no longer what they were.
+    private func followRegistry() {
+        _ = followed.withLockIfAvailable { followed in
+            let revision = rules.registry.revision()
+            // Told of once more the next time: a connection may have been on its way in.
+            let isNew = revision != followed.revision
+            guard isNew || followed.isNew else { return }
+            followed = (revision, isNew)
+            let names = Set(rules.registry.sockets().keys)
+            let problems = ownSockets.withLock { $0 }?.follow(names) ?? []
+            for problem in problems { log.problem("socket", reason: problem) }
+            connections.tell(RightsMayHaveChanged())
+        }
+    }
+
+    /// Accepts the callers of a socket.
+    private func doorkeeper(
+        _ listener: ListeningSocket, by identification: Identification,
+        accepting isAccepted: @escaping @Sendable (uid_t) -> Bool
+    ) throws(ServiceFailure) -> Doorkeeper {
         let doorkeeper = try Doorkeeper(
             listener.descriptor.number,
             Doorkeeper.Rules(
-                accepts: { isForEverybody || $0 == owner },
+                accepts: isAccepted, identification: identification,
                 timeLimit: configuration.limits.handshakeTime,
                 handshakesPerUser: configuration.limits.handshakesPerUser),
             onPeer: { [self] in admit($0, $1) }, onRefusal: { [log] in log.refused($0) })
         try doorkeeper.start()
-        self.doorkeeper.withLock { $0 = doorkeeper }
-        try credentials?.start()
-        watch()
+        return doorkeeper
     }
 
     /// Ends the service, see (2), and waits for that. It is called once, and on no event loop.
@@ -104,6 +143,7 @@ package final class KeychainServer: Sendable {
         doorkeeper?.stop()
         credentials?.stop()
         listener.close()
+        ownSockets.withLock { $0 }?.stop()
         connections.end(within: configuration.limits.endTime)
         workers.stop()
         verification.stop()
@@ -129,28 +169,30 @@ package final class KeychainServer: Sendable {
         guard connections.reserve(for: peer.uid, atMost: configuration.limits.connectionsPerUser)
         else {
             log.refused(.tooMany(uid: peer.uid))
+            PeerRefusal.tooMany(uid: peer.uid).tell(socket)
             return
         }
-        let name = PeerName(
-            pid: peer.pid, uid: peer.uid, executable: peer.executable.path)
+        let name = PeerName(pid: peer.pid, uid: peer.uid, identity: peer.identity)
         workers.run(for: name.party(configuration.kind)) { [self] in
-            let entitlements = Result { () throws(KeychainFailure) in
-                try rules.entitlements(of: peer.executable)
-            }
+            let rights = Result { () throws(KeychainFailure) in try rules.rights(of: peer) }
             log.connected(name)
-            if case .failure(let failure) = entitlements {
+            if case .failure(let failure) = rights {
                 log.withoutAccess(name, failure.reason)
                 keychains.keychain(of: peer.uid).noteRefusal()
             }
-            open(socket, name, entitlements)
+            open(socket, name, rights) { [rules] in
+                Result { () throws(KeychainFailure) in try rules.rights(of: peer) }
+            }
         }
     }
 
     private func open(
         _ socket: OwnedDescriptor, _ peer: PeerName,
-        _ entitlements: Result<Entitlements, KeychainFailure>
+        _ rights: Result<Rights, KeychainFailure>,
+        _ rightsNow: @escaping @Sendable () -> Result<Rights, KeychainFailure>
     ) {
-        let keychain = keychains.keychain(of: peer.uid)
+        // One that gets nothing has a connection on which it is told so.
+        let keychain = keychains.keychain(of: (try? rights.get())?.user ?? peer.uid)
         keychain.addConnection()
         let onEnd: @Sendable () -> Void = { [connections, log] in
             keychain.removeConnection()
@@ -168,7 +210,7 @@ package final class KeychainServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let events = EventQueue()
                     let session = PeerSession(
-                        peer: peer, entitlements: entitlements, keychain: keychain,
+                        peer: peer, rights: rights, rightsNow: rightsNow, keychain: keychain,
                         configuration: configuration, log: log, audit: audit,
                         onEvent: { events.add($0, $1) })
                     try channel.pipeline.syncOperations.addHandler(
@@ -192,6 +234,7 @@ package final class KeychainServer: Sendable {
         let workers = workers
         let keychains = keychains
         let log = log
+        every(limits.registryInterval) { [self] in workers.run(for: 0) { self.followRegistry() } }
         if let lockAfter = configuration.lockAfter {
             every(min(max(lockAfter / 4, .milliseconds(20)), .seconds(15))) {
                 workers.run(for: 0) {
@@ -250,8 +293,8 @@ package struct DaemonConfiguration: Sendable {
     package var credentialSocket: String?
     /// The folder that says which programs have which entitlements, an absolute path.
     package var registry: String
-    /// Whether programs that the registry doesn't name get nothing. It is always so for a service
-    /// of the system.
+    /// Whether programs, or users of the machine's service, that the registry doesn't name get
+    /// nothing.
     package var isRegistryOnly: Bool
     /// The tool that may see every group of its own user's keychain. nil: there is none.
     package var keychainctl: String?
@@ -283,6 +326,8 @@ package struct DaemonConfiguration: Sendable {
         /// After how long without connections a user's keychain is closed, in a service of the
         /// system.
         package var idleTime: Duration = .seconds(600)
+        /// How often is looked whether the registry has changed.
+        package var registryInterval: Duration = .seconds(2)
         /// How often is looked whether a keychain has to be verified.
         package var verificationInterval: Duration = .seconds(60)
 
@@ -299,7 +344,7 @@ package struct DaemonConfiguration: Sendable {
         self.directory = directory
         self.socket = socket
         self.registry = registry
-        self.isRegistryOnly = isRegistryOnly || kind == .system
+        self.isRegistryOnly = isRegistryOnly
         self.keychainctl = keychainctl
         self.lockAfter = lockAfter
         self.limits = limits

@@ -38,7 +38,7 @@ struct AuditLog: Sendable {
 
     private static func fields(_ peer: PeerName, _ reason: String? = nil) -> Logger.Metadata {
         var fields: Logger.Metadata = [
-            "pid": "\(peer.pid)", "uid": "\(peer.uid)", "executable": "\(peer.executable)",
+            "pid": "\(peer.pid)", "uid": "\(peer.uid)", peer.key: "\(peer.name)",
         ]
         fields["reason"] = reason.map { "\($0)" }
         return fields
@@ -118,7 +118,8 @@ package struct DaemonLogHandler: LogHandler {
 
     /// The order in which fields stand; others follow.
     private static let order = [
-        "query", "status", "microseconds", "pid", "uid", "executable", "reason",
+        "query", "status", "microseconds", "pid", "uid", "executable", "sandbox", "command", "unit",
+        "socket", "reason",
     ]
 
     private static func text(

@@ -43,6 +43,23 @@ package struct KeychainChoice: Hashable, Sendable {
     /// Where the machine's service listens.
     package static let systemSocket = "/run/keychaind/socket"
 
+    /// Where a user's service makes a socket of its own.
+    /// - Throws: `param` where the user has no folder for sockets.
+    package static func ownSocket(
+        _ name: String, _ surroundings: ChoiceSurroundings = ChoiceSurroundings()
+    ) throws(KeychainFailure) -> String {
+        guard let socket = surroundings.userSocket else {
+            throw .param("XDG_RUNTIME_DIR doesn't say where this user's sockets are.")
+        }
+        return ownSocket(name, beside: socket)
+    }
+
+    /// Where a service makes a socket of its own that listens at `socket`.
+    package static func ownSocket(_ name: String, beside socket: String) -> String {
+        let folder = socket.lastIndex(of: "/").map { socket[..<$0] } ?? ""
+        return "\(folder)/sockets/\(name)/socket"
+    }
+
     private static let decided = Mutex<KeychainChoice?>(nil)
 
     /// The choice of this process.

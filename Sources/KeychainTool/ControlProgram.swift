@@ -93,7 +93,8 @@ struct RootCommand: ParsableCommand {
                     RestoreCommand.self, ConvertCommand.self, DeviceKeyCommand.self,
                     AuditCommand.self,
                 ]),
-            CommandGroup(name: "Service", subcommands: [ServiceCommand.self]),
+            CommandGroup(
+                name: "Service", subcommands: [ProgramCommand.self, ServiceCommand.self]),
             CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
         ])
 

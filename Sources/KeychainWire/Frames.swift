@@ -1,15 +1,17 @@
 // Frames: the bytes around the messages of a connection, and what both ends hold each other to.
-//   (1) Before the first frame a handshake goes both ways. A client that sends its bytes back has
+//   (1) Before the first frame a handshake goes both ways: over the socket that the client made, with
+//       a new socket beside it, and back over the new one. A client that sends its bytes back has
 //       the connection now: the kernel puts the credentials of the process that sends beside them.
 //   (2) A frame's header says how many bytes its message has.
 
 package import KeychainCore
 
-/// What the service sends when it has accepted a connection, and the client sends back.
+/// What the service sends when it has accepted a connection, and the client sends back over the
+/// socket that came with it.
 package struct Handshake: Hashable, Sendable {
     package static let byteCount = 24
     /// Says that a keychain service is at the other end.
-    private static let mark = Array("keychain".utf8)
+    package static let mark = Array("keychain".utf8)
 
     package let nonce: Bytes16
 

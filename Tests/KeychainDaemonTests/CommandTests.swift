@@ -54,7 +54,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
             [configuration.directory, configuration.socket, configuration.registry] == row.places)
         let isSystem = row.arguments.contains("--system")
         #expect(configuration.kind == (isSystem ? .system : .user))
-        #expect(configuration.isRegistryOnly == isSystem)
+        #expect(!configuration.isRegistryOnly)
         #expect(configuration.keychainctl == (isSystem ? nil : "/usr/bin/keychainctl"))
     }
 

@@ -51,11 +51,15 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let found = try door.peer(of: &handshake)
         #expect(found.pid == process.processIdentifier)
         #expect(found.uid == geteuid())
+        guard case .program(let executable) = found.identity else {
+            Issue.record("another identity")
+            return
+        }
         #expect(
-            found.executable.path
+            executable.path
                 == URL(filePath: try #require(TestProgram.path(of: "service-peer")))
                 .resolvingSymlinksInPath().path)
-        #expect(found.executable.digest()?.count == 32)
+        #expect(executable.digest()?.count == 32)
         try input.fileHandleForWriting.close()
         #expect(process.endedWell)
     }
@@ -104,6 +108,48 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         try input.fileHandleForWriting.close()
     }
 
+    // Of the attack: a trusted program writes the answer to its standard output, which is the
+    // connection.
+    @Test func `a program whose output is the connection can't be made to answer`() throws {
+        let door = try Door()
+        let other = try PeerCopy()
+        let process = try peer("write-to", door.path, other.path)
+        let pid = process.processIdentifier
+        try eventually("the process becomes another program") { executable(of: pid) == other.path }
+        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        #expect(handshake.process.pid == pid)
+        do {
+            _ = try door.peer(of: &handshake)
+            Issue.record("accepted")
+        } catch PeerRefusal.otherSender(let owner, let sender) {
+            // The child's, once the program had written all that it was given.
+            #expect(owner == pid)
+            #expect(sender != pid && sender > 0)
+        }
+        _ = process.lines()
+    }
+
+    // Of the attack: the same with the socket that the service makes, which is there only once the
+    // executable was read.
+    @Test func `a program that is lent the new socket is another one than connected`() throws {
+        let door = try Door()
+        let other = try PeerCopy()
+        let input = Pipe()
+        let process = try peer("lend", door.path, other.path, input: input)
+        let pid = process.processIdentifier
+        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        do {
+            _ = try door.peer(of: &handshake)
+            Issue.record("accepted")
+        } catch PeerRefusal.changedExecutable(let changed, _, let second) {
+            #expect(changed == pid && second == other.path)
+        } catch PeerRefusal.endedProcess(let ended) {
+            // It wrote and ended before it was looked at.
+            #expect(ended == pid)
+        }
+        _ = process.lines()
+    }
+
     @Test func `a process that ended is refused`() throws {
         let door = try Door()
         let process = try peer("vanish", door.path)
@@ -144,10 +190,10 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
 
     @Test func `a wrong answer is refused`() throws {
         let door = try Door()
-        let client = try #require(Sockets.make())
-        try #require(UnixSockets.connect(client, to: door.path))
+        let client = try RawClient(door.path, isAnswering: false)
         var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
-        try #require(UnixSockets.send([UInt8](repeating: 7, count: 24), to: client))
+        _ = try client.question()
+        try client.send([UInt8](repeating: 7, count: 24))
         #expect(throws: PeerRefusal.wrongNonce(pid: getpid())) { try door.peer(of: &handshake) }
     }
 

@@ -77,7 +77,7 @@ private let hostile = [
     func `whatever the service says of a peer, the path is in a field`(_ path: String) throws {
         let log = LogLines()
         let audit = AuditLog(log: log.logger())
-        let peer = PeerName(pid: 7, uid: 8, executable: path)
+        let peer = PeerName(pid: 7, uid: 8, identity: .account(command: path, unit: nil))
         audit.connected(peer)
         audit.request("find", "genp acct", of: peer, status: .itemNotFound, duration: .zero)
         audit.withoutAccess(peer, "it is \(quoted(path))")

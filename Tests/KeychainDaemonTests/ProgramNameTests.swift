@@ -107,7 +107,10 @@ import Testing
         let notes = try PeerCopy()
         #expect(try place.run(notes, "add:n") == ["add:n 0"])
         let entitled = try PeerCopy()
-        try entitled.entitle("default")
+        switch mode {
+        case .embedded: try entitled.entitle("default")
+        case .service: try entitled.entitle("default", in: place.folder)
+        }
         #expect(
             try place.run(entitled, "add:e", "change", "delete") == [
                 "add:e 0", "change 2", "delete 2",

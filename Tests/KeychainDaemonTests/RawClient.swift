@@ -10,7 +10,10 @@ import Testing
 @testable import KeychainDaemon
 
 final class RawClient {
-    let descriptor: Int32
+    /// That of the connection; before it is answered, of the one that the client made.
+    var descriptor: Int32 { (given ?? first).number }
+    private let first: OwnedDescriptor
+    private var given: OwnedDescriptor?
     private var received: [UInt8] = []
 
     struct Ended: Error {}
@@ -18,14 +21,21 @@ final class RawClient {
 
     /// Connects, and answers the service's question.
     init(_ path: String, isAnswering: Bool = true) throws {
-        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        let owned = OwnedDescriptor(descriptor)
-        defer { _ = owned.handOn() }
-        try #require(UnixSockets.connect(owned, to: path), "\(errno)")
-        if isAnswering { try send(try receive(Handshake.byteCount)) }
+        first = try #require(UnixSockets.make())
+        try #require(UnixSockets.connect(first, to: path), "\(errno)")
+        if isAnswering { try send(try question()) }
     }
 
-    deinit { close(descriptor) }
+    /// The service's question. What is sent from now on goes over the socket that came with it.
+    func question() throws -> [UInt8] {
+        try waitForBytes()
+        let received = UnixSockets.receive(
+            atMost: Handshake.byteCount, withDescriptorFrom: first.number)
+        guard let received, let passed = received.descriptor else { throw Ended() }
+        given = passed
+        first.close()
+        return received.bytes
+    }
 
     /// Sends bytes; it may wait until they are taken.
     func send(_ bytes: [UInt8]) throws {
@@ -114,11 +124,15 @@ final class RawClient {
         }
     }
 
+    private func waitForBytes() throws {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // SAFETY: one structure, used within the call.
+        guard unsafe Glibc.poll(&poll, 1, 60_000) > 0 else { throw TimedOut() }
+    }
+
     func receive(_ count: Int) throws -> [UInt8] {
         while received.count < count {
-            var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // SAFETY: one structure, used within the call.
-            guard unsafe Glibc.poll(&poll, 1, 60_000) > 0 else { throw TimedOut() }
+            try waitForBytes()
             var bytes = [UInt8](repeating: 0, count: 1 << 16)
             // SAFETY: the array is written within its bounds, within the call.
             let more = unsafe bytes.withUnsafeMutableBytes {

@@ -6,6 +6,7 @@ import Glibc
 import KeychainEngine
 @testable import KeychainCrypto
 import KeychainCore
+import KeychainRuntime
 import Testing
 
 @testable import KeychainDaemon
@@ -133,6 +134,20 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             "a path with a step back",
             #"{"executable": "/tmp/../program", "entitlements": "list.entitlements"}"#,
             "names no executable by its absolute path"),
+        WrongRegistry(
+            "two subjects",
+            #"{"executable": "PROGRAM", "sandbox": "snap:a", "entitlements": "list.entitlements"}"#,
+            "is about two"),
+        WrongRegistry(
+            "a user, in a user's service", #"{"user": "7", "entitlements": "list.entitlements"}"#,
+            "names a user, and that is no identity"),
+        WrongRegistry(
+            "a socket with a path",
+            #"{"socket": "../a", "entitlements": "list.entitlements"}"#,
+            "letters, digits and hyphens"),
+        WrongRegistry(
+            "a sandbox of no kind", #"{"sandbox": "a", "entitlements": "list.entitlements"}"#,
+            "isn't flatpak: or snap:"),
         WrongRegistry("no entitlements", #"{"executable": "PROGRAM"}"#, "names no entitlements"),
         WrongRegistry(
             "a short hash",
@@ -181,9 +196,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().groups == granted)
         try #require(Files.setMode(list, 0o666))
         #expect(try place.answer().refusal?.contains("can be written by others") == true)
-        // As a list beside a program it is read, and the registry still doesn't believe it.
-        #expect(try place.registry.entitlements(at: list).accessGroups.names == granted)
-        #expect(try place.answer().refusal?.contains("can be written by others") == true)
+        #expect(throws: DistrustedFile.self) { try place.registry.entitlements(at: list) }
     }
 
     @Test(arguments: [(geteuid(), true), (0, true), (geteuid() &+ 4711, false)])
@@ -242,19 +255,50 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             try groups(rules(folder), program) == AccessGroups(["default"], program: "program"))
     }
 
-    @Test func `a program with a list beside it has the groups of the list`() throws {
+    // Of the attack: a program writes itself a list with every group.
+    @Test func `a list that a user put beside a program gives nothing until the user says so`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let program = try folder.put("p", "program")
-        _ = try folder.put(
-            entitlements("<string>a</string><string>b</string>"), "program.entitlements")
-        #expect(try groups(rules(folder), program) == AccessGroups(["a", "b"]))
+        let list = try folder.put(
+            entitlements("<string>a</string><string>*</string>"), "program.entitlements")
+        do {
+            _ = try groups(rules(folder), program)
+            Issue.record("believed")
+        } catch let failure as KeychainFailure {
+            #expect(failure.status == .missingEntitlement)
+            #expect(failure.reason.contains("`keychainctl program add \(program)`"))
+        }
+        let content = try Data(contentsOf: URL(filePath: list))
+        _ = try RegistryFolder(path: folder.path + "/programs").put(
+            .executable(program), sha256: nil, list: content)
+        #expect(try groups(rules(folder), program) == AccessGroups(["a", "*"]))
     }
 
-    @Test func `a list that can't be read gives nothing`() throws {
-        let folder = try TemporaryFolder()
-        let program = try folder.put("p", "program")
-        _ = try folder.put("no list", "program.entitlements")
-        #expect(status { _ = try groups(rules(folder), program) } == .missingEntitlement)
+    @Test func `a list counts where it, the program and all folders above are root's`() throws {
+        // The file of a system, which root owns on every one.
+        #expect(TrustedFile.isRoots("/etc/passwd"))
+        let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
+        func status(_ owner: uid_t, _ mode: mode_t) -> FileStatus {
+            FileStatus(identity: identity, owner: owner, mode: mode)
+        }
+        let sound = [
+            "/": status(0, S_IFDIR | 0o755), "/opt": status(0, S_IFDIR | 0o755),
+            "/opt/a": status(0, S_IFREG | 0o644),
+        ]
+        #expect(TrustedFile.isRoots("/opt/a", status: { sound[$0] }))
+        let changes: [(String, FileStatus?)] = [
+            ("/opt/a", status(1000, S_IFREG | 0o644)), ("/opt/a", status(0, S_IFREG | 0o664)),
+            ("/opt/a", status(0, S_IFLNK | 0o777)), ("/opt/a", nil),
+            ("/opt", status(1000, S_IFDIR | 0o755)), ("/opt", status(0, S_IFDIR | 0o1777)),
+            ("/", status(1000, S_IFDIR | 0o755)),
+        ]
+        for (path, changed) in changes {
+            var places = sound
+            places[path] = changed
+            #expect(!TrustedFile.isRoots("/opt/a", status: { places[$0] }), "\(path)")
+        }
     }
 
     @Test func `where the registry alone counts, others get nothing`() throws {

@@ -187,13 +187,33 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let service = try TestService { $0.limits.handshakeTime = .seconds(3) }
         let silent = try RawClient(service.configuration.socket, isAnswering: false)
         try goesOn(service)
-        _ = try silent.receive(Handshake.byteCount)
+        _ = try silent.question()
         #expect(try silent.isClosed())
         #expect(service.log.all.contains { $0.contains("didn't answer in time") })
         let liar = try RawClient(service.configuration.socket, isAnswering: false)
-        _ = try liar.receive(Handshake.byteCount)
+        _ = try liar.question()
         try liar.send([UInt8](repeating: 0, count: Handshake.byteCount))
         #expect(try liar.isClosed())
+    }
+
+    // Of the attack: sockets that nobody takes use up what the system lets the service send.
+    @Test func `who doesn't take what it is sent keeps its place until it ends`() throws {
+        let service = try TestService {
+            $0.limits.handshakeTime = .milliseconds(50)
+            $0.limits.handshakesPerUser = 2
+        }
+        let socket = service.configuration.socket
+        var silent = try (0..<2).map { _ in try RawClient(socket, isAnswering: false) }
+        try eventually("both are refused") {
+            service.log.all.count { $0.contains("didn't answer in time") } == 2
+        }
+        #expect(status { _ = try service.client().perform(HasPasscode()) } == .notAvailable)
+        #expect(service.log.all.last?.contains("too many connections") == true)
+        // One that takes it, and one that ends.
+        _ = try silent[0].question()
+        #expect(try service.client().perform(HasPasscode()) == false)
+        silent = []
+        #expect(try service.client().perform(HasPasscode()) == false)
     }
 
     @Test func `a thousand connections are served`() throws {
@@ -385,6 +405,17 @@ struct GivenSockets: Sendable {
         environment["LISTEN_FDS"] = row.count
         let manager = try ServiceManager(environment, pid: 7)
         #expect(manager.socket == row.socket)
+    }
+
+    @Test func `sockets that are identities are told apart by their names`() throws {
+        let manager = try ServiceManager(
+            [
+                "LISTEN_PID": "7", "LISTEN_FDS": "4",
+                "LISTEN_FDNAMES": "own-a:keychaind.socket:own-b:credentials",
+            ], pid: 7)
+        #expect(manager.socket == 4)
+        #expect(manager.credentialSocket == 6)
+        #expect(manager.ownSockets == ["a": 3, "b": 5])
     }
 
     @Test(arguments: ["a:b", "credentials:credentials", "", "a:credentials:credentials"])

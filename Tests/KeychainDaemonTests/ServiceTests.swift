@@ -39,9 +39,9 @@ private let own = AccessGroups(["default"])
     @Test func `programs have what their executables are entitled to`() throws {
         let service = try TestService()
         let app = try PeerCopy()
-        try app.entitle("app", "shared")
+        try app.entitle("app", "shared", in: service.folder)
         let widget = try PeerCopy()
-        try widget.entitle("widget", "shared")
+        try widget.entitle("widget", "shared", in: service.folder)
         let stranger = try PeerCopy()
         let socket = service.configuration.socket
         #expect(
@@ -86,7 +86,7 @@ private let own = AccessGroups(["default"])
     @Test func `a program that leaves its connection to a child gets nothing by it`() throws {
         let service = try TestService(isStarted: false)
         let trusted = try PeerCopy()
-        try trusted.entitle("secret")
+        try trusted.entitle("secret", in: service.folder)
         let input = Pipe()
         // It waits to be accepted when it has become the trusted program already.
         let process = try peer("leave", service.configuration.socket, trusted.path, input: input)
@@ -218,9 +218,11 @@ private let own = AccessGroups(["default"])
 }
 
 @Suite struct SystemServiceTests {
-    @Test func `every user has a keychain of their own, and the registry alone counts`() throws {
+    @Test func `every user has a keychain of their own, and may be given less than all of it`()
+        throws
+    {
         let folder = try TemporaryFolder()
-        try TestService.entitle("a", in: folder)
+        try TestService.entitle(.user(geteuid()), ["a"], in: folder)
         let service = try TestService(folder: folder) {
             $0.kind = .system
             $0.isRegistryOnly = true
@@ -236,20 +238,24 @@ private let own = AccessGroups(["default"])
         let mode = Files.status(of: service.configuration.socket)?.mode
         #expect(mode.map { $0 & 0o777 } == 0o666)
 
-        // What takes every group is refused to a program with one.
+        // What takes every group is refused to a user with one.
         #expect(try client.welcome().allowsAdministration == false)
         #expect(
             status { try client.perform(SetPasscode(passcode, allowsWeak: true)) }
                 == .missingEntitlement)
         #expect(status { _ = try client.perform(ReadStatus()) } == .missingEntitlement)
+        // Whatever the user runs, also what hides what it is.
         #expect(
-            try peer("ask", service.configuration.socket).lines().first?.hasPrefix(
-                "welcome -34018") == true)
+            try peer("ask", service.configuration.socket, "a").lines() == [
+                "groups a", "add a 0", "sees a",
+            ])
+        #expect(
+            try peer("hide", service.configuration.socket).lines() == ["groups a", "sees a"])
     }
 
     @Test func `a keychain without connections is closed, and opened again`() throws {
         let folder = try TemporaryFolder()
-        try TestService.entitle("a", "*", in: folder)
+        try TestService.entitle(.user(geteuid()), ["a", "*"], in: folder)
         let service = try TestService(folder: folder) {
             $0.kind = .system
             $0.socket = folder.path + "/everybody/socket"

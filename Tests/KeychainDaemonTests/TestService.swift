@@ -93,6 +93,7 @@ final class TestService: Sendable {
         var configuration = DaemonConfiguration(
             directory: folder.path + "/keychain", socket: folder.path + "/run/socket",
             registry: folder.path + "/programs", engine: .testing)
+        configuration.limits.registryInterval = .milliseconds(20)
         change(&configuration)
         self.folder = folder
         self.configuration = configuration
@@ -116,13 +117,15 @@ final class TestService: Sendable {
 
     /// Gives this test program some groups.
     static func entitle(_ groups: String..., in folder: TemporaryFolder) throws {
-        _ = try folder.makeFolder("programs")
-        let texts = groups.map { "<string>\($0)</string>" }.joined()
-        _ = try folder.put(entitlements(texts), "programs/tests.entitlements")
-        _ = try folder.put(
-            """
-            {"executable": "\(try thisExecutable())", "entitlements": "tests.entitlements"}
-            """, "programs/tests.json")
+        try entitle(.executable(try thisExecutable()), groups, in: folder)
+    }
+
+    /// Gives somebody some groups.
+    static func entitle(
+        _ subject: RegistryEntry.Subject, _ groups: [String], in folder: TemporaryFolder
+    ) throws {
+        _ = try RegistryFolder(path: folder.path + "/programs").put(
+            subject, sha256: nil, list: Entitlements.propertyList(groups: groups))
     }
 }
 
@@ -196,7 +199,12 @@ final class PeerCopy {
         try? FileManager.default.removeItem(atPath: path + ".entitlements")
     }
 
-    /// Puts a list beside it.
+    /// Names it in a registry.
+    func entitle(_ groups: String..., in folder: TemporaryFolder) throws {
+        try TestService.entitle(.executable(path), groups, in: folder)
+    }
+
+    /// Puts a list beside it, which counts in embedded mode.
     func entitle(_ groups: String...) throws {
         let list = entitlements(groups.map { "<string>\($0)</string>" }.joined())
         try Data(list.utf8).write(to: URL(filePath: path + ".entitlements"))

@@ -60,7 +60,8 @@ import Testing
     @Test func `nothing is sent to a service of another user`() throws {
         let received = Recorded<[UInt8]>()
         let service = try FakeService { peer, _ in
-            peer.send(Handshake.random().bytes)
+            // Over the socket that the client made, and over the new one.
+            peer.send([1])
             received.append(peer.receive(1))
         }
         let failure = try #require(failedRead(service, ServiceOptions(trusts: { _ in false })))
@@ -86,6 +87,7 @@ import Testing
         arguments: [
             ("closes", [], false, Status.notAvailable),
             ("half a handshake", Array("keychain".utf8), false, .notAvailable),
+            ("no socket beside it", Handshake.random().bytes, false, .notAvailable),
             (
                 "another program", Array("SSH-2.0-OpenSSH_9.6 and more\r\n".utf8), false,
                 .notAvailable
@@ -100,7 +102,7 @@ import Testing
     ) throws {
         let service = try FakeService { peer, _ in
             if isAfterHandshake {
-                peer.send(Handshake.random().bytes)
+                peer.beginHandshake()
                 _ = peer.receive(Handshake.byteCount)
                 _ = peer.request()
             }
@@ -117,12 +119,23 @@ import Testing
         #expect(failedRead(other)?.status == .wrongVersion)
         let refusal = KeychainFailure(.wrongVersion, "Version 7 is spoken here.")
         let refusing = try FakeService { peer, _ in
-            peer.send(Handshake.random().bytes)
+            peer.beginHandshake()
             _ = peer.receive(Handshake.byteCount)
             peer.reply(1, .failure(refusal))
             peer.hangUp()
         }
         #expect(failedRead(refusing) == refusal)
+    }
+
+    @Test(arguments: [false, true])
+    func `a client that is refused is told the reason`(_ isAfterGreeting: Bool) throws {
+        let refusal = KeychainFailure.notPermitted("Not you.")
+        let service = try FakeService { peer, _ in
+            if isAfterGreeting { peer.beginHandshake() }
+            peer.reply(0, .failure(refusal))
+            peer.hangUp()
+        }
+        #expect(failedRead(service) == refusal)
     }
 
     @Test func `a service that says nothing is waited for so long and no longer`() throws {

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import KeychainEngine
 import KeychainCore
+import KeychainCrypto
 import KeychainWire
 import Synchronization
 
@@ -28,7 +29,7 @@ final class FakeService: Sendable {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
         path = folder + "/socket"
-        listener = try Self.listening(at: path, passingCredentials: true)
+        listener = try Self.listening(at: path)
         guard takesConnections else {
             close(listener)
             isStopped.withLock { $0 = true }
@@ -64,7 +65,7 @@ final class FakeService: Sendable {
         shutdown(listener, Int32(SHUT_RDWR))
     }
 
-    private static func listening(at path: String, passingCredentials: Bool) throws -> Int32 {
+    private static func listening(at path: String) throws -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
         var address = sockaddr_un()
@@ -73,8 +74,6 @@ final class FakeService: Sendable {
         guard descriptor >= 0, name.count < 108 else { throw POSIXError(.EINVAL) }
         // SAFETY: the name is shorter than the field; sizes are those of the values.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
-        var one: Int32 = 1
-        unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &one, 4)
         let code = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
@@ -87,11 +86,27 @@ final class FakeService: Sendable {
 
 /// The other side of a connection. It is closed with the last reference.
 final class FakePeer: Sendable {
-    private let descriptor: Int32
+    private let first: OwnedDescriptor
+    /// What the client was given in the handshake, from this side.
+    private let given = Mutex<OwnedDescriptor?>(nil)
 
-    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    private var descriptor: Int32 { given.withLock { $0 }?.number ?? first.number }
 
-    deinit { close(descriptor) }
+    init(_ descriptor: Int32) { first = OwnedDescriptor(descriptor) }
+
+    /// Sends the first bytes, with a socket that all else goes over.
+    /// - Returns: The bytes.
+    @discardableResult
+    func beginHandshake() -> [UInt8] {
+        guard let (own, passed) = UnixSockets.pair() else { return [] }
+        var one: Int32 = 1
+        // SAFETY: the value is read within the call.
+        unsafe _ = setsockopt(own.number, SOL_SOCKET, SO_PASSCRED, &one, 4)
+        let bytes = Handshake.random().bytes
+        guard UnixSockets.send(bytes, passing: passed, to: first) else { return [] }
+        given.withLock { $0 = own }
+        return bytes
+    }
 
     /// Ends the connection in both directions.
     func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -183,9 +198,8 @@ final class FakePeer: Sendable {
 
     /// What a service does before the first request. False: the client did something else.
     func greet(_ welcome: Welcome = FakePeer.welcome) -> Bool {
-        let handshake = Handshake.random()
-        send(handshake.bytes)
-        guard receive(Handshake.byteCount) == handshake.bytes, let hello = request(),
+        let question = beginHandshake()
+        guard receive(Handshake.byteCount) == question, let hello = request(),
             case .hello(let client) = hello.message, client.versions == WireLimits.versions
         else { return false }
         reply(hello.id, .answer(welcome))

@@ -161,11 +161,9 @@ import Testing
     @Test func `the kernel names the process that answers the handshake`() throws {
         let seen = Recorded<Bool>()
         let service = try FakeService { peer, _ in
-            let handshake = Handshake.random()
-            peer.send(handshake.bytes)
-            // More is asked for than comes, so that it is one message and nothing else.
+            let question = peer.beginHandshake()
             let (bytes, processID) = peer.receiveWithSender(Handshake.byteCount)
-            seen.append(bytes == handshake.bytes && processID == getpid())
+            seen.append(bytes == question && processID == getpid())
         }
         let client = ServiceClient(socketPath: service.path)
         #expect(throws: KeychainFailure.self) { try client.perform(Lock()) }
@@ -273,17 +271,23 @@ import Testing
         #expect((1...3).contains(client.idleConnectionCount))
     }
 
-    @Test func `a child process leaves its parent's connections alone`() throws {
+    @Test(arguments: [(getpid() + 1, geteuid()), (getpid(), geteuid() + 1)])
+    func `neither a child process nor another user uses a connection`(
+        _ processID: Int32, _ userID: UInt32
+    ) throws {
         let service = try FakeService { peer, _ in peer.serve { _ in .answer(Done()) } }
-        let process = Recorded<Int32>()
-        process.append(1)
-        let pool = ConnectionPool(limit: 4) { process.values.last ?? 0 }
+        let holder = Recorded<ConnectionHolder>()
+        holder.append(.current)
+        let pool = ConnectionPool(limit: 4) { holder.values.last ?? .current }
         let connection = try ServiceConnection(to: service.path, ServiceOptions())
         pool.putBack(connection)
         #expect(pool.take() === connection)
         pool.putBack(connection)
-        process.append(2)
+        holder.append(ConnectionHolder(processID: processID, userID: userID))
         #expect(pool.take() == nil && pool.idleCount == 0)
+        // One that was in use meanwhile.
+        pool.putBack(connection)
+        #expect(pool.idleCount == 0)
     }
 }
 

@@ -3,6 +3,7 @@
 
 import Foundation
 import Glibc
+import KeychainCrypto
 import KeychainWire
 
 struct Trick {
@@ -30,31 +31,79 @@ struct Trick {
         return descriptor
     }
 
-    /// Sends back what the service sends, and waits for the end.
+    /// What the service sends first, and the socket that comes with it.
+    func question(on descriptor: Int32) throws -> (bytes: [UInt8], socket: OwnedDescriptor) {
+        guard Descriptor.ready(among: [descriptor], milliseconds: 60_000) == [true],
+            let (bytes, given) = UnixSockets.receive(
+                atMost: Handshake.byteCount, withDescriptorFrom: descriptor),
+            let given
+        else { throw Failure() }
+        return (bytes, given)
+    }
+
+    /// Sends back what the service sends, over the socket that came with it, and keeps that open.
     func answer(on descriptor: Int32) throws {
-        let end = FileHandle(fileDescriptor: descriptor)
-        var question = Data()
-        while question.count < Handshake.byteCount {
-            guard let more = try end.read(upToCount: Handshake.byteCount - question.count),
-                !more.isEmpty
-            else { throw Failure() }
-            question += more
-        }
-        try end.write(contentsOf: question)
+        let (bytes, given) = try question(on: descriptor)
+        guard Descriptor.write(bytes, to: given.number) else { throw Failure() }
+        _ = given.handOn()
         acknowledge("answered")
+    }
+
+    /// This process becomes `program`, which writes all that it reads to the connection. A child
+    /// gives it the answer, and where that did nothing answers itself.
+    func becomeWriter(_ program: String) throws {
+        let descriptor = try connected()
+        var pipe: [Int32] = [-1, -1]
+        // SAFETY: two numbers are written within the call.
+        guard unsafe Glibc.pipe(&pipe) == 0 else { throw Failure() }
+        try startChild("dictate", "\(descriptor)", "\(pipe[1])", "\(getpid())")
+        close(pipe[1])
+        guard dup2(pipe[0], STDIN_FILENO) >= 0, dup2(descriptor, STDOUT_FILENO) >= 0 else {
+            throw Failure()
+        }
+        try become(program, "copy")
+    }
+
+    /// The child of ``becomeWriter(_:)``.
+    func dictate(to pipe: Int32, of writer: Int32, on descriptor: Int32) throws {
+        let (bytes, given) = try question(on: descriptor)
+        _ = Descriptor.write(bytes, to: pipe)
+        close(pipe)
+        // It ends once it has written everything.
+        while getppid() == writer { usleep(1000) }
+        _ = Descriptor.write(bytes, to: given.number)
+    }
+
+    /// This process makes the socket that came its standard output, and becomes `program`, which
+    /// writes the answer to it.
+    func lend(to program: String) throws {
+        let (bytes, given) = try question(on: try connected())
+        var pipe: [Int32] = [-1, -1]
+        // SAFETY: two numbers are written within the call.
+        guard unsafe Glibc.pipe(&pipe) == 0, Descriptor.write(bytes, to: pipe[1]) else {
+            throw Failure()
+        }
+        close(pipe[1])
+        guard dup2(pipe[0], STDIN_FILENO) >= 0, dup2(given.number, STDOUT_FILENO) >= 0 else {
+            throw Failure()
+        }
+        try become(program, "copy")
     }
 
     /// The connection goes to a child, which answers on it; this process becomes `program`.
     func leaveToChild(becoming program: String) throws {
-        let descriptor = try connected()
+        try startChild("answer", "\(try connected())")
+        try become(program)
+    }
+
+    private func startChild(_ arguments: String...) throws {
         let path = CommandLine.arguments[0]
         var child: pid_t = 0
-        let code = unsafe withArguments([path, "answer", "\(descriptor)"]) { arguments in
+        let code = unsafe withArguments([path] + arguments) { arguments in
             // SAFETY: the arguments end with nil and live for the call.
             unsafe posix_spawn(&child, path, nil, nil, arguments, nil)
         }
         guard code == 0 else { throw Failure() }
-        try become(program)
     }
 
     /// This process answers, and goes on.
@@ -70,9 +119,9 @@ struct Trick {
         try become(program)
     }
 
-    private func become(_ program: String) throws {
-        // It reads standard input to its end, as the test wants it.
-        _ = unsafe withArguments([program, "wait"]) { arguments in
+    /// With `wait` it reads standard input to its end, with `copy` it writes it to standard output.
+    private func become(_ program: String, _ what: String = "wait") throws {
+        _ = unsafe withArguments([program, what]) { arguments in
             // SAFETY: as above.
             unsafe execv(program, arguments)
         }

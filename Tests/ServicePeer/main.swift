@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainCore
+import KeychainCrypto
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {
@@ -21,6 +22,16 @@ do {
         try CredentialAsking(
             socket: arguments[1], unit: arguments[2], name: arguments[3]
         ).run()
+    case "write-to": try Trick(socket: arguments[1]).becomeWriter(arguments[2])
+    case "dictate":
+        try Trick(socket: "").dictate(
+            to: Int32(arguments[2]) ?? -1, of: Int32(arguments[3]) ?? -1,
+            on: Int32(arguments[1]) ?? -1)
+    case "lend": try Trick(socket: arguments[1]).lend(to: arguments[2])
+    case "copy":
+        while let part = try FileHandle.standardInput.read(upToCount: 4096), !part.isEmpty {
+            guard Descriptor.write(Array(part), to: STDOUT_FILENO) else { exit(1) }
+        }
     case "vanish": _ = try Trick(socket: arguments[1]).connected()
     case "wait": while readLine() != nil {}
     default: exit(64)

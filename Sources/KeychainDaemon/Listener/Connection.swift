@@ -89,12 +89,31 @@ final class Connection: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is EndOfService else {
-            context.fireUserInboundEventTriggered(event)
-            return
+        switch event {
+        case is EndOfService:
+            isEnding = true
+            proceed(context)
+        case is RightsMayHaveChanged: checkRights(context)
+        default: context.fireUserInboundEventTriggered(event)
         }
-        isEnding = true
-        proceed(context)
+    }
+
+    /// Ends the connection where the peer's rights have changed: it connects again, with those that it
+    /// has now. What is under way is answered, and what waits is not begun.
+    private func checkRights(_ context: ChannelHandlerContext) {
+        let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let eventLoop = context.eventLoop
+        workers.run(for: session.party) { [session] in
+            guard !session.hasSameRights else { return }
+            eventLoop.execute {
+                let connection = selfBound.value
+                guard !connection.isClosed else { return }
+                connection.isEnding = true
+                connection.waiting = []
+                connection.proceed(contextBound.value)
+            }
+        }
     }
 
     private func proceed(_ context: ChannelHandlerContext) {
@@ -175,6 +194,9 @@ final class Connection: ChannelInboundHandler {
 
 /// Tells a connection that the service ends: it answers what is under way, and closes.
 struct EndOfService: Sendable {}
+
+/// Tells a connection that the registry has changed.
+struct RightsMayHaveChanged: Sendable {}
 
 // MARK: - Events
 
@@ -275,6 +297,13 @@ final class ConnectionTable: Sendable {
             self?.state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
         }
         if isEnding { channel.pipeline.fireUserInboundEventTriggered(EndOfService()) }
+    }
+
+    /// Tells every connection of something.
+    func tell(_ event: any Sendable) {
+        for channel in state.withLock({ Array($0.channels.values) }) {
+            channel.pipeline.fireUserInboundEventTriggered(event)
+        }
     }
 
     /// Has every connection answer what was asked and close, and waits for it. A client that

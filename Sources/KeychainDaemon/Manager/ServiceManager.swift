@@ -12,11 +12,15 @@ struct ServiceManager: Sendable {
     static let firstDescriptor: Int32 = 3
     /// What the unit of the socket for credentials calls its descriptor.
     static let credentialsName = "credentials"
+    /// What the name of a socket that is an identity begins with, in FileDescriptorName=.
+    static let ownSocketPrefix = "own-"
 
     /// The descriptor of the socket that the service was given. nil: none.
     let socket: Int32?
     /// That of the socket at which the service manager asks for credentials.
     let credentialSocket: Int32?
+    /// Those of sockets that are identities, by their names.
+    let ownSockets: [String: Int32]
     /// How long the service may be silent. nil: for ever.
     let watchdogTime: Duration?
     private let notificationSocket: String?
@@ -33,17 +37,21 @@ struct ServiceManager: Sendable {
         else {
             socket = nil
             credentialSocket = nil
+            ownSockets = [:]
             return
         }
         let names = (environment["LISTEN_FDNAMES"] ?? "").split(
             separator: ":", omittingEmptySubsequences: false)
         var sockets: [Int32] = []
         var credentialSockets: [Int32] = []
+        var ownSockets: [String: Int32] = [:]
         for index in 0..<min(count, 1024) {
             let name = names.indices.contains(Int(index)) ? String(names[Int(index)]) : ""
             let descriptor = Self.firstDescriptor + index
             if name == Self.credentialsName {
                 credentialSockets.append(descriptor)
+            } else if name.hasPrefix(Self.ownSocketPrefix) {
+                ownSockets[String(name.dropFirst(Self.ownSocketPrefix.count))] = descriptor
             } else {
                 sockets.append(descriptor)
             }
@@ -51,11 +59,12 @@ struct ServiceManager: Sendable {
         guard sockets.count <= 1, credentialSockets.count <= 1 else {
             throw ServiceFailure(
                 "The service was given \(count) sockets. It takes one: ListenStream stands once "
-                    + "in keychaind.socket; and one with FileDescriptorName=\(Self.credentialsName)."
-            )
+                    + "in keychaind.socket; one with FileDescriptorName=\(Self.credentialsName); "
+                    + "and those with names that begin with \(Self.ownSocketPrefix).")
         }
         socket = sockets.first
         credentialSocket = credentialSockets.first
+        self.ownSockets = ownSockets
     }
 
     private static func watchdogTime(_ environment: [String: String], _ pid: pid_t) -> Duration? {

@@ -1,7 +1,11 @@
 // Doorkeeper: the thread that accepts connections and finds out who made them.
 //   (1) It waits for all of them at once: one that doesn't answer keeps no other one waiting, as
 //       long as their user has connections left.
-//   (2) Who is known is handed on with the connection; everybody else's connection is closed.
+//   (2) Who is known is handed on with the connection; everybody else is told why, as far as the
+//       socket takes it at once, and the connection is closed.
+//   (3) A socket that was sent and isn't taken counts against the sender: the system lets a user
+//       have so many of them under way. So a caller who doesn't take it keeps its place among those
+//       of its user, also when it was refused, until it takes it or ends.
 
 import Dispatch
 import Glibc
@@ -12,6 +16,8 @@ final class Doorkeeper: Sendable {
     struct Rules: Sendable {
         /// Whether a user may speak to the service at all.
         var accepts: @Sendable (uid_t) -> Bool
+        /// How it finds out who connects.
+        var identification = Identification.program
         /// How long a handshake may take.
         var timeLimit: Duration
         /// The most handshakes under way at once for one user.
@@ -65,14 +71,23 @@ final class Doorkeeper: Sendable {
 
     private struct Caller {
         var handshake: PeerHandshake
+        /// The socket that the caller made.
+        let first: OwnedDescriptor
         let deadline: ContinuousClock.Instant
     }
 
     /// How long accepting rests when the process has no descriptors left, in milliseconds.
     private static let rest: Int32 = 100
 
+    /// Those who were refused, and may not have taken what they were sent.
+    private struct Refused {
+        let uid: uid_t
+        let first: OwnedDescriptor
+    }
+
     private func run() {
         var callers: [Caller] = []
+        var refused: [Refused] = []
         var isExhausted = false
         while !isEnding.load(ordering: .acquiring) {
             var descriptors = [waker.descriptor]
@@ -84,8 +99,11 @@ final class Doorkeeper: Sendable {
                     among: descriptors, milliseconds: patience(callers, isExhausted))
                 ?? descriptors.map { _ in false }
             if ready[0] { waker.rest() }
-            proceed(&callers, ready: ready[first...])
-            if isExhausted || ready[1] { isExhausted = !acceptSome(&callers) }
+            proceed(&callers, &refused, ready: ready[first...])
+            if isExhausted || ready[1] {
+                refused.removeAll { !Sockets.isUntaken($0.first) }
+                isExhausted = !acceptSome(&callers, besides: refused)
+            }
         }
     }
 
@@ -98,7 +116,9 @@ final class Doorkeeper: Sendable {
         return isExhausted ? min(milliseconds, Self.rest) : milliseconds
     }
 
-    private func proceed(_ callers: inout [Caller], ready: ArraySlice<Bool>) {
+    private func proceed(
+        _ callers: inout [Caller], _ refused: inout [Refused], ready: ArraySlice<Bool>
+    ) {
         let now = ContinuousClock.now
         var waiting: [Caller] = []
         for (var caller, isReady) in zip(callers, ready) {
@@ -112,7 +132,12 @@ final class Doorkeeper: Sendable {
                 }
             } catch {
                 onRefusal(error)
+                error.tell(caller.handshake.socket)
                 caller.handshake.socket.close()
+                if Sockets.isUntaken(caller.first) {
+                    refused.append(
+                        Refused(uid: caller.handshake.process.uid, first: caller.first))
+                }
             }
         }
         callers = waiting
@@ -122,7 +147,7 @@ final class Doorkeeper: Sendable {
     private static let acceptedAtOnce = 16
 
     /// - Returns: False when there are no descriptors left, so that no caller can be accepted now.
-    private func acceptSome(_ callers: inout [Caller]) -> Bool {
+    private func acceptSome(_ callers: inout [Caller], besides refused: [Refused]) -> Bool {
         for _ in 0..<Self.acceptedAtOnce {
             guard let socket = Sockets.accept(listener) else {
                 switch errno {
@@ -132,14 +157,20 @@ final class Doorkeeper: Sendable {
                 }
             }
             do throws(PeerRefusal) {
-                let handshake = try PeerHandshake(socket, accepting: rules.accepts)
+                let handshake = try PeerHandshake(
+                    socket, by: rules.identification, accepting: rules.accepts)
                 let uid = handshake.process.uid
-                let others = callers.count { $0.handshake.process.uid == uid }
+                let others =
+                    callers.count { $0.handshake.process.uid == uid }
+                    + refused.count { $0.uid == uid }
                 guard others < rules.handshakesPerUser else { throw .tooMany(uid: uid) }
                 callers.append(
-                    Caller(handshake: handshake, deadline: .now.advanced(by: rules.timeLimit)))
+                    Caller(
+                        handshake: handshake, first: socket,
+                        deadline: .now.advanced(by: rules.timeLimit)))
             } catch {
                 onRefusal(error)
+                error.tell(socket)
                 socket.close()
             }
         }

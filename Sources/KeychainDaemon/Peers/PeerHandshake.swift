@@ -1,22 +1,26 @@
 // PeerHandshake: finding out who is at the other end of a new connection: the process that made it
-// and the program file that this process runs.
-//   (1) The executable is read before the nonce is sent, and again after it came back; it must be
+// and, in a user's service, the program file that this process runs.
+//   (1) The identity is read before the nonce is sent, and again after it came back; it must be
 //       the same, and the process that connected must be running still.
-//   (2) The kernel says of every byte of the answer who sent it: only the process that connected
-//       counts. So a program can't connect, leave the connection to a child and become another
-//       program: that other program doesn't answer, and the child is not the one that connected. A
-//       program that writes what it is given to a descriptor it inherited can be made to answer.
-//   (3) Nothing blocks. The thread that drives the handshake waits for the descriptor, and for the
+//   (2) The answer has to come over a socket that is made after the executable was read, and goes
+//       to the caller with the nonce. A program that the caller became before that can't have
+//       inherited it, whatever its standard output is; one that the caller becomes later isn't the
+//       program that was read. What comes over the first socket is never read.
+//   (3) The kernel says of every byte of the answer who sent it: only the process that connected
+//       counts. So a program can't leave the answer to a child and become another program.
+//   (4) Nothing blocks. The thread that drives the handshake waits for the descriptor, and for the
 //       time.
-//   (4) While `PinnedProcess.isRunning` is true, the number is that of the process which was
+//   (5) While `PinnedProcess.isRunning` is true, the number is that of the process which was
 //       pinned, and not of one that got its number later. Where the kernel can't pin the process
 //       that connected (before 6.5), the one that has its number now is pinned. It is taken for the
 //       other only once it has answered under that number on the connection, and was still running
 //       after.
-//   (5) Path and file of an executable belong together: the file that the process runs is the one
+//   (6) Path and file of an executable belong together: the file that the process runs is the one
 //       that stands at the path, as this process sees it. A program that was deleted, replaced, or
 //       that runs in another view of the file system has no path that says what it is, and is
 //       refused.
+//   (7) Over a socket of its own nothing of this is asked: who has the socket is meant, also where
+//       the kernel can't name the process.
 
 import Glibc
 import KeychainCore
@@ -24,25 +28,38 @@ import KeychainCrypto
 import KeychainWire
 
 struct PeerHandshake: Sendable {
+    /// Over which the answer comes, and everything after it.
     let socket: OwnedDescriptor
     let process: PinnedProcess
-    private let executable: Executable
+    private let identification: Identification
+    private let identity: Identity
     /// What is sent, and has to come back.
     private let question: [UInt8]
     private var answer: [UInt8] = []
 
-    /// Begins it, and sends the nonce.
+    /// Begins it: sends the nonce and the new socket over the one that the caller made. That one is
+    /// of no use afterwards.
     init(
-        _ socket: OwnedDescriptor, accepting isAccepted: (uid_t) -> Bool
+        _ first: OwnedDescriptor, by identification: Identification = .program,
+        accepting isAccepted: (uid_t) -> Bool
     ) throws(PeerRefusal) {
-        self.socket = socket
-        process = try PinnedProcess(of: socket)
+        self.identification = identification
+        if case .socket = identification {
+            process = try PinnedProcess(unpinnedOf: first)
+        } else {
+            process = try PinnedProcess(of: first)
+        }
         guard isAccepted(process.uid) else { throw .otherUser(uid: process.uid) }
+        identity = try Identity(of: process, by: identification)
+        guard let (own, passed) = UnixSockets.pair() else { throw .tooMany(uid: process.uid) }
+        Sockets.prepare(own.number)
         // Asked for before the nonce is sent, so that every sender that knows the nonce is named.
-        guard Sockets.setPassingCredentials(true, socket) else { throw .unknownProcess }
-        executable = try process.executable()
+        guard Sockets.setPassingCredentials(true, own) else { throw .unknownProcess }
+        socket = own
         question = Handshake.random().bytes
-        guard UnixSockets.send(question, to: socket) else { throw .endedProcess(pid: process.pid) }
+        guard UnixSockets.send(question, passing: passed, to: first) else {
+            throw .endedProcess(pid: process.pid)
+        }
     }
 
     /// Takes what has come.
@@ -53,28 +70,28 @@ struct PeerHandshake: Sendable {
             case .nothing: return nil
             case .ended: throw .endedProcess(pid: process.pid)
             case .bytes(let bytes, let sender):
-                guard let sender, sender.pid == process.pid else {
+                guard let sender, sender.pid == process.pid || !process.isPinned else {
                     throw .otherSender(pid: process.pid, sender: sender?.pid ?? 0)
                 }
                 answer += bytes
             }
         }
         guard answer == question else { throw .wrongNonce(pid: process.pid) }
-        let now = try process.executable()
-        guard now.isSame(as: executable) else {
+        let now = try Identity(of: process, by: identification)
+        guard now.isSame(as: identity) else {
             throw .changedExecutable(
-                pid: process.pid, first: executable.path, second: now.path)
+                pid: process.pid, first: identity.texts.text, second: now.texts.text)
         }
         // What follows is read without asking who sent it.
         guard Sockets.setPassingCredentials(false, socket) else { throw .unknownProcess }
-        return Peer(pid: process.pid, uid: process.uid, executable: now)
+        return Peer(pid: process.pid, uid: process.uid, identity: now)
     }
 }
 
 struct Peer: Sendable {
     let pid: pid_t
     let uid: uid_t
-    let executable: Executable
+    let identity: Identity
 }
 
 // MARK: - Refusals
@@ -98,17 +115,22 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unknownProcess:
             "the kernel doesn't say which process connected; it is gone, or in another "
-                + "namespace of processes, as in a container"
+                + "namespace of processes, as in a container. A container is given a socket of its "
+                + "own, which `keychainctl service socket add` makes"
         case .otherUser(let uid):
             "the process is of another user (uid \(uid))"
         case .endedProcess(let pid):
             "process \(pid) ended"
         case .unreadableExecutable(let pid, let reason):
-            "the executable of process \(pid) can't be seen: \(reason). A process that forbids "
-                + "tracing is hidden from a service without CAP_SYS_PTRACE"
+            "the executable of process \(pid) can't be seen: \(reason). So it is with one that "
+                + "forbids tracing, and with a file that may be run and not be read. Let the file be "
+                + "read, or give the program a socket of its own, which `keychainctl service socket "
+                + "add` makes"
         case .replacedExecutable(let pid, let path):
             "process \(pid) runs a file that is no longer at \(quoted(path)); it was replaced or "
-                + "deleted, or the process sees other files than this service. Start it again"
+                + "deleted, or the process sees other files than this service. After an update "
+                + "start it again; a container is given a socket of its own, which `keychainctl "
+                + "service socket add` makes"
         case .changedExecutable(let pid, let first, let second):
             "process \(pid) connected as \(quoted(first)) and answered as \(quoted(second))"
         case .otherSender(let pid, let sender):
@@ -123,12 +145,37 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension PeerRefusal {
+    /// Says it to the client, where its socket takes it at once.
+    func tell(_ socket: OwnedDescriptor) {
+        let text =
+            "The keychain service refuses this program: \(self). `keychainctl status` says which "
+            + "keychain is in use."
+        let failure: KeychainFailure =
+            switch self {
+            case .tooMany, .timeLimit, .endedProcess: .busy(text)
+            default: .notPermitted(text)
+            }
+        Sockets.send(ServiceMessage.frame(id: 0, failure), to: socket)
+    }
+}
+
 // MARK: - Processes
 
 struct PinnedProcess: Sendable {
     let pid: pid_t
     let uid: uid_t
-    private let descriptor: OwnedDescriptor
+    /// nil: it isn't asked which process it is.
+    private let descriptor: OwnedDescriptor?
+
+    /// What the kernel says of the process that connected a socket; its number may be 0, or that of
+    /// another one later.
+    init(unpinnedOf socket: OwnedDescriptor) throws(PeerRefusal) {
+        guard let peer = UnixSockets.peer(of: socket) else { throw .unknownProcess }
+        pid = peer.pid
+        uid = peer.uid
+        descriptor = nil
+    }
 
     /// The process that connected a socket.
     init(of socket: OwnedDescriptor) throws(PeerRefusal) {
@@ -141,14 +188,23 @@ struct PinnedProcess: Sendable {
         self.descriptor = descriptor
     }
 
-    var isRunning: Bool { Processes.isRunning(descriptor) }
+    var isPinned: Bool { descriptor != nil }
+
+    private var isRunning: Bool { descriptor.map { Processes.isRunning($0) } ?? false }
 
     /// What it runs now.
     func executable() throws(PeerRefusal) -> Executable {
+        try reading { pid throws(PeerRefusal) in try Executable(of: pid) }
+    }
+
+    /// What is read under the number of the process while it runs, and so of no other one.
+    func reading<Result>(
+        _ body: (pid_t) throws(PeerRefusal) -> Result
+    ) throws(PeerRefusal) -> Result {
         do throws(PeerRefusal) {
-            let executable = try Executable(of: pid)
+            let result = try body(pid)
             guard isRunning else { throw PeerRefusal.endedProcess(pid: pid) }
-            return executable
+            return result
         } catch {
             throw isRunning ? error : .endedProcess(pid: pid)
         }

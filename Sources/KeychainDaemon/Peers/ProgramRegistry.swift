@@ -10,10 +10,11 @@ import Glibc
 import KeychainCrypto
 import KeychainEngine
 import KeychainCore
+import KeychainRuntime
 import Synchronization
 
 final class ProgramRegistry: Sendable {
-    /// What the registry says of a program.
+    /// What the registry says of somebody.
     enum Answer: Hashable, Sendable {
         /// Nothing.
         case unnamed
@@ -25,17 +26,19 @@ final class ProgramRegistry: Sendable {
     /// The folder, an absolute path.
     let folder: String
 
+    private let kind: DaemonConfiguration.Kind
     private let state = Mutex(State())
 
-    init(folder: String) {
+    init(folder: String, kind: DaemonConfiguration.Kind = .user) {
         self.folder = folder
+        self.kind = kind
     }
 
     /// What the program is entitled to. It may read files, and take as long as that takes.
     func answer(about program: Executable) -> Answer {
         state.withLock { state in
-            state.refresh(folder)
-            let named = state.entries.filter { $0.executable == program.path }
+            state.refresh(folder, kind)
+            let named = state.entries.filter { $0.subject == .executable(program.path) }
             let fitting: [RegistryEntry]
             if named.contains(where: { $0.sha256 != nil }) {
                 guard let digest = state.digest(of: program) else {
@@ -45,37 +48,63 @@ final class ProgramRegistry: Sendable {
             } else {
                 fitting = named
             }
-            guard fitting.count <= 1 else {
-                let files = fitting.map { quoted($0.file) }.sorted().joined(separator: " and ")
-                return .refused("\(files) are both about it")
+            if fitting.isEmpty, let named = named.first {
+                return .refused(
+                    "it isn't the file whose SHA-256 stands in \(quoted(named.file)). Where it was updated, "
+                        + "`keychainctl program add` makes the entry anew")
             }
-            guard let entry = fitting.first else {
-                if let named = named.first {
-                    return .refused(
-                        "it isn't the file whose SHA-256 stands in \(quoted(named.file))")
-                }
-                return state.problem.map { .refused($0) } ?? .unnamed
+            return state.answer(fitting)
+        }
+    }
+
+    /// What somebody is entitled to who isn't named by an executable.
+    func answer(about subject: RegistryEntry.Subject) -> Answer {
+        state.withLock { state in
+            state.refresh(folder, kind)
+            return state.answer(state.entries.filter { $0.subject == subject })
+        }
+    }
+
+    /// Whether an entry is about somebody; one that is wrong says so elsewhere.
+    func names(_ subject: RegistryEntry.Subject) -> Bool {
+        state.withLock { state in
+            state.refresh(folder, kind)
+            return state.entries.contains { $0.subject == subject }
+        }
+    }
+
+    /// The entries about sockets of their own, by the names of these.
+    func sockets() -> [String: RegistryEntry] {
+        state.withLock { state in
+            state.refresh(folder, kind)
+            var sockets: [String: RegistryEntry] = [:]
+            for entry in state.entries {
+                if case .socket(let name) = entry.subject { sockets[name] = entry }
             }
-            do throws(DistrustedFile) {
-                return .entitled(try state.entitlements(entry.entitlements))
-            } catch {
-                return .refused(error.reason)
-            }
+            return sockets
+        }
+    }
+
+    /// How often what the folder and its lists say has changed, as far as was looked.
+    func revision() -> Int {
+        state.withLock { state in
+            state.refresh(folder, kind)
+            return state.revision
         }
     }
 
     /// What is wrong with the registry now, each a text for people.
     func problems() -> [String] {
         state.withLock { state in
-            state.refresh(folder)
+            state.refresh(folder, kind)
             return state.problems
         }
     }
 
-    /// The entitlements in a file that stands beside a program.
+    /// The entitlements in a file that stands beside a program, and belongs to root.
     func entitlements(at path: String) throws(DistrustedFile) -> Entitlements {
         try state.withLock { state throws(DistrustedFile) in
-            try state.plainEntitlements(path)
+            try state.entitlements(path)
         }
     }
 }
@@ -86,6 +115,7 @@ private struct State {
     private var signature: [String: FileIdentity]?
     private(set) var entries: [RegistryEntry] = []
     private(set) var problems: [String] = []
+    private(set) var revision = 0
 
     private var lists: [FileIdentity: Entitlements] = [:]
     private var digests: [FileIdentity: [UInt8]] = [:]
@@ -98,10 +128,13 @@ private struct State {
 
     // MARK: The folder
 
-    mutating func refresh(_ folder: String) {
+    mutating func refresh(_ folder: String, _ kind: DaemonConfiguration.Kind) {
         guard let status = Files.status(of: folder) else {
             let isAbsent = errno == ENOENT
+            let revision = revision + (signature == [:] ? 0 : 1)
             self = State()
+            self.revision = revision
+            signature = [:]
             if !isAbsent { problems = ["\(quoted(folder)) can't be seen"] }
             return
         }
@@ -109,7 +142,12 @@ private struct State {
         let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { folder + "/" + $0 }
         var present = ["": status.identity]
         for path in paths { present[path] = Files.status(ofLink: path)?.identity }
+        // Of the lists that were named when the entries were read.
+        for path in signature?.keys.filter({ !$0.hasSuffix(".json") && !$0.isEmpty }) ?? [] {
+            present[path] = Files.status(ofLink: path)?.identity ?? Self.absent
+        }
         guard present != signature else { return }
+        revision += 1
         entries = []
         problems = []
         do throws(DistrustedFile) {
@@ -122,16 +160,48 @@ private struct State {
             signature = present
             return
         }
-        for path in paths { read(path) }
+        for path in paths { read(path, kind) }
+        present = present.filter { $0.key.isEmpty || $0.key.hasSuffix(".json") }
+        for entry in entries {
+            present[entry.entitlements] =
+                Files.status(ofLink: entry.entitlements)?.identity ?? Self.absent
+        }
         signature = present
     }
 
-    private mutating func read(_ path: String) {
+    /// In the place of a file that isn't there.
+    private static let absent = FileIdentity(
+        device: 0, inode: 0, size: 0, modified: 0, changed: 0)
+
+    private mutating func read(_ path: String, _ kind: DaemonConfiguration.Kind) {
         do throws(DistrustedFile) {
             let file = try TrustedFile(path, atMost: RegistryEntry.byteLimit)
-            entries.append(try RegistryEntry(file.content, file: path))
+            let entry = try RegistryEntry(file.content, file: path)
+            guard entry.counts(in: kind) else {
+                throw DistrustedFile(
+                    reason: "\(path) names \(entry.subject.texts.key == "executable" ? "an" : "a") "
+                        + "\(entry.subject.texts.key), and that is no identity in a service for "
+                        + (kind == .user ? "one user" : "the machine"))
+            }
+            entries.append(entry)
         } catch {
             problems.append(error.reason)
+        }
+    }
+
+    /// What the entries about one subject say together.
+    mutating func answer(_ fitting: [RegistryEntry]) -> ProgramRegistry.Answer {
+        guard fitting.count <= 1 else {
+            let files = fitting.map(\.file).sorted().joined(separator: " and ")
+            return .refused("\(files) are both about it")
+        }
+        guard let entry = fitting.first else {
+            return problem.map { .refused($0) } ?? .unnamed
+        }
+        do throws(DistrustedFile) {
+            return .entitled(try entitlements(entry.entitlements))
+        } catch {
+            return .refused(error.reason)
         }
     }
 
@@ -145,29 +215,15 @@ private struct State {
         return digest
     }
 
-    /// A list that the registry names: a program that could write it could give itself any right.
+    /// A list: a program that could write it could give itself any right.
     mutating func entitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
         guard let status = Files.status(ofLink: path) else {
             throw DistrustedFile(reason: "the entitlements \(quoted(path)) are not there")
         }
-        // Also of what was read before: it may have been a list beside a program.
         try TrustedFile.check(path, status)
         if let list = lists[status.identity] { return list }
         let file = try TrustedFile(path, atMost: Entitlements.byteLimit)
         return try keep(file.content, path, file.identity)
-    }
-
-    /// A list that stands beside a program, which the user who installed the program may have
-    /// written.
-    mutating func plainEntitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
-        guard let descriptor = Files.open(path, O_RDONLY | O_NONBLOCK),
-            let status = Files.status(of: descriptor), status.isPlainFile
-        else { throw DistrustedFile(reason: "the entitlements \(quoted(path)) can't be read") }
-        if let list = lists[status.identity] { return list }
-        guard let content = Files.content(of: descriptor, atMost: Entitlements.byteLimit) else {
-            throw DistrustedFile(reason: "the entitlements \(quoted(path)) can't be read")
-        }
-        return try keep(content, path, status.identity)
     }
 
     private mutating func keep(
@@ -184,73 +240,14 @@ private struct State {
     }
 }
 
-// MARK: - Entries
-
-/// `{"executable": path, "sha256": 64 hexadecimal digits, "entitlements": path}`; the second may be
-/// left out, and there is nothing else.
-struct RegistryEntry: Hashable, Sendable {
-    static let byteLimit = 1 << 16
-
-    /// The file that the entry stands in.
-    let file: String
-    /// An absolute path, without symbolic links.
-    let executable: String
-    /// 32 bytes. nil: whatever stands at the path is meant.
-    let sha256: [UInt8]?
-    /// An absolute path.
-    let entitlements: String
-
-    /// - Parameters:
-    ///   - content: What the file holds.
-    ///   - file: Its path. A path of entitlements that isn't absolute begins at its folder.
-    /// - Throws: ``DistrustedFile`` for anything but such an object.
-    init(_ content: Data, file: String) throws(DistrustedFile) {
-        func failure(_ what: String) -> DistrustedFile {
-            DistrustedFile(reason: "\(quoted(file)) \(what)")
+extension RegistryEntry {
+    /// Whether a service of a kind goes by such an identity.
+    func counts(in kind: DaemonConfiguration.Kind) -> Bool {
+        switch subject {
+        case .executable, .sandbox: kind == .user
+        case .user, .unit: kind == .system
+        // Of the machine's service it has to be said whose keychain is meant.
+        case .socket: (user == nil) == (kind == .user)
         }
-        guard let texts = try? JSONDecoder().decode([String: String].self, from: content) else {
-            throw failure("is no JSON object of texts")
-        }
-        if let unknown = texts.keys.filter({ !Self.keys.contains($0) }).min() {
-            throw failure("has an unknown key, \(quoted(unknown))")
-        }
-        guard let executable = texts["executable"], Self.isPlain(executable) else {
-            throw failure("names no executable by its absolute path")
-        }
-        guard let entitlements = texts["entitlements"], !entitlements.isEmpty,
-            !entitlements.utf8.contains(0)
-        else { throw failure("names no entitlements") }
-        if let digits = texts["sha256"] {
-            guard let digest = Self.bytes(digits), digest.count == 32 else {
-                throw failure("has a SHA-256 that isn't 64 hexadecimal digits")
-            }
-            sha256 = digest
-        } else {
-            sha256 = nil
-        }
-        self.file = file
-        self.executable = executable
-        let folder = file.lastIndex(of: "/").map { file[...$0] } ?? ""
-        self.entitlements = entitlements.hasPrefix("/") ? entitlements : folder + entitlements
-    }
-
-    private static let keys: Set<String> = ["executable", "sha256", "entitlements"]
-
-    /// Whether a path is absolute and as the kernel writes it.
-    private static func isPlain(_ path: String) -> Bool {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        return path.hasPrefix("/") && !path.utf8.contains(0)
-            && parts.dropFirst().allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
-    }
-
-    private static func bytes(_ digits: String) -> [UInt8]? {
-        let values = digits.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
-        guard values.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: values.count, by: 2) {
-            guard let high = values[index], let low = values[index + 1] else { return nil }
-            bytes.append(UInt8(high << 4 | low))
-        }
-        return bytes
     }
 }

@@ -16,7 +16,15 @@ import Synchronization
 struct PeerName: Hashable, Sendable {
     let pid: Int32
     let uid: UInt32
-    let executable: String
+    /// By what it is known: `executable`, `sandbox`, `command`, `unit` or `socket`.
+    let key: String
+    let name: String
+
+    init(pid: Int32, uid: UInt32, identity: Identity) {
+        self.pid = pid
+        self.uid = uid
+        (key, name) = identity.texts
+    }
 
     /// Among whom the service's threads are shared: users, or the programs of the one user.
     func party(_ kind: DaemonConfiguration.Kind) -> UInt64 {
@@ -34,7 +42,8 @@ final class PeerSession: Sendable {
     let subscriptionLimit: Int
     let answerByteCount: Int
     let party: UInt64
-    private let entitlements: Result<Entitlements, KeychainFailure>
+    private let rights: Result<Rights, KeychainFailure>
+    private let rightsNow: @Sendable () -> Result<Rights, KeychainFailure>
     private let log: AuditLog
     private let audit: AuditTrail
     private let state = Mutex(State())
@@ -49,13 +58,15 @@ final class PeerSession: Sendable {
     }
 
     init(
-        peer: PeerName, entitlements: Result<Entitlements, KeychainFailure>,
+        peer: PeerName, rights: Result<Rights, KeychainFailure>,
+        rightsNow: @escaping @Sendable () -> Result<Rights, KeychainFailure>,
         keychain: ServedKeychain, configuration: DaemonConfiguration, log: AuditLog,
         audit: AuditTrail,
         onEvent: @escaping @Sendable (_ id: UInt64, FrameBuffer) -> Void
     ) {
         self.peer = peer
-        self.entitlements = entitlements
+        self.rights = rights
+        self.rightsNow = rightsNow
         self.keychain = keychain
         self.kind = configuration.kind
         party = peer.party(configuration.kind)
@@ -133,7 +144,7 @@ final class PeerSession: Sendable {
         }
         do throws(KeychainFailure) {
             let record = AuditRecord(
-                user: peer.uid, process: peer.pid, identity: peer.executable,
+                user: peer.uid, process: peer.pid, identity: peer.name,
                 operation: operation,
                 itemClass: shape?.split(separator: " ").first.map(String.init),
                 result: Int64(status.rawValue))
@@ -167,32 +178,33 @@ final class PeerSession: Sendable {
                         + "\(hello.versions.lowerBound) to \(hello.versions.upperBound). Update the "
                         + "older one.")
             }
-            let entitlements = try entitlements.get()
+            let rights = try rights.get()
             state.withLock { $0.isGreeted = true }
             return Welcome(
                 version: min(hello.versions.upperBound, versions.upperBound),
-                entitlements: entitlements, kind: kind == .user ? .user : .system,
-                allowsAdministration: mayAdminister(entitlements))
+                entitlements: rights.entitlements, kind: kind == .user ? .user : .system,
+                allowsAdministration: rights.mayAdminister)
         }
     }
 
-    /// In a user's own service every program of the user may: it could stop the service as well.
-    /// In that of the system the programs that the registry gives every group.
-    private func mayAdminister(_ entitlements: Entitlements) -> Bool {
-        kind == .user || entitlements.accessGroups.includesAll
-    }
+    /// Whether the peer would get today what it got when it connected. It may read files.
+    var hasSameRights: Bool { rightsNow() == rights }
 
     /// The groups that a request may use.
     func caller(_ claim: AccessGroups) throws(KeychainFailure) -> AccessGroups {
-        try entitlements.get().accessGroups.granted(to: claim)
+        try rights.get().caller(claim)
     }
 
     /// - Throws: `missingEntitlement` for a peer that may not administer.
     func checkAdministration() throws(KeychainFailure) {
-        guard mayAdminister(try entitlements.get()) else {
+        guard try rights.get().mayAdminister else {
+            let isByUser = peer.key == "command" || peer.key == "unit"
             throw .missingEntitlement(
-                "This program may not administer keychains of the system's service: its "
-                    + "entitlements lack the group \"*\".")
+                "This program may not administer the keychain: "
+                    + (isByUser
+                        ? "the entitlements of its user lack the group \"*\"."
+                        : "the service knows it by its \(peer.key), which gives groups and nothing "
+                            + "else."))
         }
     }
 

@@ -1,5 +1,6 @@
 // Processes: other processes, as the kernel shows them.
 
+import FoundationEssentials
 import Glibc
 import KeychainCrypto
 
@@ -25,6 +26,17 @@ enum Processes {
     /// Whether the process of a descriptor still runs.
     static func isRunning(_ pin: OwnedDescriptor) -> Bool {
         Descriptor.ready(among: [pin.number], milliseconds: 0) == [false]
+    }
+
+    /// Every process that can be seen: its user ids, and its cgroup in the hierarchy of version 2.
+    static func all() -> [(users: Set<uid_t>, cgroup: String)] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { name in
+            guard let pid = pid_t(name), let cgroup = ProcessFiles.cgroup(of: pid) else {
+                return nil
+            }
+            return (ProcessFiles.users(of: pid), cgroup)
+        }
     }
 
     /// Lets this process have as many descriptors as the system allows it.

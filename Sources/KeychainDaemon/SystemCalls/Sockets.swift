@@ -1,6 +1,7 @@
 // Sockets: Unix sockets, and what the kernel says of who is at their other end.
 
 import Glibc
+import KeychainCore
 import KeychainCrypto
 
 enum Sockets {
@@ -46,6 +47,13 @@ enum Sockets {
         var size = socklen_t(MemoryLayout<Int32>.size)
         // SAFETY: value and size are written within the call.
         return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+    }
+
+    /// Whether something that was sent is still to be received.
+    static func isUntaken(_ socket: OwnedDescriptor) -> Bool {
+        var count: Int32 = 0
+        // SAFETY: SIOCOUTQ, which is TIOCOUTQ, writes one number within the call.
+        return unsafe ioctl(socket.number, UInt(TIOCOUTQ), &count) == 0 && count > 0
     }
 
     // MARK: Accepting
@@ -135,6 +143,14 @@ enum Sockets {
             }
         }
         return .bytes(Array(bytes[..<count]), credentials)
+    }
+
+    /// Sends a frame as far as the socket takes it without waiting.
+    static func send(_ frame: FrameBuffer, to socket: OwnedDescriptor) {
+        // SAFETY: the bytes are read within the call.
+        _ = unsafe frame.withUnsafeBytes {
+            unsafe UnixSockets.send($0, to: socket.number, flags: Int(MSG_DONTWAIT))
+        }
     }
 
     /// Sends a text to a socket that takes datagrams, as a service manager's. The path may begin

@@ -16,8 +16,9 @@ final class ChangeListener: Sendable {
         var nextID: UInt64 = 0
         /// nil: no thread listens.
         var wake: Interruption?
-        /// The process whose thread it is. A fork takes no threads along.
-        var processID: pid_t = 0
+        /// The process whose thread it is, and the user whose keychain it listens to. A fork takes
+        /// no threads along.
+        var holder: ConnectionHolder?
     }
 
     private let path: String
@@ -61,7 +62,7 @@ final class ChangeListener: Sendable {
 
     /// Whether a thread listens.
     var isListening: Bool {
-        state.withLock { $0.wake != nil && $0.processID == getpid() }
+        state.withLock { $0.wake != nil && $0.holder == .current }
     }
 
     // MARK: Listening
@@ -73,14 +74,17 @@ final class ChangeListener: Sendable {
         guard wake.descriptor != nil else {
             throw .busy("This process has too many open files. Close some and try again.")
         }
-        let isWanted = state.withLock { state in
+        let (isWanted, earlier) = state.withLock { state -> (Bool, Interruption?) in
             // All of them may have ended meanwhile.
-            guard !state.handlers.isEmpty else { return false }
+            guard !state.handlers.isEmpty else { return (false, nil) }
+            // That of an earlier user, whose thread ends; a parent's is left alone.
+            let earlier = state.holder?.processID == connection.holder.processID ? state.wake : nil
             state.wake = wake
-            state.processID = getpid()
-            return true
+            state.holder = connection.holder
+            return (true, earlier)
         }
         guard isWanted else { return }
+        earlier?.interrupt()
         guard Threads.start({ [self] in listen(connection, wake) }) else {
             state.withLock { $0.wake = nil }
             throw .busy("This process can't start another thread. End some and try again.")
@@ -126,6 +130,8 @@ final class ChangeListener: Sendable {
             case .readable, .timedOut: break
             }
         }
+        // That of an earlier user of this process.
+        guard connection.holder == .current else { return .ended }
         return connection.event(within: options.requestTime)
     }
 

@@ -6,6 +6,8 @@
 //   (3) A request has a connection to itself. Several threads have several. A connection is in the
 //       pool or with one thread, never both.
 //   (4) After a fork the child uses none of its parent's connections: answers would go to either.
+//       After a change of the user id none of the earlier user's are used: the service goes by who
+//       made a connection.
 
 import Glibc
 package import KeychainCore
@@ -19,7 +21,7 @@ package final class ServiceClient: Sendable {
     let options: ServiceOptions
     private let pool: ConnectionPool
     private let nextID = Atomic<UInt64>(2)
-    private let lastWelcome = Mutex<Welcome?>(nil)
+    private let lastWelcome = Mutex<(welcome: Welcome, holder: ConnectionHolder)?>(nil)
     let listener: ChangeListener
 
     /// Nothing is connected before the first request.
@@ -33,7 +35,7 @@ package final class ServiceClient: Sendable {
     /// What the service said when it was last connected to: who this program is to it.
     /// - Throws: `notAvailable` where it can't be reached.
     package func welcome() throws(KeychainFailure) -> Welcome {
-        if let welcome = lastWelcome.withLock({ $0 }) { return welcome }
+        if let last = lastWelcome.withLock({ $0 }), last.holder == .current { return last.welcome }
         let connection = try connect()
         defer { pool.putBack(connection) }
         return connection.welcome
@@ -48,8 +50,9 @@ package final class ServiceClient: Sendable {
     }
 
     private func connect() throws(KeychainFailure) -> ServiceConnection {
+        let holder = ConnectionHolder.current
         let connection = try ServiceConnection(to: socketPath, options)
-        lastWelcome.withLock { $0 = connection.welcome }
+        lastWelcome.withLock { $0 = (connection.welcome, holder) }
         return connection
     }
 }
@@ -118,37 +121,47 @@ extension ServiceClient: RequestHandler {
 
 // MARK: - Connections
 
+/// Whose a connection is: the process, and the user that the kernel names to the service.
+struct ConnectionHolder: Hashable, Sendable {
+    var processID: pid_t
+    var userID: uid_t
+
+    static var current: ConnectionHolder { .init(processID: getpid(), userID: geteuid()) }
+}
+
 final class ConnectionPool: Sendable {
     private struct State {
         /// The one used last is the last.
         var idle: [ServiceConnection] = []
-        var processID: pid_t
+        var holder: ConnectionHolder
     }
 
     private let limit: Int
-    private let processID: @Sendable () -> pid_t
+    private let holder: @Sendable () -> ConnectionHolder
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - limit: The most connections to keep.
-    ///   - processID: Of the process that asks.
-    init(limit: Int, processID: @escaping @Sendable () -> pid_t = { getpid() }) {
+    ///   - holder: The process that asks.
+    init(limit: Int, holder: @escaping @Sendable () -> ConnectionHolder = { .current }) {
         self.limit = limit
-        self.processID = processID
-        state = Mutex(State(processID: processID()))
+        self.holder = holder
+        state = Mutex(State(holder: holder()))
     }
 
     /// One that was used before. nil: there is none.
     func take() -> ServiceConnection? {
         state.withLock { state in
-            forgetParent(&state)
+            forgetOthers(&state)
             return state.idle.popLast()
         }
     }
 
     func putBack(_ connection: ServiceConnection) {
         state.withLock { state in
-            forgetParent(&state)
+            forgetOthers(&state)
+            // It may have been made before a change of the user, by another thread.
+            guard connection.holder == state.holder else { return }
             if state.idle.count < limit { state.idle.append(connection) }
         }
     }
@@ -165,12 +178,12 @@ final class ConnectionPool: Sendable {
 
     var idleCount: Int { state.withLock { $0.idle.count } }
 
-    private func forgetParent(_ state: inout State) {
-        let processID = processID()
-        guard state.processID != processID else { return }
+    private func forgetOthers(_ state: inout State) {
+        let holder = holder()
+        guard state.holder != holder else { return }
         // Closing a descriptor of this process leaves the parent's open.
         state.idle = []
-        state.processID = processID
+        state.holder = holder
     }
 }
 

@@ -17,6 +17,8 @@ final class ServiceConnection: @unchecked Sendable {
     private let answerByteCount: Int
     /// What the service said in its greeting.
     let welcome: Welcome
+    /// Who made it.
+    let holder: ConnectionHolder
 
     /// What came of a request.
     enum Outcome<Answer> {
@@ -46,6 +48,7 @@ final class ServiceConnection: @unchecked Sendable {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path
         self.buffer = buffer
+        holder = .current
         answerByteCount = options.answerByteCount
         do throws(KeychainFailure) {
             // Until the greeting the service looks at what this process runs.
@@ -53,7 +56,10 @@ final class ServiceConnection: @unchecked Sendable {
                 () throws(KeychainFailure) in try Self.begun(path, buffer, options)
             }
         } catch {
-            guard ProcessProtection.isHiddenForGood, error.cause == .contention else { throw error }
+            // The service says that it can't see what this process runs, or nothing.
+            guard ProcessProtection.isHiddenForGood,
+                error.cause == .contention || error.cause == .permission
+            else { throw error }
             throw .serviceLost(path)
         }
     }
@@ -62,8 +68,8 @@ final class ServiceConnection: @unchecked Sendable {
         _ path: String, _ buffer: MessageBuffer, _ options: ServiceOptions
     ) throws(KeychainFailure) -> (UnixSocket, Welcome) {
         let deadline = Deadline(options.connectionTime)
-        let socket = try connected(to: path, options, until: deadline)
-        try shakeHands(socket, buffer, path, until: deadline)
+        let first = try connected(to: path, options, until: deadline)
+        let socket = try shakenHands(first, buffer, path, until: deadline)
         return (socket, try greeted(socket, buffer, path, until: deadline))
     }
 
@@ -86,36 +92,50 @@ final class ServiceConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends back what the service sent, so that it sees whose process has the connection.
-    private static func shakeHands(
-        _ socket: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
-    ) throws(KeychainFailure) {
-        switch buffer.bytes(Handshake.byteCount, from: socket, until: deadline) {
-        case .message(let bytes):
+    /// Sends back what the service sent, over the socket that came with it, so that the service sees
+    /// whose process has the connection.
+    /// - Returns: That socket, which is the connection from here on.
+    private static func shakenHands(
+        _ first: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
+    ) throws(KeychainFailure) -> UnixSocket {
+        switch first.beginning(
+            Handshake.byteCount, markedWith: Handshake.mark, until: deadline)
+        {
+        case .greeting(let bytes, let socket):
             guard let handshake = Handshake(bytes: bytes) else { throw .serviceUnreadable(path) }
-            // It is in one message of the socket: its buffer is empty, so that it takes them all.
-            guard socket.sends(handshake.bytes, until: deadline) else {
-                throw .serviceRefuses(path)
-            }
-        case .closed: throw .serviceRefuses(path)
-        case .timedOut: throw .serviceSilent(path)
-        case .unreadable: throw .serviceUnreadable(path)
-        case .failed(let code): throw .serviceNotReached(path, code: code)
+            // It is in one message of the socket: its buffer is empty, so that it takes them all. A
+            // service that refuses the program already has said why.
+            _ = socket.sends(handshake.bytes, until: deadline)
+            return socket
+        case .other:
+            _ = try welcome(from: first, buffer, path, until: deadline)
+            throw .serviceUnreadable(path)
+        case .ended(.closed), .ended(.moved): throw .serviceRefuses(path)
+        case .ended(.timedOut): throw .serviceSilent(path)
+        case .ended(.failed(let code)): throw .serviceNotReached(path, code: code)
         }
     }
 
     private static func greeted(
         _ socket: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> Welcome {
-        let id: UInt64 = 1
-        let hello = try ClientMessage.hello(ClientHello()).frame(id: id)
+        let hello = try ClientMessage.hello(ClientHello()).frame(id: helloID)
         // A service that has refused the connection already said why before it closed it.
         _ = hello.send(to: socket, until: deadline)
+        return try welcome(from: socket, buffer, path, until: deadline)
+    }
+
+    private static let helloID: UInt64 = 1
+
+    /// The answer to hello, or the failure of the whole connection, which comes unasked.
+    private static func welcome(
+        from socket: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
+    ) throws(KeychainFailure) -> Welcome {
         let received = buffer.message(from: socket, until: deadline) {
             reader throws(KeychainFailure) -> Result<Welcome?, KeychainFailure> in
             let head = try ServiceMessage.head(from: &reader)
             switch head.kind {
-            case .answer where head.id == id: return .success(try Welcome(from: &reader))
+            case .answer where head.id == helloID: return .success(try Welcome(from: &reader))
             case .failure: return .failure(try KeychainFailure(from: &reader))
             case .answer, .part, .progress, .changed: return .success(nil)
             }

@@ -46,18 +46,6 @@ final class MessageBuffer {
     /// Whether bytes of a message are here already, so that the socket needn't have any.
     var isPending: Bool { !pending.isEmpty }
 
-    /// Receives so many bytes; no more than the block has.
-    func bytes(
-        _ count: Int, from socket: UnixSocket, until deadline: Deadline
-    ) -> Received<[UInt8]> {
-        precondition(count <= Self.byteCount)
-        if let end: Received<[UInt8]> = fill(count, from: socket, until: deadline) { return end }
-        // SAFETY: fill put so many bytes into the block.
-        let bytes = unsafe Array(block[pending.lowerBound..<pending.lowerBound + count])
-        consume(count)
-        return .message(bytes)
-    }
-
     /// Receives the next message, and reads it.
     ///
     /// - Parameters:

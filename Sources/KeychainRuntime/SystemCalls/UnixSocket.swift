@@ -114,6 +114,38 @@ final class UnixSocket: Sendable {
         }
     }
 
+    // MARK: The beginning
+
+    /// What the other side says first.
+    enum Beginning {
+        /// So many bytes, and the socket that came with them.
+        case greeting([UInt8], UnixSocket)
+        /// Something else. It is still to be received.
+        case other
+        case ended(Transfer)
+    }
+
+    /// Takes so many bytes, which begin with the mark and come in one piece with another socket.
+    func beginning(
+        _ count: Int, markedWith mark: [UInt8], until deadline: Deadline
+    ) -> Beginning {
+        if let end = wait(for: POLLIN, until: deadline) { return .ended(end) }
+        var first = [UInt8](repeating: 0, count: mark.count)
+        // SAFETY: the array is written within its bounds, within the call.
+        let peeked = unsafe first.withUnsafeMutableBytes {
+            unsafe recv(
+                descriptor, $0.baseAddress, $0.count,
+                Int32(MSG_DONTWAIT) | Int32(MSG_PEEK))
+        }
+        guard peeked == mark.count, first == mark else { return .other }
+        guard
+            let (bytes, passed) = UnixSockets.receive(
+                atMost: count, withDescriptorFrom: descriptor)
+        else { return .ended(.failed(errno)) }
+        guard bytes.count == count, let passed else { return .ended(.closed) }
+        return .greeting(bytes, UnixSocket(passed))
+    }
+
     /// - Returns: nil when something can be done, or the other side is gone.
     private func wait(for events: Int32, until deadline: Deadline) -> Transfer? {
         while true {

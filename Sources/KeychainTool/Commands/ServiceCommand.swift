@@ -10,7 +10,9 @@ struct ServiceCommand: ParsableCommand {
         commandName: "service",
         abstract: "Starts, ends and shows the keychain service of this user.",
         discussion: "Without a service every program opens the keychain itself.",
-        subcommands: [Enable.self, Disable.self, Show.self])
+        subcommands: [
+            Enable.self, Disable.self, Show.self, ServiceSocketCommand.self,
+        ])
 
     struct Enable: ParsableCommand {
         static let configuration = CommandConfiguration(

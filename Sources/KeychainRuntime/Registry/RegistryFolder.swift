@@ -1,0 +1,188 @@
+// RegistryFolder: the registry of a user's service, as the tool reads and changes it.
+//   (1) An entry and its list are replaced by renaming: a service that looks meanwhile sees the
+//       earlier or the later ones, whole. The list comes first.
+//   (2) An entry that can't be read is an error, and not as good as none: it may be the one that is
+//       meant.
+
+package import FoundationEssentials
+import Glibc
+package import KeychainCore
+import KeychainCrypto
+
+package struct RegistryFolder: Sendable {
+    /// An absolute path.
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// That of this user's service.
+    /// - Throws: `param` where no folder of the user is known.
+    package static func ofUser(
+        _ environment: [String: String] = ProcessEnvironment.variables
+    ) throws(KeychainFailure) -> RegistryFolder {
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            return RegistryFolder(path: folder + "/keychain/programs")
+        }
+        guard let home = ProcessEnvironment.home(environment) else {
+            throw .param(
+                "Neither HOME nor the user database names a home folder, so it isn't known where "
+                    + "the registry is.")
+        }
+        return RegistryFolder(path: home + "/.config/keychain/programs")
+    }
+
+    /// Its entries, by the names of their files; none where there is no folder.
+    package func entries() throws(DistrustedFile) -> [RegistryEntry] {
+        guard let status = Files.status(of: path) else { return [] }
+        try TrustedFile.check(path, status)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        var entries: [RegistryEntry] = []
+        for name in names.sorted() where name.hasSuffix(".json") {
+            let file = path + "/" + name
+            let content = try TrustedFile(file, atMost: RegistryEntry.byteLimit).content
+            entries.append(try RegistryEntry(content, file: file))
+        }
+        return entries
+    }
+
+    /// What an entry gives.
+    package func entitlements(
+        of entry: RegistryEntry
+    ) throws(KeychainFailure) -> Entitlements {
+        let list: TrustedFile
+        do throws(DistrustedFile) {
+            list = try TrustedFile(entry.entitlements, atMost: Entitlements.byteLimit)
+        } catch {
+            throw .missingEntitlement("\(error.reason).")
+        }
+        return try Entitlements(propertyList: list.content, name: entry.entitlements)
+    }
+
+    /// Makes an entry, or replaces the one that is there.
+    ///
+    /// - Parameters:
+    ///   - subject: Whom it is about.
+    ///   - sha256: Hexadecimal digits; only of an executable.
+    ///   - list: The property list of the entitlements.
+    /// - Returns: The file of the entry.
+    /// - Throws: `notAvailable` where the registry can't be trusted or written.
+    package func put(
+        _ subject: RegistryEntry.Subject, sha256: String?, list: Data
+    ) throws(KeychainFailure) -> String {
+        do throws(DistrustedFile) {
+            try prepare()
+            let base = try base(for: subject)
+            try write(list, base + ".entitlements")
+            let (key, text) = subject.texts
+            var texts = [key: text, "entitlements": base + ".entitlements"]
+            texts["sha256"] = sha256
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            guard let entry = try? encoder.encode(texts) else {
+                throw DistrustedFile(reason: "\(text) can't be written as JSON")
+            }
+            try write(entry, base + ".json")
+            return path + "/" + base + ".json"
+        } catch {
+            throw .notPermitted("\(error.reason).")
+        }
+    }
+
+    /// Removes the entries about somebody.
+    /// - Returns: How many there were.
+    package func remove(_ subject: RegistryEntry.Subject) throws(KeychainFailure) -> Int {
+        do throws(DistrustedFile) {
+            let entries = try entries().filter { $0.subject == subject }
+            for entry in entries {
+                guard Files.remove(entry.file) else { throw Self.failure(entry.file) }
+                // A list that was written with the entry goes with it, and no other one.
+                let own = entry.file.dropLast(".json".count) + ".entitlements"
+                if entry.entitlements == own { Files.remove(entry.entitlements) }
+            }
+            return entries.count
+        } catch {
+            throw .notPermitted("\(error.reason).")
+        }
+    }
+
+    // MARK: Files
+
+    private func prepare() throws(DistrustedFile) {
+        var folder = ""
+        for component in path.split(separator: "/") {
+            folder += "/" + component
+            Files.makeFolder(folder, mode: 0o700)
+        }
+        guard let status = Files.status(of: path), status.isFolder else {
+            throw Self.failure(path)
+        }
+        try TrustedFile.check(path, status)
+    }
+
+    /// The name of the files without its end: that of the entry which is there, or a free one.
+    private func base(for subject: RegistryEntry.Subject) throws(DistrustedFile) -> String {
+        let entries = try entries()
+        if let entry = entries.first(where: { $0.subject == subject }) {
+            return String(entry.file.dropFirst(path.count + 1).dropLast(".json".count))
+        }
+        let last = subject.texts.text.split(separator: "/").last.map { String($0) } ?? ""
+        let name = String(
+            last.unicodeScalars.prefix(64).map { scalar -> Character in
+                let isPlain =
+                    scalar.isASCII && scalar.properties.isAlphabetic
+                    || ("0"..."9").contains(scalar) || scalar == "-" || scalar == "_"
+                return isPlain ? Character(scalar) : "-"
+            })
+        var number = 1
+        while true {
+            let base = number == 1 ? name : "\(name)-\(number)"
+            if Files.status(ofLink: "\(path)/\(base).json") == nil,
+                Files.status(ofLink: "\(path)/\(base).entitlements") == nil
+            {
+                return base
+            }
+            number += 1
+        }
+    }
+
+    private func write(_ content: Data, _ name: String) throws(DistrustedFile) {
+        let target = path + "/" + name
+        let temporary = "\(path)/.\(name).new"
+        Files.remove(temporary)
+        guard
+            let file = Files.open(
+                temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600),
+            Descriptor.write([UInt8](content), to: file.number),
+            Files.rename(temporary, target)
+        else { throw Self.failure(target) }
+    }
+
+    private static func failure(_ path: String) -> DistrustedFile {
+        DistrustedFile(reason: "\(quoted(path)) can't be written: \(errorText(errno))")
+    }
+}
+
+extension Entitlements {
+    /// A property list that gives these access groups.
+    package static func propertyList(groups: [String]) -> Data {
+        func escaped(_ text: String) -> String {
+            text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+                .replacing(">", with: "&gt;")
+        }
+        let texts = groups.map { "        <string>\(escaped($0))</string>\n" }.joined()
+        return Data(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <plist version="1.0">
+            <dict>
+                <key>keychain-access-groups</key>
+                <array>
+            \(texts)    </array>
+            </dict>
+            </plist>
+
+            """.utf8)
+    }
+}

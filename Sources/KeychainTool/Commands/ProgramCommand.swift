@@ -1,0 +1,231 @@
+// ProgramCommand: which entitlements the user's service gives to which programs: the registry.
+//   (1) It needs no service that runs: one that does looks at the registry again.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+
+struct ProgramCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "program",
+        abstract: "Says what the user's keychain service gives to which programs.",
+        discussion: """
+            A program that is not named has the group “default”. This keeps programs apart that mean \
+            no harm: within a user, any program can pass for another one.
+            """,
+        subcommands: [Add.self, List.self, Remove.self])
+
+    struct Add: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Gives a program its access groups. Another entry for it is replaced.",
+            discussion: """
+                Without --group and --entitlements it is given those that stand in the file beside \
+                it, PATH.entitlements, as that file is now. Open connections of the program end, and \
+                new ones have what it is given.
+                """)
+
+        @Argument(
+            help: ArgumentHelp(
+                "The file of the program, or flatpak:ID or snap:NAME for one in a sandbox.",
+                valueName: "path"))
+        var program: String
+
+        @OptionGroup var groups: GroupOptions
+
+        @Flag(help: "Means the file as it is now, by its SHA-256: an update needs a new entry.")
+        var exact = false
+
+        func run() throws {
+            let subject = try ProgramCommand.subject(program)
+            let list =
+                if let given = try groups.list() { given } else {
+                    try ProgramCommand.listBeside(subject)
+                }
+            _ = try RegistryFolder.ofUser().put(
+                subject, sha256: exact ? try ProgramCommand.digest(of: subject) : nil, list: list)
+        }
+    }
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the programs that have entries, and their access groups.")
+
+        @Flag(help: "Writes an array of JSON objects.")
+        var json = false
+
+        func run() throws {
+            try RegistryEntry.show(in: .ofUser(), json: json, heading: "PROGRAM") { subject in
+                if case .socket = subject { false } else { true }
+            }
+        }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes the entry of a program, which has the group “default” from then on.")
+
+        @Argument(
+            help: ArgumentHelp(
+                "As `keychainctl program list` shows it.", valueName: "path"))
+        var program: String
+
+        func run() throws {
+            // The file may be gone; then it is the path as it was given.
+            let subject = (try? ProgramCommand.subject(program)) ?? .executable(program)
+            try RegistryEntry.remove(subject, "`keychainctl program list` shows what there is.")
+        }
+    }
+
+    // MARK: Programs
+
+    /// What an argument means, of a file that is there.
+    private static func subject(_ argument: String) throws -> RegistryEntry.Subject {
+        if argument.hasPrefix("flatpak:") || argument.hasPrefix("snap:") {
+            return .sandbox(argument)
+        }
+        guard let file = Files.locate(argument),
+            let path = Files.target(ofLink: "/proc/self/fd/\(file.number)"),
+            Files.status(of: file)?.isPlainFile == true
+        else {
+            throw ControlFailure(
+                .notFound,
+                "There is no program at \(printable(argument)). Give the path of its file.")
+        }
+        if let interpreter = interpreter(of: path) {
+            throw ControlFailure(
+                .failure,
+                "\(printable(path)) is a script: the service sees its interpreter, "
+                    + "\(printable(interpreter)), and all its scripts are one program. Name the "
+                    + "interpreter, or give the script a socket of its own with `keychainctl service "
+                    + "socket add`.")
+        }
+        return .executable(path)
+    }
+
+    /// What a script is run by. nil: it is no script, or can't be read.
+    private static func interpreter(of path: String) -> String? {
+        guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
+            let start = try? [UInt8](readingFrom: file.number, atMost: 256),
+            start.starts(with: "#!".utf8)
+        else { return nil }
+        let line = String(decoding: start.dropFirst(2).prefix { $0 != 0x0A }, as: UTF8.self)
+        return line.split(separator: " ").first.map { String($0) } ?? "unknown"
+    }
+
+    private static func listBeside(_ subject: RegistryEntry.Subject) throws -> Data {
+        guard case .executable(let path) = subject,
+            Files.isThere(path + ".entitlements")
+        else {
+            throw ControlFailure(
+                .usage,
+                "There are no entitlements beside \(printable(subject.texts.text)). Say what it is "
+                    + "given with --group or --entitlements.")
+        }
+        return try GroupOptions.list(at: path + ".entitlements")
+    }
+
+    private static func digest(of subject: RegistryEntry.Subject) throws -> String {
+        guard case .executable(let path) = subject, let file = Files.open(path, O_RDONLY),
+            let digest = try? Fingerprint.sha256(ofFile: file.number)
+        else {
+            throw ControlFailure(
+                .failure, "\(printable(subject.texts.text)) can't be read, as --exact needs it.")
+        }
+        return digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}
+
+// MARK: - Entries
+
+/// What a program or a socket is given.
+struct GroupOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "An access group; * is every group. It can be given several times, the preferred one "
+                + "first.", valueName: "name"))
+    var group: [String] = []
+
+    @Option(help: ArgumentHelp("A property list as Xcode writes it.", valueName: "path"))
+    var entitlements: String?
+
+    mutating func validate() throws {
+        guard group.isEmpty || entitlements == nil else {
+            throw ValidationError("Give --group or --entitlements, and not both.")
+        }
+        guard group.allSatisfy({ !$0.isEmpty }) else {
+            throw ValidationError("An access group has a name.")
+        }
+    }
+
+    /// The property list that is meant. nil: nothing was said.
+    func list() throws -> Data? {
+        if let entitlements { return try Self.list(at: entitlements) }
+        return group.isEmpty ? nil : Entitlements.propertyList(groups: group)
+    }
+
+    /// A list of which is known that the service can read it.
+    static func list(at path: String) throws -> Data {
+        guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
+            let list = Files.content(of: file, atMost: Entitlements.byteLimit)
+        else {
+            throw ControlFailure(.failure, "The entitlements \(printable(path)) can't be read.")
+        }
+        _ = try Entitlements(propertyList: list, name: path)
+        return list
+    }
+}
+
+extension RegistryEntry {
+    /// Prints the entries of a registry that are about something.
+    static func show(
+        in folder: RegistryFolder, json: Bool, heading: String,
+        where isMeant: (Subject) -> Bool
+    ) throws {
+        let entries = try Self.entries(of: folder).filter { isMeant($0.subject) }
+        let groups = try entries.map { entry in
+            let groups = try folder.entitlements(of: entry).accessGroups
+            return groups.names + (groups.includesAll ? [AccessGroups.wildcard] : [])
+        }
+        if json {
+            let objects = zip(entries, groups).map { entry, groups in
+                JSON.object([
+                    (entry.subject.texts.key, .string(entry.subject.texts.text)),
+                    ("groups", .array(groups.map { .string($0) })),
+                    ("exact", .bool(entry.sha256 != nil)), ("file", .string(entry.file)),
+                ])
+            }
+            return try Output.print(JSON.array(objects).text)
+        }
+        guard !entries.isEmpty else { return try Output.print("There are none.") }
+        let rows = zip(entries, groups).map { entry, groups in
+            [
+                printable(entry.subject.texts.text) + (entry.sha256 == nil ? "" : " (exact)"),
+                groups.map(printable).joined(separator: ", "),
+            ]
+        }
+        try Output.print(table([[heading, "GROUPS"]] + rows))
+    }
+
+    /// Removes the entry about somebody.
+    static func remove(_ subject: Subject, _ advice: String) throws {
+        let folder = try RegistryFolder.ofUser()
+        // What is wrong with the registry is said with its file.
+        _ = try entries(of: folder)
+        guard try folder.remove(subject) > 0 else {
+            throw ControlFailure(
+                .notFound, "There is no entry for \(printable(subject.texts.text)). \(advice)")
+        }
+    }
+
+    private static func entries(of folder: RegistryFolder) throws -> [RegistryEntry] {
+        do throws(DistrustedFile) {
+            return try folder.entries()
+        } catch {
+            throw ControlFailure(
+                .failure, "The registry can't be trusted: \(printable(error.reason)).")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// ServiceSocketCommand: sockets of their own of the user's keychain service.
+
+import ArgumentParser
+import KeychainCore
+import KeychainRuntime
+
+/// Sockets of their own, which are identities: who has one has its groups, and nothing else.
+struct ServiceSocketCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "socket",
+        abstract: "Makes sockets that give some access groups to whoever has them.",
+        discussion: """
+            For a container, a unit or a script: give it the socket and nothing else of the service, \
+            and set KEYCHAIN_SERVICE to its path there. A service that runs makes the socket within a \
+            few seconds; it lies in a folder that no other user can enter.
+            """,
+        subcommands: [Add.self, List.self, Remove.self])
+
+    struct Add: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a socket, and prints its path. One that is there gets other groups.")
+
+        @Argument(
+            help: ArgumentHelp("1 to 32 letters, digits and hyphens.", valueName: "name"))
+        var name: String
+
+        @OptionGroup var groups: GroupOptions
+
+        mutating func validate() throws {
+            guard RegistryEntry.isSocketName(name) else {
+                throw ValidationError(
+                    "The name of a socket is 1 to 32 letters, digits and hyphens.")
+            }
+            guard !groups.group.isEmpty || groups.entitlements != nil else {
+                throw ValidationError("Say what the socket gives with --group or --entitlements.")
+            }
+        }
+
+        func run() throws {
+            guard let list = try groups.list() else { return }
+            _ = try RegistryFolder.ofUser().put(.socket(name), sha256: nil, list: list)
+            try Output.print(try KeychainChoice.ownSocket(name))
+        }
+    }
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the sockets, and their access groups.")
+
+        @Flag(help: "Writes an array of JSON objects.")
+        var json = false
+
+        func run() throws {
+            try RegistryEntry.show(in: .ofUser(), json: json, heading: "SOCKET") { subject in
+                if case .socket = subject { true } else { false }
+            }
+        }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes a socket. Its connections end.")
+
+        @Argument(help: ArgumentHelp("As `list` shows it.", valueName: "name"))
+        var name: String
+
+        func run() throws {
+            try RegistryEntry.remove(
+                .socket(name), "`keychainctl service socket list` shows what there is.")
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// UnitTests: what the units of systemd keep from a service that was taken over, and what they leave
+// it to work with. Where systemd-analyze is installed it is asked; the units are read in any case.
+
+import Foundation
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite struct UnitTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Distribution/systemd")
+
+    private static let analyzer = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    private static func lines(_ name: String) throws -> [String] {
+        try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+            .split(separator: "\n").map { String($0) }
+    }
+
+    private static func analyzed(_ arguments: String...) throws -> [String] {
+        try TestProgram(path: try #require(analyzer), arguments, environment: [:]).lines()
+    }
+
+    /// The system calls of a filter's words, groups taken apart. Without systemd-analyze a group
+    /// stands for itself.
+    private static func calls(_ words: [String]) throws -> Set<String> {
+        var calls: Set<String> = []
+        for word in words {
+            if word.hasPrefix("@"), analyzer != nil {
+                let lines = try analyzed("syscall-filter", word)
+                    .map { $0.trimmingCharacters(in: .whitespaces) }
+                calls.formUnion(
+                    try self.calls(
+                        lines.dropFirst().filter { !$0.isEmpty && !$0.hasPrefix("#") }))
+            } else {
+                calls.insert(word)
+            }
+        }
+        return calls
+    }
+
+    // Of the attack: a service with CAP_SYS_PTRACE and @ipc reads and writes root's memory.
+    @Test(arguments: ["system", "user"])
+    func `a service that was taken over can't look into other processes`(_ kind: String) throws {
+        let unit = try Self.lines("\(kind)/keychaind.service")
+        #expect(!unit.contains { !$0.hasPrefix("#") && $0.contains("CAP_") })
+        if kind == "system" { #expect(unit.contains("CapabilityBoundingSet=")) }
+        for limit in ["MemoryMax=", "TasksMax=", "LimitNOFILE="] {
+            #expect(unit.contains { $0.hasPrefix(limit) }, "\(limit)")
+        }
+        var allowed: Set<String> = []
+        for line in unit where line.hasPrefix("SystemCallFilter=") {
+            let text = line.dropFirst("SystemCallFilter=".count)
+            let words = text.drop { $0 == "~" }.split(separator: " ").map { String($0) }
+            if text.hasPrefix("~") {
+                allowed.subtract(try Self.calls(words))
+                if Self.analyzer == nil { #expect(words == ["@ipc"]) }
+            } else {
+                allowed.formUnion(try Self.calls(words))
+            }
+        }
+        #expect(allowed.isSuperset(of: ["pipe", "pipe2"]))
+        guard Self.analyzer != nil else {
+            print("systemd-analyze isn't installed: the unit's lines were read, and no more")
+            return
+        }
+        for call in [
+            "process_vm_readv", "process_vm_writev", "ptrace", "pidfd_getfd", "bpf", "mount",
+        ] {
+            #expect(!allowed.contains(call), "\(call)")
+        }
+        for call in [
+            "accept", "accept4", "socketpair", "sendmsg", "recvmsg", "poll", "epoll_wait",
+            "pidfd_open", "mlock", "fsync", "fdatasync", "fcntl", "setpriority", "prctl",
+            "eventfd2",
+        ] {
+            #expect(allowed.contains(call), "\(call)")
+        }
+    }
+
+    @Test func `the machine's unit is as confined as systemd-analyze can tell`() throws {
+        let path = Self.folder.appending(path: "system/keychaind.service").path
+        guard Self.analyzer != nil else {
+            let unit = try Self.lines("system/keychaind.service")
+            #expect(unit.contains("ProtectSystem=strict") && unit.contains("ProtectHome=yes"))
+            return
+        }
+        // What is left are devices, for the chip, and processes, for their units.
+        let overall = try #require(
+            try Self.analyzed("security", "--offline=yes", "--no-pager", path)
+                .first { $0.contains("Overall exposure level") })
+        let level = overall.split(separator: ":").last?.split(separator: " ").first
+        #expect(try #require(level.flatMap { Double($0) }) <= 1.3, "\(overall)")
+    }
+
+    @Test(arguments: ["system/keychaind.socket", "user/keychaind.socket"])
+    func `a socket goes when nobody listens any more`(_ name: String) throws {
+        #expect(try Self.lines(name).contains("RemoveOnStop=yes"))
+    }
+
+    @Test func `sockets of their own are named as the service takes them`() throws {
+        let unit = try Self.lines("system/keychaind-own@.socket")
+        #expect(unit.contains("FileDescriptorName=\(ServiceManager.ownSocketPrefix)%i"))
+        #expect(unit.contains("Service=keychaind.service"))
+        #expect(unit.contains("DirectoryMode=0700") && unit.contains("SocketMode=0666"))
+        #expect(unit.contains("RemoveOnStop=yes"))
+    }
+}
