@@ -143,7 +143,11 @@ package final class KeychainServer: Sendable {
         doorkeeper?.stop()
         credentials?.stop()
         listener.close()
-        ownSockets.withLock { $0 }?.stop()
+        let ownSockets = ownSockets.withLock { sockets in
+            defer { sockets = nil }
+            return sockets
+        }
+        ownSockets?.stop()
         connections.end(within: configuration.limits.endTime)
         workers.stop()
         verification.stop()
