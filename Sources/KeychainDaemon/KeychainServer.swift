@@ -67,7 +67,7 @@ package final class KeychainServer: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(System.coreCount, 4))
         workers = Workers(count: configuration.limits.requests)
         credentials = try CredentialServer.make(
-            configuration, given: credentialSocket, keychains, workers, self.log)
+            configuration, given: credentialSocket, keychains, workers, self.log, audit)
     }
 
     private static func lockFolder(

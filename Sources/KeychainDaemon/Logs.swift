@@ -69,6 +69,11 @@ struct AuditLog: Sendable {
 
     func note(_ text: String) { log.notice("\(text)") }
 
+    /// The reason may hold what others chose.
+    func note(_ message: String, reason: String) {
+        log.notice("\(message)", metadata: ["reason": "\(reason)"])
+    }
+
     /// The message is of this service alone; the reason may hold what others chose.
     func problem(_ message: String, reason: String) {
         log.error("\(message)", metadata: ["reason": "\(reason)"])

@@ -63,7 +63,7 @@ private final class CredentialService {
         path = folder.path + "/run/credentials-socket"
         let server = try CredentialServer(
             try ListeningSocket(at: path, isForEverybody: true, mode: 0o600), trusted: trusted,
-            source: { name throws(KeychainFailure) in
+            source: { name, _ throws(KeychainFailure) in
                 switch (name.unit, name.credential) {
                 case ("app.service", "password"): Data("secret".utf8)
                 case ("app.service", "large"): Data(repeating: 7, count: 1 << 20)
@@ -177,6 +177,11 @@ private final class CredentialService {
         #expect(program.lines() == ["600", "for the unit", "too large", "refused"])
         #expect(program.endedWell)
         #expect(Files.status(ofLink: path) == nil)
+        let audit = try String(
+            contentsOfFile: AuditFolder(path: folder.path + "/keychains/audit").files()[0].path,
+            encoding: .utf8)
+        #expect(audit.split(separator: "\n").count { $0.contains("credential") } == 2)
+        #expect(audit.contains("app.service"))
     }
 
     @Test(arguments: [[], ["--system"]])

@@ -12,14 +12,15 @@ import FoundationEssentials
 import Glibc
 import KeychainCore
 import KeychainCrypto
+import KeychainEngine
 import Synchronization
 
 final class CredentialServer: Sendable {
     /// CREDENTIAL_SIZE_MAX of systemd's creds-util.h.
     static let byteCount = 1 << 20
 
-    /// The secret of a credential.
-    typealias Source = @Sendable (CredentialName) throws(KeychainFailure) -> Data
+    /// The secret of a credential, for a process.
+    typealias Source = @Sendable (CredentialName, pid_t) throws(KeychainFailure) -> Data
 
     private let socket: ListeningSocket
     private let trusted: uid_t
@@ -90,15 +91,17 @@ final class CredentialServer: Sendable {
             return caller.close()
         }
         run { [self] in
-            answer(name, to: caller)
+            answer(name, to: caller, of: peer.pid)
             caller.close()
         }
     }
 
-    private func answer(_ name: CredentialName, to caller: OwnedDescriptor) {
+    private func answer(
+        _ name: CredentialName, to caller: OwnedDescriptor, of process: pid_t
+    ) {
         let asked = "credential \(name.credential) of the unit \(name.unit)"
         do throws(KeychainFailure) {
-            var secret = try source(name)
+            var secret = try source(name, process)
             defer { secret.resetBytes(in: secret.startIndex..<secret.endIndex) }
             guard !secret.isEmpty, secret.count <= Self.byteCount else {
                 throw .param("A credential has 1 to \(Self.byteCount) bytes.")
@@ -136,7 +139,7 @@ extension CredentialServer {
     /// - Throws: ``ServiceFailure`` in a user's service, which has no keychain of root's.
     static func make(
         _ configuration: DaemonConfiguration, given descriptor: Int32?,
-        _ keychains: ServedKeychains, _ workers: Workers, _ log: AuditLog
+        _ keychains: ServedKeychains, _ workers: Workers, _ log: AuditLog, _ audit: AuditTrail
     ) throws(ServiceFailure) -> CredentialServer? {
         guard descriptor != nil || configuration.credentialSocket != nil else { return nil }
         guard configuration.kind == .system else {
@@ -150,9 +153,32 @@ extension CredentialServer {
                     at: configuration.credentialSocket ?? "", isForEverybody: true, mode: 0o600)
             }
         return try CredentialServer(
-            socket, source: { name throws(KeychainFailure) in try keychains.secret(of: name) },
+            socket,
+            source: { name, process throws(KeychainFailure) in
+                try audit.recorded(name, process) { () throws(KeychainFailure) in
+                    try keychains.secret(of: name)
+                }
+            },
             // A party of its own: no user has this number.
-            run: { workers.run(for: .max, $0) }, onLine: { log.note($0) })
+            run: { workers.run(for: .max, $0) }, onLine: { log.note("credential", reason: $0) })
+    }
+}
+
+extension AuditTrail {
+    /// Gives a secret for a unit once its record is written.
+    fileprivate func recorded(
+        _ name: CredentialName, _ process: pid_t, _ body: () throws(KeychainFailure) -> Data
+    ) throws(KeychainFailure) -> Data {
+        try begin()
+        let items = TouchedItems()
+        let secret = Result { () throws(KeychainFailure) in try items.collecting(body) }
+        let status = if case .failure(let failure) = secret { failure.status.rawValue } else { 0 }
+        try end(
+            AuditRecord(
+                user: 0, process: process, identity: name.unit, operation: "credential",
+                itemClass: ItemClass.genericPassword.name, result: Int64(status)),
+            items: items.references, hasRoom: true)
+        return try secret.get()
     }
 }
 
