@@ -50,40 +50,50 @@ package enum DaemonProgram {
         configuration.engine.hardware = PlatformHardware.current
         configuration.engine.machine = .current(chip: PlatformHardware.current)
         configuration.engine.credential = { ServiceCredential.read() }
-        let server = try KeychainServer(
-            configuration, socket: manager.socket, credentialSocket: manager.credentialSocket,
-            ownSockets: manager.ownSockets, log: log)
-        try await DaemonService(server, manager, log).runUntilTold()
+        let final = configuration
+        try await DaemonService(manager, log) {
+            try KeychainServer(
+                final, socket: manager.socket, credentialSocket: manager.credentialSocket,
+                ownSockets: manager.ownSockets, log: log)
+        }.runUntilTold()
     }
 }
 
 // MARK: - The end of a service
 
 struct DaemonService: Service {
-    private let server: KeychainServer
     private let manager: ServiceManager
     private let log: Logger
+    private let makeServer: @Sendable () throws -> KeychainServer
 
-    init(_ server: KeychainServer, _ manager: ServiceManager, _ log: Logger) {
-        self.server = server
+    /// `makeServer` is called once signals are waited for: whoever sees the socket may send one.
+    init(
+        _ manager: ServiceManager, _ log: Logger,
+        makeServer: @escaping @Sendable () throws -> KeychainServer
+    ) {
         self.manager = manager
         self.log = log
+        self.makeServer = makeServer
     }
 
-    /// Runs until the process gets SIGTERM or SIGINT.
+    /// Runs until the process gets SIGTERM, SIGINT or SIGHUP. The last is left alone where it was
+    /// ignored when the process was started, as `nohup` has it.
     func runUntilTold() async throws {
         var quiet = log
         quiet.logLevel = .warning
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [.init(service: self)], gracefulShutdownSignals: [.sigterm, .sigint],
+                services: [.init(service: self)],
+                gracefulShutdownSignals: [.sigterm, .sigint]
+                    + (Processes.ignoresHangup ? [] : [.sighup]),
                 logger: quiet))
         try await group.run()
     }
 
     func run() async throws {
-        try server.start()
         let requests = await UnixSignalsSequence(trapping: .sigusr1)
+        let server = try makeServer()
+        try server.start()
         manager.tellReady()
         if let time = manager.watchdogTime {
             server.showLife(within: time) { [manager] in
@@ -91,19 +101,19 @@ struct DaemonService: Service {
             }
         }
         log.notice("ready")
-        let locking = Task { [server] in
+        let locking = Task {
             for await _ in requests { server.lock() }
         }
         // It throws only where nothing could tell of a shutdown.
         try? await gracefulShutdown()
         locking.cancel()
         manager.tellStopping()
-        await stop()
+        await stop(server)
         log.notice("ended")
     }
 
     /// On a thread of its own: ending waits.
-    private func stop() async {
+    private func stop(_ server: KeychainServer) async {
         await withCheckedContinuation { continuation in
             let end: @Sendable () -> Void = {
                 server.stop()

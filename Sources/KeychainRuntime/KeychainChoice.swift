@@ -48,10 +48,11 @@ package struct KeychainChoice: Hashable, Sendable {
     package static func ownSocket(
         _ name: String, _ surroundings: ChoiceSurroundings = ChoiceSurroundings()
     ) throws(KeychainFailure) -> String {
-        guard let socket = surroundings.userSocket else {
-            throw .param("XDG_RUNTIME_DIR doesn't say where this user's sockets are.")
+        guard let folder = RuntimeFolder(surroundings.environment).path else {
+            throw .param(
+                "Neither XDG_RUNTIME_DIR nor /run/user says where this user's sockets are.")
         }
-        return ownSocket(name, beside: socket)
+        return ownSocket(name, beside: RuntimeFolder.socket(in: folder))
     }
 
     /// Where a service makes a socket of its own that listens at `socket`.

@@ -79,6 +79,8 @@ package enum FrameHeader {
 package enum WireLimits {
     /// The versions of the protocol that this end speaks. Version 1 was another protocol.
     package static let versions: ClosedRange<UInt32> = 2...2
+    /// The most bytes of the first message of a client: nobody is believed before it.
+    package static let helloByteCount = 1024
     /// The most bytes of one message: a request with the largest secret and its attributes.
     package static let messageByteCount = 64 << 20
     /// The most bytes of an answer in one message. A longer one comes in several.

@@ -27,7 +27,7 @@ final class Connection: ChannelInboundHandler {
     private let log: AuditLog
     private let events: EventQueue
 
-    private var assembler = FrameAssembler()
+    private var assembler = FrameAssembler(limit: WireLimits.helloByteCount)
     private var waiting: [FrameBuffer] = []
     private var underWay = 0
     private var isReading = false
@@ -74,6 +74,7 @@ final class Connection: ChannelInboundHandler {
         let buffer = unwrapInboundIn(data)
         defer { buffer.erase() }
         guard !isEnding else { return }
+        if session.isGreeted { assembler.limit = WireLimits.messageByteCount }
         do {
             waiting += try buffer.withReadableSpan { span throws(KeychainFailure) in
                 try assembler.take(span)

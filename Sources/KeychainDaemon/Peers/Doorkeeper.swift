@@ -1,7 +1,9 @@
 // Doorkeeper: the thread that accepts connections and finds out who made them.
 //   (1) It waits for all of them at once: one that doesn't answer keeps no other one waiting, as
 //       long as their user has connections left.
-//   (2) Who is known is handed on with the connection; everybody else is told why, as far as the
+//   (2) Where a user has no place left on the way in, the one who has been silent for longest makes
+//       room: an honest caller answers at once, so callers who never answer keep nobody out.
+//   (3) Who is known is handed on with the connection; everybody else is told why, as far as the
 //       socket takes it at once, and the connection is closed.
 //   (3) A socket that was sent and isn't taken counts against the sender: the system lets a user
 //       have so many of them under way. So a caller who doesn't take it keeps its place among those
@@ -102,7 +104,7 @@ final class Doorkeeper: Sendable {
             proceed(&callers, &refused, ready: ready[first...])
             if isExhausted || ready[1] {
                 refused.removeAll { !Sockets.isUntaken($0.first) }
-                isExhausted = !acceptSome(&callers, besides: refused)
+                isExhausted = !acceptSome(&callers, besides: &refused)
             }
         }
     }
@@ -131,23 +133,26 @@ final class Doorkeeper: Sendable {
                     waiting.append(caller)
                 }
             } catch {
-                onRefusal(error)
-                error.tell(caller.handshake.socket)
-                caller.handshake.socket.close()
-                if Sockets.isUntaken(caller.first) {
-                    refused.append(
-                        Refused(uid: caller.handshake.process.uid, first: caller.first))
-                }
+                refuse(caller, error, &refused)
             }
         }
         callers = waiting
+    }
+
+    private func refuse(_ caller: Caller, _ refusal: PeerRefusal, _ refused: inout [Refused]) {
+        onRefusal(refusal)
+        refusal.tell(caller.handshake.socket)
+        caller.handshake.socket.close()
+        if Sockets.isUntaken(caller.first) {
+            refused.append(Refused(uid: caller.handshake.process.uid, first: caller.first))
+        }
     }
 
     /// The most that are accepted before those are looked after again who were accepted before.
     private static let acceptedAtOnce = 16
 
     /// - Returns: False when there are no descriptors left, so that no caller can be accepted now.
-    private func acceptSome(_ callers: inout [Caller], besides refused: [Refused]) -> Bool {
+    private func acceptSome(_ callers: inout [Caller], besides refused: inout [Refused]) -> Bool {
         for _ in 0..<Self.acceptedAtOnce {
             guard let socket = Sockets.accept(listener) else {
                 switch errno {
@@ -163,7 +168,12 @@ final class Doorkeeper: Sendable {
                 let others =
                     callers.count { $0.handshake.process.uid == uid }
                     + refused.count { $0.uid == uid }
-                guard others < rules.handshakesPerUser else { throw .tooMany(uid: uid) }
+                if others >= rules.handshakesPerUser {
+                    guard
+                        let oldest = callers.firstIndex(where: { $0.handshake.process.uid == uid })
+                    else { throw .tooMany(uid: uid) }
+                    refuse(callers.remove(at: oldest), .tooMany(uid: uid), &refused)
+                }
                 callers.append(
                     Caller(
                         handshake: handshake, first: socket,

@@ -8,7 +8,8 @@ import KeychainCore
 import KeychainWire
 
 struct FrameAssembler {
-    private let limit: Int
+    /// The largest message, in bytes; of the next one whose header isn't whole.
+    var limit: Int
     private var header: [UInt8] = []
     /// Of the message under way, once its header is whole.
     private var expected: Int?

@@ -60,6 +60,15 @@ enum Processes {
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
     }
 
+    /// Whether the end of its terminal is nothing to this process.
+    static var ignoresHangup: Bool {
+        var action = sigaction()
+        // SAFETY: nothing is set; the structure is filled within the call.
+        guard unsafe sigaction(SIGHUP, nil, &action) == 0 else { return false }
+        // `SIG_IGN` is the address 1.
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    }
+
     /// A peer that is gone is an error of the call that writes to it, not the end of the process.
     static func ignoreBrokenConnections() {
         _ = signal(SIGPIPE, SIG_IGN)
