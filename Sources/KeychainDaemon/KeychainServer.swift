@@ -128,7 +128,8 @@ package final class KeychainServer: Sendable {
             Doorkeeper.Rules(
                 accepts: isAccepted, identification: identification,
                 timeLimit: configuration.limits.handshakeTime,
-                handshakesPerUser: configuration.limits.handshakesPerUser),
+                handshakesPerUser: configuration.limits.handshakesPerUser,
+                untakenPerUser: configuration.limits.untakenPerUser),
             onPeer: { [self] in admit($0, $1) }, onRefusal: { [log] in log.refused($0) })
         try doorkeeper.start()
         return doorkeeper
@@ -316,6 +317,7 @@ package struct DaemonConfiguration: Sendable {
         /// How long a program may take to show who it is.
         package var handshakeTime: Duration = .seconds(5)
         package var handshakesPerUser = 128
+        package var untakenPerUser = 1024
         package var connectionsPerUser = 4096
         /// The most requests of one connection that are carried out at once; nothing is read from
         /// it until one of them is answered and the answer is taken.

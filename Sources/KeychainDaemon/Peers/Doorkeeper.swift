@@ -24,6 +24,9 @@ final class Doorkeeper: Sendable {
         var timeLimit: Duration
         /// The most handshakes under way at once for one user.
         var handshakesPerUser: Int
+        /// The most sockets that were sent to one user's callers and not taken: each uses up what the
+        /// system lets the service send.
+        var untakenPerUser: Int
     }
 
     private let listener: Int32
@@ -163,15 +166,18 @@ final class Doorkeeper: Sendable {
             }
             do throws(PeerRefusal) {
                 let handshake = try PeerHandshake(
-                    socket, by: rules.identification, accepting: rules.accepts)
+                    socket, by: rules.identification, accepting: rules.accepts,
+                    isFull: { uid in
+                        let others =
+                            callers.count { $0.handshake.process.uid == uid }
+                            + refused.count { $0.uid == uid }
+                        return others >= rules.untakenPerUser
+                    })
                 let uid = handshake.process.uid
-                let others =
-                    callers.count { $0.handshake.process.uid == uid }
-                    + refused.count { $0.uid == uid }
-                if others >= rules.handshakesPerUser {
-                    guard
-                        let oldest = callers.firstIndex(where: { $0.handshake.process.uid == uid })
-                    else { throw .tooMany(uid: uid) }
+                let isOfUser = { (caller: Caller) in caller.handshake.process.uid == uid }
+                if callers.count(where: isOfUser) >= rules.handshakesPerUser,
+                    let oldest = callers.firstIndex(where: isOfUser)
+                {
                     refuse(callers.remove(at: oldest), .tooMany(uid: uid), &refused)
                 }
                 callers.append(

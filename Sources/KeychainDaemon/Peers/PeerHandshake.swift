@@ -41,7 +41,7 @@ struct PeerHandshake: Sendable {
     /// of no use afterwards.
     init(
         _ first: OwnedDescriptor, by identification: Identification = .program,
-        accepting isAccepted: (uid_t) -> Bool
+        accepting isAccepted: (uid_t) -> Bool, isFull: (uid_t) -> Bool = { _ in false }
     ) throws(PeerRefusal) {
         self.identification = identification
         if case .socket = identification {
@@ -50,6 +50,7 @@ struct PeerHandshake: Sendable {
             process = try PinnedProcess(of: first)
         }
         guard isAccepted(process.uid) else { throw .otherUser(uid: process.uid) }
+        guard !isFull(process.uid) else { throw .tooMany(uid: process.uid) }
         identity = try Identity(of: process, by: identification)
         guard let (own, passed) = UnixSockets.pair() else { throw .tooMany(uid: process.uid) }
         Sockets.prepare(own.number)

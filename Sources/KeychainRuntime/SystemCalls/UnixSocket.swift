@@ -142,7 +142,8 @@ final class UnixSocket: Sendable {
             let (bytes, passed) = UnixSockets.receive(
                 atMost: count, withDescriptorFrom: descriptor)
         else { return .ended(.failed(errno)) }
-        guard bytes.count == count, let passed else { return .ended(.closed) }
+        // Where this process can open no more descriptors, the system gives it none.
+        guard bytes.count == count, let passed else { return .ended(.failed(EMFILE)) }
         return .greeting(bytes, UnixSocket(passed))
     }
 
