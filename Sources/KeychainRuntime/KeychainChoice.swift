@@ -48,7 +48,7 @@ package struct KeychainChoice: Hashable, Sendable {
     package static func ownSocket(
         _ name: String, _ surroundings: ChoiceSurroundings = ChoiceSurroundings()
     ) throws(KeychainFailure) -> String {
-        guard let folder = RuntimeFolder(surroundings.environment).path else {
+        guard let folder = surroundings.runtimeFolder.path else {
             throw .param(
                 "Neither XDG_RUNTIME_DIR nor /run/user says where this user's sockets are.")
         }
@@ -149,10 +149,12 @@ package struct ChoiceSurroundings: Sendable {
         variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
+    var runtimeFolder: RuntimeFolder { RuntimeFolder(environment, status: status) }
+
     /// Where the service of this user listens. nil: there is nothing at that place.
     /// - Throws: `param` where there is something in a folder that isn't this user's alone.
     func userSocket() throws(KeychainFailure) -> String? {
-        switch RuntimeFolder(environment, status: status) {
+        switch runtimeFolder {
         case .none: return nil
         case .own(let folder):
             let socket = RuntimeFolder.socket(in: folder)
