@@ -172,11 +172,12 @@ extension AuditTrail {
         try begin()
         let items = TouchedItems()
         let secret = Result { () throws(KeychainFailure) in try items.collecting(body) }
-        let status = if case .failure(let failure) = secret { failure.status.rawValue } else { 0 }
+        var status = Status(rawValue: 0)
+        if case .failure(let failure) = secret { status = failure.status }
         try end(
             AuditRecord(
                 user: 0, process: process, identity: name.unit, operation: "credential",
-                itemClass: ItemClass.genericPassword.name, result: Int64(status)),
+                itemClass: ItemClass.genericPassword.name, result: Int64(status.rawValue)),
             items: items.references, hasRoom: true)
         return try secret.get()
     }
