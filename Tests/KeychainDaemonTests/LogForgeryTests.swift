@@ -109,7 +109,7 @@ private let hostile = [
             #expect(
                 outside.wholeMatch(
                     of:
-                        /(debug|info|warning|error) [a-z ]+( (query|executable|reason)=| (status|microseconds|pid|uid)=-?\d+)*/
+                        /(debug|info|warning|error) [a-z ]+( (query|command|reason)=| (status|microseconds|pid|uid)=-?\d+)*/
                 ) != nil, "\(outside)")
         }
     }

@@ -39,7 +39,7 @@ import Testing
     @Test func `in the machine's service only programs that administer are told`() throws {
         for (groups, isTold) in [(["default"], false), (["*", "default"], true)] {
             let folder = try TemporaryFolder()
-            try TestService.entitle(groups[0], groups.last ?? "", in: folder)
+            try TestService.entitle(.user(geteuid()), groups, in: folder)
             let service = try TestService(folder: folder) { $0.kind = .system }
             let told = status { _ = try service.client().perform(ReadStatistics()) }
             #expect(told == (isTold ? Status(rawValue: 0) : .missingEntitlement))

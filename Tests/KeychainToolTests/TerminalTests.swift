@@ -128,6 +128,11 @@ import Testing
         let lined = try Dialogue(home, "get", "-s", "mail")
         #expect(try lined.end() == .exit(0))
         #expect(lined.shown == "line\n")
+        // With what joins the parts of an emoji.
+        try set(home, "\\342\\235\\244\\357\\270\\217")
+        let joined = try Dialogue(home, "get", "-s", "mail")
+        #expect(try joined.end() == .exit(0))
+        #expect(joined.shown == "❤️\n")
     }
 
     @Test(arguments: ["a\\033]0;title\\007", "\\377\\376", "back\\010", "\\302\\233m", "cr\\r"])

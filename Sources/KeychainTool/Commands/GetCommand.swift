@@ -85,8 +85,13 @@ struct GetRequest: Hashable {
 
     /// Whether a terminal shows the text and does nothing else. Newline and tab are all right.
     static func isFitForTerminal(_ text: String) -> Bool {
-        text.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "\t" || !$0.isUnsafeInLine }
+        text.unicodeScalars.allSatisfy { !$0.isUnsafeInLine || harmless.contains($0) }
     }
+
+    /// Newline, tab, and what stands inside of emoji and letters of some scripts.
+    private static let harmless: Set<Unicode.Scalar> = [
+        "\n", "\t", "\u{200C}", "\u{200D}", "\u{FE0E}", "\u{FE0F}",
+    ]
 
     /// The attributes, the secret in Base64, and as text where it is UTF-8.
     static func json(of item: ItemSnapshot) -> JSON {
