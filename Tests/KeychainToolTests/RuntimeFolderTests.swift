@@ -69,7 +69,7 @@ extension TestHome {
                 secret
                 4. the machine's service in its place
                 exit 1
-                mode:          service: a process of its own keeps the keychain; chosen by \
+                mode:            service: a process of its own keeps the keychain; chosen by \
                 the socket of the machine's service
 
                 """, "\(outcome.errors)")

@@ -72,6 +72,8 @@ enum UserUnits {
         LimitCORE=0
         LimitMEMLOCK=64M
         LimitNOFILE=16384
+        MemoryMax=2G
+        TasksMax=256
         NoNewPrivileges=yes
         LockPersonality=yes
         MemoryDenyWriteExecute=yes
@@ -81,6 +83,9 @@ enum UserUnits {
         RestrictSUIDSGID=yes
         SystemCallArchitectures=native
         SystemCallFilter=@system-service
+        # With it goes process_vm_readv; pipes are among it too, and stay.
+        SystemCallFilter=~@ipc
+        SystemCallFilter=pipe pipe2
         SystemCallErrorNumber=EPERM
 
         [Install]
@@ -100,6 +105,8 @@ enum UserUnits {
         ListenStream=%t/keychain/socket
         SocketMode=0600
         DirectoryMode=0700
+        # A file without anybody behind it would keep programs waiting for a service.
+        RemoveOnStop=yes
 
         [Install]
         WantedBy=sockets.target
