@@ -35,7 +35,7 @@ final class ServiceProcess {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = pipe
         try process.run()
-        try #require(log.first() == "notice ready")
+        try #require(log.isReady(), "\(log.lines())")
     }
 
     deinit {
@@ -47,58 +47,63 @@ final class ServiceProcess {
     func end(requestsOf program: String) -> [String] {
         process.terminate()
         process.waitUntilExit()
-        return log.rest().filter { $0.hasSuffix("/\(program)") && $0.contains(" query=") }
+        return log.all().filter { $0.hasSuffix("/\(program)\"") && $0.contains(" query=") }
     }
 }
 
 /// Takes lines as they come, so that the writer never waits.
 private final class LogReader: Sendable {
-    private let lines: AsyncLines
+    private let taken: AsyncLines
 
     init(_ handle: FileHandle) {
         let lines = AsyncLines()
-        self.lines = lines
+        taken = lines
         Thread.detachNewThread {
             while case let data = handle.availableData, !data.isEmpty { lines.append(data) }
             lines.end()
         }
     }
 
-    /// The first line; waits for it.
-    func first() -> String? { lines.first() }
+    /// Whether the service says that it can be used; waits for that.
+    func isReady() -> Bool { taken.isReady() }
 
-    /// All lines but the first; waits for the end.
-    func rest() -> [String] { Array(lines.all().dropFirst()) }
+    /// All lines so far.
+    func lines() -> [String] { taken.split() }
+
+    /// All lines; waits for the end.
+    func all() -> [String] { taken.all() }
 }
 
 private final class AsyncLines: Sendable {
     private struct State {
         var data = Data()
-        var isFirstThere = false
+        var isReady = false
     }
 
+    private static let readyLine = Data("notice ready\n".utf8)
+
     private let state = Mutex(State())
-    private let firstLine = DispatchSemaphore(value: 0)
+    private let ready = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
     func append(_ data: Data) {
-        let isFirst = state.withLock { state in
+        let isReady = state.withLock { state in
             state.data += data
-            let isFirst = !state.isFirstThere && state.data.contains(UInt8(ascii: "\n"))
-            if isFirst { state.isFirstThere = true }
-            return isFirst
+            let isReady = !state.isReady && state.data.range(of: Self.readyLine) != nil
+            if isReady { state.isReady = true }
+            return isReady
         }
-        if isFirst { firstLine.signal() }
+        if isReady { ready.signal() }
     }
 
     func end() {
-        firstLine.signal()
+        ready.signal()
         ended.signal()
     }
 
-    func first() -> String? {
-        _ = firstLine.wait(timeout: .now() + 60)
-        return split().first
+    func isReady() -> Bool {
+        _ = ready.wait(timeout: .now() + 60)
+        return state.withLock { $0.isReady }
     }
 
     func all() -> [String] {
@@ -106,7 +111,7 @@ private final class AsyncLines: Sendable {
         return split()
     }
 
-    private func split() -> [String] {
+    func split() -> [String] {
         String(decoding: state.withLock { $0.data }, as: UTF8.self)
             .split(separator: "\n").map(String.init)
     }
