@@ -19,7 +19,11 @@ enum LoadRows {
         let keys = indices.map { KeychainKey<Data>(Sample.account(of: $0)) }
         let accounts = indices.map { Sample.account(of: $0) }
         let names = indices.map { Sample.key(of: $0) }
-        let queries = accounts.map { query(keychain.service, $0) as CFDictionary }
+        let queries = accounts.map { account in
+            var query = query(keychain.service)
+            query[kSecAttrAccount] = account
+            return query as CFDictionary
+        }
         let figures = try contest.run([
             { _ = try level.floor.load(names[$0 % names.count]) },
             { try load(keychain, keys[$0 % keys.count]) },
@@ -48,18 +52,19 @@ enum LoadRows {
         }
     }
 
-    private static func query(_ service: String, _ account: String) -> [CFString: Any] {
+    private static func query(_ service: String) -> [CFString: Any] {
         [
             kSecClass: kSecClassGenericPassword,
             kSecAttrService: service,
-            kSecAttrAccount: account,
             kSecReturnData: true,
         ]
     }
 
-    /// With a new dictionary, and the result as Swift's `Data`, as callers do it.
-    static func copyMatching(_ service: String, _ account: String) throws {
-        let query = query(service, account)
+    /// With a new dictionary, and the result as Swift's `Data`, as callers do it. Without an
+    /// account, any one item of the service.
+    static func copyMatching(_ service: String, _ account: String? = nil) throws {
+        var query = query(service)
+        query[kSecAttrAccount] = account
         var result: CFTypeRef?
         // SAFETY: the pointer is used within the call only.
         let status = unsafe SecItemCopyMatching(query as CFDictionary, &result)

@@ -28,6 +28,8 @@ enum Role {
         case copyMatching = "copy-matching"
         case list
         case save
+        /// `SecItemCopyMatching` by service alone, where all the items have the same service.
+        case first
     }
 
     /// - Returns: nil where the arguments name no role.
@@ -92,7 +94,14 @@ enum Role {
             Environment.set("KEYCHAIN_DIRECTORY", directory)
             let first = Keychain(service: Sample.service(of: 0))
             if try !first.exists(.account(Sample.account(of: 0))) {
-                try Self.fill(.default, 0..<itemCount)
+                if call == .first {
+                    for index in 0..<itemCount {
+                        let key = KeychainKey<Data>(Sample.account(of: index))
+                        try first.add(Sample.secret(of: index), for: key)
+                    }
+                } else {
+                    try Self.fill(.default, 0..<itemCount)
+                }
             }
             try Self.loop(call, Sample.choice(of: count, from: itemCount))
         }
@@ -111,6 +120,8 @@ enum Role {
             for (index, name) in keys(indices) {
                 try name.keychain.save(Sample.secret(of: index), for: name.key)
             }
+        case .first:
+            for _ in indices { try LoadRows.copyMatching(Sample.service(of: 0)) }
         case .list:
             for _ in indices { _ = try Keychain(service: Sample.service(of: 0)).items() }
         }
