@@ -219,9 +219,10 @@ package final class Store: Sendable {
         package let isComplete: Bool
     }
 
-    /// Visits the rows that a query may be about, by their labels. With a limit above one in the order of
-    /// addition; with a limit of one, the first added of those that an index gives first. `visit` gives
-    /// false to stop.
+    /// Visits the rows that a query may be about, by their labels. With a limit above one in the
+    /// order of addition; with a limit of one, the guarded tier's rows come first, and of a tier the
+    /// row that was added first where that costs little. It comes again. `visit` gives false to
+    /// stop.
     package func visit(
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool
@@ -232,20 +233,13 @@ package final class Store: Sendable {
         let tiers = tiers
         try connections.run { database throws(KeychainFailure) in
             try withHeader(in: database, tiers) { header throws(KeychainFailure) in
-                var left = tiers.indexes(for: query, header)[...]
+                let indexes = tiers.indexes(for: query, header)
                 var goesOn = true
-                while goesOn, !left.isEmpty {
-                    // Of the tiers most have an item in one alone.
-                    var indexes = limit == 1 ? left.prefix(1) : left
-                    var search = RowSearch(query, visibleTo: caller, indexes: Array(indexes))
-                    if indexes.count < left.count, search.mayGiveSeveral {
-                        indexes = left
-                        search = RowSearch(query, visibleTo: caller, indexes: Array(indexes))
-                    }
-                    left = left.dropFirst(indexes.count)
-                    for (sql, arguments) in search.statements(
-                        includesSecret: includesSecret, limit: limit) where goesOn
-                    {
+                for indexes in limit == 1 ? indexes.map({ [$0] }) : [indexes] where goesOn {
+                    let search = RowSearch(query, visibleTo: caller, indexes: indexes)
+                    for pass in search.passes(limit: limit) where goesOn {
+                        let (sql, arguments) = search.statement(
+                            includesSecret: includesSecret, limit: limit, pass)
                         try Self.visit(database, sql, arguments, includesSecret: includesSecret) {
                             found throws(KeychainFailure) in
                             goesOn = try visit(found, search)

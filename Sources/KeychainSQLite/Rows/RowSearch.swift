@@ -3,9 +3,9 @@
 //       A unary plus in front of a column keeps SQLite from choosing it.
 //   (2) The drivers, the most selective first: reference, both key attributes, the first one of a
 //       key, a further attribute, the second key attribute, the first one, access group.
-//   (3) With a limit of one, the row that was added first is given, as far as it is among the first
-//       `sortedEntryCount` that the index gives. Many have one service in common, and sorting them all for one
-//       would cost more than finding it.
+//   (3) With a limit of one, the row that was added first is tried first, as far as it is among the
+//       first `window` entries that the index gives. Many have one service in common, and looking at
+//       them all would cost more than finding one.
 //   (4) Every column of a result comes out of the row itself. From the index alone SQLite would
 //       give back what was searched for, whichever row a damaged entry leads to. So the index is
 //       a table of its own in the statement, which gives the id and nothing else.
@@ -106,29 +106,23 @@ package struct RowSearch: Hashable, Sendable {
 
     // MARK: SQL
 
-    /// How many entries of an index are sorted for the one that was added first. See (3).
-    static let sortedEntryCount = 64
+    /// Among how many entries of an index the one that was added first is looked for. See (3).
+    static let window = 16
 
-    /// The statements that give a search's rows, one after the other.
-    package func statements(
-        includesSecret: Bool, limit: Int?
-    ) -> [(sql: String, arguments: [Bytes16])] {
-        guard limit == 1, mayGiveSeveral else {
-            return [statement(includesSecret: includesSecret, limit: limit)]
-        }
-        let count = Self.sortedEntryCount
-        return [
-            statement(includesSecret: includesSecret, limit: 1) {
-                "SELECT id FROM (\($0) LIMIT \(count)) ORDER BY id LIMIT \(count)"
-            },
-            statement(includesSecret: includesSecret, limit: 1) {
-                "\($0) LIMIT -1 OFFSET \(count)"
-            },
-        ]
+    /// Which rows of a search one statement gives.
+    package enum Pass {
+        /// The one that was added first of those at the beginning of an index.
+        case earliest
+        case all
+    }
+
+    /// The statements that give a search's rows, in turn. The row of the first comes again.
+    package func passes(limit: Int?) -> [Pass] {
+        limit == 1 && mayGiveSeveral ? [.earliest, .all] : [.all]
     }
 
     /// Whether an index gives several rows, in another order than that of addition.
-    var mayGiveSeveral: Bool {
+    private var mayGiveSeveral: Bool {
         switch chooseDriver() {
         case .reference, .term, .other: false
         case .first: true
@@ -140,12 +134,11 @@ package struct RowSearch: Hashable, Sendable {
     }
 
     /// Columns, conditions and arguments. `isOrdered`: in the order of addition, as it is with a
-    /// limit above one. `entries` picks from the index's entries that the labels lead to.
+    /// limit above one.
     func statement(
-        includesSecret: Bool, limit: Int?, isOrdered: Bool = false,
-        entries: ((String) -> String)? = nil
+        includesSecret: Bool, limit: Int?, isOrdered: Bool = false, _ pass: Pass = .all
     ) -> (sql: String, arguments: [Bytes16]) {
-        if !isOrdered, entries == nil,
+        if !isOrdered, pass == .all,
             let statement = keyStatement(includesSecret: includesSecret, limit: limit)
         {
             return statement
@@ -175,10 +168,12 @@ package struct RowSearch: Hashable, Sendable {
         }
 
         var sql: String
-        if let index = driver.index, let entries {
-            let all = "SELECT entry.id FROM items AS entry INDEXED BY \(index)\(ofEntries.clause)"
-            sql = Self.select(includesSecret: includesSecret, entries: "(\(entries(all))) AS entry")
-            sql += ofRows.clause
+        if let index = driver.index, pass == .earliest {
+            sql = Self.select(includesSecret: includesSecret, index: nil)
+            sql += " WHERE items.id = (SELECT min(id) FROM (SELECT entry.id AS id"
+            sql += " FROM items AS entry INDEXED BY \(index)\(ofEntries.clause)"
+            sql += " LIMIT \(Self.window)))"
+            for text in ofRows.texts { sql += " AND " + text }
         } else {
             sql = Self.select(includesSecret: includesSecret, index: driver.index)
             sql += Conditions(texts: ofEntries.texts + ofRows.texts).clause
@@ -230,14 +225,10 @@ package struct RowSearch: Hashable, Sendable {
     /// The beginning of a statement that gives rows; with an index, those that its entries, called
     /// `entry`, lead to. See (4).
     static func select(includesSecret: Bool, index: String?) -> String {
-        select(
-            includesSecret: includesSecret,
-            entries: index.map { "items AS entry INDEXED BY \($0)" })
-    }
-
-    private static func select(includesSecret: Bool, entries: String?) -> String {
         let columns = StoreSchema.itemColumns + (includesSecret ? ", items.secret" : "")
-        let rows = entries.map { $0 + " CROSS JOIN items ON items.id = entry.id" } ?? "items"
+        let rows =
+            index.map { "items AS entry INDEXED BY \($0) CROSS JOIN items ON items.id = entry.id" }
+            ?? "items"
         return "SELECT \(columns) FROM \(rows)"
     }
 
