@@ -23,7 +23,7 @@ extension Store {
         let encounterCount = damage.encounterCount
         let row = try connections.run { database throws(KeychainFailure) -> SealedRow? in
             let cursor = try database.rows(
-                RowSearch.keySecretSQL, [key.first, key.second, key.group])
+                SearchStatement.secretOfKeySQL, [key.first, key.second, key.group])
             guard try cursor.next() else { return nil }
             return try? SealedRow(cursor, includesSecret: true)
         }

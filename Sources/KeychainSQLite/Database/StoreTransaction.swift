@@ -68,7 +68,7 @@ package struct StoreTransaction {
     }
 
     private static let rowOfKeySQL =
-        RowSearch.select(includesSecret: false, index: "items_key")
+        SearchStatement.select(includesSecret: false, index: "items_key")
         + " WHERE entry.k1 = ? AND entry.k2 = ? AND entry.k3 = ?"
 
     /// The row of a reference.
@@ -77,7 +77,7 @@ package struct StoreTransaction {
     }
 
     private static let rowOfReferenceSQL =
-        RowSearch.select(includesSecret: false, index: "items_uuid") + " WHERE entry.uuid = ?"
+        SearchStatement.select(includesSecret: false, index: "items_uuid") + " WHERE entry.uuid = ?"
 
     /// The one row that a unique index leads to; its own columns must be what was looked for.
     private func row(
@@ -101,7 +101,7 @@ package struct StoreTransaction {
         var rows: [SealedRow] = []
         try Store.visit(
             database,
-            RowSearch.select(includesSecret: false, index: nil)
+            SearchStatement.select(includesSecret: false, index: nil)
                 + " WHERE +items.protection = \(protection.rawValue)", [], includesSecret: false
         ) { found in
             if case .row(let row) = found { rows.append(row) }
@@ -204,8 +204,8 @@ package struct StoreTransaction {
         var whole: SealedRow?
         try Store.visit(
             database,
-            RowSearch.select(includesSecret: true, index: nil) + " WHERE items.id = \(row.id)", [],
-            includesSecret: true
+            SearchStatement.select(includesSecret: true, index: nil)
+                + " WHERE items.id = \(row.id)", [], includesSecret: true
         ) { found in
             if case .row(let row) = found { whole = row }
             return false
@@ -234,7 +234,7 @@ package struct StoreTransaction {
         var digests = TierDigests()
         var counts: [Tier: UInt64] = [:]
         try Store.visit(
-            database, RowSearch.select(includesSecret: false, index: nil), [],
+            database, SearchStatement.select(includesSecret: false, index: nil), [],
             includesSecret: false
         ) { found in
             // One that has no shape of a row is of the tier of most.

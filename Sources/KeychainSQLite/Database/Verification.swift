@@ -115,7 +115,7 @@ extension Store {
         isComplete = true
         try Self.visit(
             database,
-            RowSearch.select(includesSecret: includesSecrets, index: nil) + " ORDER BY items.id",
+            SearchStatement.select(includesSecret: includesSecrets, index: nil) + " ORDER BY items.id",
             [],
             includesSecret: includesSecrets
         ) { found in

@@ -1,14 +1,4 @@
-// RowSearch: which rows a query is about, as one SQL statement over the labels.
-//   (1) Each search is driven by one index; the other conditions only filter what it gives.
-//       A unary plus in front of a column keeps SQLite from choosing it.
-//   (2) The drivers, the most selective first: reference, both key attributes, the first one of a
-//       key, a further attribute, the second key attribute, the first one, access group.
-//   (3) With a limit of one, the row that was added first is tried first, as far as it is among the
-//       first `window` entries that the index gives. Many have one service in common, and looking at
-//       them all would cost more than finding one.
-//   (4) Every column of a result comes out of the row itself. From the index alone SQLite would
-//       give back what was searched for, whichever row a damaged entry leads to. So the index is
-//       a table of its own in the statement, which gives the id and nothing else.
+// RowSearch: which rows a query is about, by the labels of its attributes.
 
 package import KeychainCrypto
 package import KeychainCore
@@ -106,24 +96,14 @@ package struct RowSearch: Hashable, Sendable {
 
     // MARK: SQL
 
-    /// Among how many entries of an index the one that was added first is looked for. See (3).
-    static let window = 16
-
-    /// Which rows of a search one statement gives.
-    package enum Pass {
-        /// The one that was added first of those at the beginning of an index.
-        case earliest
-        case all
-    }
-
     /// The statements that give a search's rows, in turn. The row of the first comes again.
-    package func passes(limit: Int?) -> [Pass] {
+    package func passes(limit: Int?) -> [SearchStatement.Pass] {
         limit == 1 && mayGiveSeveral ? [.earliest, .all] : [.all]
     }
 
     /// Whether an index gives several rows, in another order than that of addition.
     private var mayGiveSeveral: Bool {
-        switch chooseDriver() {
+        switch driver {
         case .reference, .term, .other: false
         case .first: true
         case .second: second.count > 1
@@ -133,122 +113,38 @@ package struct RowSearch: Hashable, Sendable {
         }
     }
 
-    /// Columns, conditions and arguments. `isOrdered`: in the order of addition, as it is with a
-    /// limit above one.
-    func statement(
-        includesSecret: Bool, limit: Int?, isOrdered: Bool = false, _ pass: Pass = .all
+    /// The text and the arguments of a statement. `isOrdered`: in the order of addition, as it is
+    /// with a limit above one.
+    package func statement(
+        includesSecret: Bool, limit: Int?, isOrdered: Bool = false,
+        _ pass: SearchStatement.Pass = .all
     ) -> (sql: String, arguments: [Bytes16]) {
-        if !isOrdered, pass == .all,
-            let statement = keyStatement(includesSecret: includesSecret, limit: limit)
-        {
-            return statement
-        }
-        var ofEntries = Conditions()
-        var ofRows = Conditions()
-        let driver = chooseDriver()
-        func add(_ column: String, _ labels: [Label], isDriver: Bool) {
-            guard !labels.isEmpty else { return }
-            if isDriver {
-                ofEntries.add("entry." + column, labels)
-            } else {
-                ofRows.add("+items." + column, labels)
-            }
-        }
-        add("uuid", reference.map { [$0.value] } ?? [], isDriver: driver == .reference)
-        add("k1", first, isDriver: driver == .keys || driver == .first)
-        add("k2", second, isDriver: driver == .keys || driver == .second)
-        add("grp", groups, isDriver: driver == .group)
-        for (position, labels) in terms.enumerated() {
-            if driver == .term, position == 0 {
-                ofRows.add("items.id IN (SELECT item FROM terms WHERE term", labels, ")")
-            } else {
-                ofRows.add(
-                    "EXISTS (SELECT 1 FROM terms WHERE term", labels, " AND item = items.id)")
-            }
-        }
-
-        var sql: String
-        if let index = driver.index, pass == .earliest {
-            sql = Self.select(includesSecret: includesSecret, index: nil)
-            sql += " WHERE items.id = (SELECT min(id) FROM (SELECT entry.id AS id"
-            sql += " FROM items AS entry INDEXED BY \(index)\(ofEntries.clause)"
-            sql += " LIMIT \(Self.window)))"
-            for text in ofRows.texts { sql += " AND " + text }
-        } else {
-            sql = Self.select(includesSecret: includesSecret, index: driver.index)
-            sql += Conditions(texts: ofEntries.texts + ofRows.texts).clause
-        }
-        // One row needs no order; all rows are put in order by the caller, more cheaply.
-        if isOrdered || limit ?? 1 > 1 {
-            sql += driver.index == nil ? " ORDER BY items.id" : " ORDER BY entry.id"
-        }
-        return (sql, ofEntries.arguments + ofRows.arguments)
-    }
-
-    private struct Conditions {
-        var texts: [String] = []
+        let driver = driver
+        let statement = SearchStatement(
+            driver: driver, pass: pass, hasReference: reference != nil, first: first.count,
+            second: second.count, groups: groups.count, terms: terms.map(\.count),
+            includesSecret: includesSecret,
+            // One row needs no order; all rows are put in order by the caller, more cheaply.
+            isOrdered: isOrdered || limit ?? 1 > 1)
         var arguments: [Bytes16] = []
-
-        /// That `start` is one of some labels.
-        mutating func add(_ start: String, _ labels: [Label], _ end: String = "") {
-            let places = repeatElement("?", count: labels.count).joined(separator: ",")
-            texts.append(start + (labels.count == 1 ? " = ?" : " IN (\(places))") + end)
-            arguments += labels
-        }
-
-        var clause: String {
-            texts.isEmpty ? "" : " WHERE " + texts.joined(separator: " AND ")
-        }
-    }
-
-    /// The statement of a look-up by both keys in one group: most requests are one, and putting
-    /// its text together takes longer than running it.
-    private func keyStatement(
-        includesSecret: Bool, limit: Int?
-    ) -> (sql: String, arguments: [Bytes16])? {
-        guard reference == nil, terms.isEmpty, first.count == 1, second.count == 1,
-            groups.count == 1, limit ?? 1 <= 1
-        else { return nil }
-        return (
-            includesSecret ? Self.keySecretSQL : Self.keySQL, [first[0], second[0], groups[0]]
-        )
-    }
-
-    private static let keySQL = keySQL(includesSecret: false)
-    static let keySecretSQL = keySQL(includesSecret: true)
-
-    private static func keySQL(includesSecret: Bool) -> String {
-        select(includesSecret: includesSecret, index: "items_key")
-            + " WHERE entry.k1 = ? AND entry.k2 = ? AND +items.grp = ?"
-    }
-
-    /// The beginning of a statement that gives rows; with an index, those that its entries, called
-    /// `entry`, lead to. See (4).
-    static func select(includesSecret: Bool, index: String?) -> String {
-        let columns = StoreSchema.itemColumns + (includesSecret ? ", items.secret" : "")
-        let rows =
-            index.map { "items AS entry INDEXED BY \($0) CROSS JOIN items ON items.id = entry.id" }
-            ?? "items"
-        return "SELECT \(columns) FROM \(rows)"
-    }
-
-    private enum Driver {
-        case reference, keys, term, second, first, group, other
-
-        /// The index to use; left to SQLite it may take one that gives the order instead of the
-        /// one that gives fewer rows.
-        var index: String? {
-            switch self {
-            case .reference: "items_uuid"
-            case .keys, .first: "items_key"
-            case .second: "items_k2"
-            case .group: "items_grp"
-            case .term, .other: nil
+        func add(where isDriver: Bool) {
+            for column in SearchStatement.Column.allCases
+            where driver.columns.contains(column) == isDriver {
+                switch column {
+                case .reference: if let reference { arguments.append(reference.value) }
+                case .first: arguments += first
+                case .second: arguments += second
+                case .group: arguments += groups
+                }
             }
         }
+        add(where: true)
+        add(where: false)
+        for labels in terms { arguments += labels }
+        return (statement.sql, arguments)
     }
 
-    private func chooseDriver() -> Driver {
+    private var driver: SearchStatement.Driver {
         if reference != nil { return .reference }
         if !first.isEmpty && (isFirstTelling || !second.isEmpty) { return .keys }
         if !terms.isEmpty { return .term }
