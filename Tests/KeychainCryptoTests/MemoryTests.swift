@@ -1,5 +1,6 @@
 // MemoryTests: HMAC under a key that stays the same, and the variables of a process.
 
+import Foundation
 import KeychainCore
 import Testing
 
@@ -50,13 +51,22 @@ private let cases = [
 }
 
 @Suite struct `The variables of a process` {
-    @Test func `a value that is not UTF-8 stands for no path`() {
-        // What Swift makes of the bytes 2F 61 FF.
-        let variables = ProcessEnvironment.believed([
-            "KEYCHAIN_DIRECTORY": "/a\u{FFFD}", "HOME": "/home/ada",
-        ])
-        #expect(variables["KEYCHAIN_DIRECTORY"]?.hasPrefix("/") == false)
-        #expect(variables["HOME"] == "/home/ada")
+    @Test func `a value that is not UTF-8 stands for no path`() throws {
+        func variable(_ bytes: [UInt8]) -> (name: String, value: String)? {
+            // SAFETY: the array ends with zero, and lives for the call.
+            unsafe ProcessEnvironment.variable(bytes.map { CChar(bitPattern: $0) } + [0])
+        }
+        let whole = try #require(variable(Array("HOME=/home/ada=b".utf8)))
+        #expect(whole == ("HOME", "/home/ada=b"))
+        let broken = try #require(variable(Array("KEYCHAIN_DIRECTORY=/a".utf8) + [0xFF]))
+        #expect(broken == ("KEYCHAIN_DIRECTORY", "\u{FFFD}"))
+        #expect(variable(Array("EMPTY=".utf8))?.value == "")
+        #expect(variable([0xFF] + Array("=a".utf8)) == nil)
+        #expect(variable(Array("no equals sign".utf8)) == nil)
+    }
+
+    @Test func `the variables are those of Foundation`() {
+        #expect(ProcessEnvironment.variables == ProcessInfo.processInfo.environment)
     }
 
     @Test func `the home folder is an absolute path, or that of the user database`() {

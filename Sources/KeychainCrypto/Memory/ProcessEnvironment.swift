@@ -13,13 +13,25 @@
 //       open anything, and the keychain's own files and sockets never keep such a number, in any
 //       program.
 
-import FoundationEssentials
-import Glibc
+// `environ` is a variable of C, which no thread of this package changes.
+@unsafe @preconcurrency import Glibc
 
 package enum ProcessEnvironment {
     /// The variables; none where they are not to be believed.
+    ///
+    /// Foundation gives the same, and takes a fifth of the time of `keychainctl get` for it.
     package static var variables: [String: String] {
-        hasRightsOfOthers ? [:] : believed(ProcessInfo.processInfo.environment)
+        var variables: [String: String] = [:]
+        // SAFETY: glibc's array of terminated strings ends with nil.
+        if hasRightsOfOthers { return variables }
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            if let (name, value) = unsafe variable(entry), variables[name] == nil {
+                variables[name] = value
+            }
+            unsafe next += 1
+        }
+        return variables
     }
 
     /// Reads and forgets a variable, so that no child takes it for its own. The caller has no other
@@ -32,10 +44,15 @@ package enum ProcessEnvironment {
         return value
     }
 
-    static func believed(_ variables: [String: String]) -> [String: String] {
-        // What Swift puts in place of bytes that are no text.
-        let mark: Unicode.Scalar = "\u{FFFD}"
-        return variables.mapValues { $0.unicodeScalars.contains(mark) ? String(mark) : $0 }
+    /// A variable's name and value, from `name=value`. A value that is not UTF-8 is U+FFFD alone,
+    /// which no path is; nil: the name is not UTF-8.
+    static func variable(_ entry: UnsafePointer<CChar>) -> (name: String, value: String)? {
+        // SAFETY: the string is terminated, and `=` stands within it.
+        guard let equals = unsafe strchr(entry, Int32(UInt8(ascii: "="))) else { return nil }
+        let bytes = unsafe UnsafeRawBufferPointer(
+            start: entry, count: equals - UnsafeMutablePointer(mutating: entry))
+        guard let name = unsafe String(validating: bytes, as: UTF8.self) else { return nil }
+        return (name, unsafe String(validatingCString: equals + 1) ?? "\u{FFFD}")
     }
 
     // MARK: Rights

@@ -82,6 +82,7 @@ package struct SearchStatement: Hashable, Sendable {
     private static let keptCount = 512
 
     var sql: String {
+        if self == Self.secretOfKey { return Self.secretOfKeySQL }
         if let text = Self.kept.withLock({ $0[self] }) { return text }
         let text = text
         Self.kept.withLock {
@@ -138,11 +139,12 @@ package struct SearchStatement: Hashable, Sendable {
         conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
     }
 
-    /// The look-up of a secret by both keys in one group.
-    static let secretOfKeySQL = SearchStatement(
+    /// The look-up of a secret by both keys in one group. Most programs need no other, and so no
+    /// table of texts.
+    private static let secretOfKey = SearchStatement(
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
-        includesSecret: true, isOrdered: false
-    ).text
+        includesSecret: true, isOrdered: false)
+    static let secretOfKeySQL = secretOfKey.text
 
     /// The beginning of a statement that gives rows; with an index, those that its entries, called
     /// `entry`, lead to. See (4).
