@@ -20,7 +20,7 @@ struct DaemonCommand: ParsableCommand {
             The service ends in good order on SIGTERM and SIGINT, and locks every keychain on \
             SIGUSR1. It takes its socket from systemd where it is started for one.
             """,
-        version: DaemonProgram.version)
+        version: PackageVersion.text)
 
     @Flag(help: "Serve all users of this machine, each with a keychain of their own.")
     var system = false

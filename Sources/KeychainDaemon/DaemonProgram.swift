@@ -11,9 +11,6 @@ import ServiceLifecycle
 import UnixSignals
 
 package enum DaemonProgram {
-    /// What the change log calls this version.
-    static let version = "unreleased"
-
     /// Runs the service that the process was started as, and ends the process.
     package static func main() async -> Never {
         StandardStreams.occupyClosed()

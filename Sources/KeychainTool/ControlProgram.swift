@@ -10,9 +10,6 @@ import KeychainCore
 import KeychainTPM
 
 package enum ControlProgram {
-    /// What the change log calls this version.
-    static let version = "unreleased"
-
     /// Carries out the command that the process was started with, and ends the process.
     package static func main() -> Never {
         StandardStreams.occupyClosed()
@@ -75,7 +72,7 @@ struct RootCommand: ParsableCommand {
 
             \(ControlStatus.table)
             """,
-        version: ControlProgram.version,
+        version: PackageVersion.text,
         groupedSubcommands: [
             CommandGroup(
                 name: "Items",

@@ -85,11 +85,12 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         #expect(throws: (any Error).self) { try DaemonCommand.parse(arguments) }
     }
 
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
     @Test(arguments: ["user", "system"])
     func `the units start the service as it can be started`(_ kind: String) throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let folder = root.appending(path: "Distribution/systemd/\(kind)")
+        let folder = Self.root.appending(path: "Distribution/systemd/\(kind)")
         let service = try String(
             contentsOf: folder.appending(path: "keychaind.service"), encoding: .utf8)
         let socket = try String(
@@ -116,10 +117,8 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     }
 
     @Test func `the unit for credentials makes the socket that the service takes for it`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
         let unit = try String(
-            contentsOf: root.appending(
+            contentsOf: Self.root.appending(
                 path: "Distribution/systemd/system/keychaind-credentials.socket"), encoding: .utf8)
         for line in [
             "ListenStream=/run/keychaind/credentials-socket", "Service=keychaind.service",
@@ -133,10 +132,20 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         #expect(throws: ServiceFailure.self) { try configuration(["--credentials", "s"], home) }
     }
 
-    @Test func `help and version are given`() throws {
+    @Test func `both programs have the version that the change log begins with`() throws {
+        let changes = try String(
+            contentsOf: Self.root.appending(path: "CHANGELOG.md"), encoding: .utf8)
+        let version = try #require(changes.firstMatch(of: /(?m)^## (\S+)$/)?.1)
+        for program in ["keychaind", "keychainctl"] {
+            let path = try #require(TestProgram.path(of: program))
+            #expect(
+                try TestProgram(path: path, ["--version"], environment: [:]).lines()
+                    == [String(version)])
+        }
+    }
+
+    @Test func `help is given`() throws {
         let path = try #require(TestProgram.path(of: "keychaind"))
-        #expect(
-            try TestProgram(path: path, ["--version"], environment: [:]).lines() == ["unreleased"])
         let help = try TestProgram(path: path, ["--help"], environment: [:]).lines()
         #expect(help.first == "OVERVIEW: Keeps keychains for the programs that connect to it.")
         #expect(help.contains { $0.hasPrefix("USAGE: keychaind [--system]") })
