@@ -78,7 +78,7 @@ struct RootCommand: ParsableCommand {
                 name: "Items",
                 subcommands: [
                     SetCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self,
-                    InfoCommand.self,
+                    InfoCommand.self, RunCommand.self,
                 ]),
             CommandGroup(
                 name: "Keychain",

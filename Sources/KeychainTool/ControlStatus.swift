@@ -13,6 +13,9 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
     case exists = 7
     /// EX_USAGE of sysexits.h.
     case usage = 64
+    /// What env(1) and shells end with.
+    case notExecutable = 126
+    case noProgram = 127
 
     package var meaning: String {
         switch self {
@@ -24,6 +27,8 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
         case .damaged: "an item or the keychain is damaged"
         case .exists: "the item exists already"
         case .usage: "the arguments are wrong"
+        case .notExecutable: "run: the program can't be executed"
+        case .noProgram: "run: there is no such program"
         }
     }
 

@@ -75,8 +75,7 @@ extension KeychainSession {
 
     private func password(after remark: String) throws -> Data {
         if let descriptor = source.passwordDescriptor {
-            return Data(
-                try SecretInput.fromDescriptor(descriptor, "application password").plainBytes)
+            return Data(try givenPassword(from: descriptor).plainBytes)
         }
         guard source.mayAsk, let terminal = Terminal() else {
             throw ControlFailure(

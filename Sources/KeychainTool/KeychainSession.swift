@@ -114,9 +114,19 @@ struct KeychainSession {
         return given.passcode
     }
 
-    /// What was right once, for as long as the session lasts: a descriptor can't be read twice.
+    /// The application password of a descriptor, for each item that asks for one.
+    func givenPassword(from descriptor: Int32) throws(ControlFailure) -> SecretBytes {
+        if let password = given.applicationPassword { return password }
+        let password = try SecretInput.fromDescriptor(descriptor, "application password")
+        given.applicationPassword = password
+        return password
+    }
+
+    /// What was given once, for as long as the session lasts: a descriptor can't be read twice. A
+    /// passcode was right, too.
     private final class GivenPasscode {
         var passcode: SecretBytes?
+        var applicationPassword: SecretBytes?
     }
 
     // MARK: Finding

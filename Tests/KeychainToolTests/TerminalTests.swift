@@ -115,7 +115,7 @@ import Testing
             contentsOfFile: "/proc/\(dialogue.process)/limits", encoding: .utf8)
         let line = try #require(
             limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
-        #expect(line.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
+        #expect(line.split(separator: " ").dropFirst(4).first == "0")
     }
 
     @Test func `a secret is shown with a newline at its end`() throws {

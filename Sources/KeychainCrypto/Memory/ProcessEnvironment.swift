@@ -7,6 +7,7 @@
 //   (3) A value that is not UTF-8 stands for no path: Swift would make one of two different ones.
 //   (4) The tools refuse arguments that are not UTF-8 before they look at any: Swift puts U+FFFD in
 //       place of such bytes, so that two different names become one.
+//       What `run` gives to another program goes to it byte for byte, whatever it is.
 //   (5) A program can be started with descriptors 0 to 2 (standard input, output and error) closed.
 //       The next file that it opens gets the number, and what the program prints, a secret perhaps,
 //       is written into that file. So the tools put something in place of a closed one before they
@@ -104,9 +105,12 @@ package enum ProcessEnvironment {
 
 package enum ProcessArguments {
     /// The position of the first argument that is not valid UTF-8, as the shell counts: `$1` is 1.
-    /// nil: all are.
+    /// What follows the name of a program after `run … --` is that program's. nil: all are.
     package static var firstInvalidPosition: Int? {
-        for position in 0..<Int(CommandLine.argc) {
+        let arguments = CommandLine.arguments
+        let separator = arguments.dropFirst().first == "run" ? arguments.firstIndex(of: "--") : nil
+        let end = separator.map { $0 + 2 } ?? arguments.count
+        for position in 0..<min(end, Int(CommandLine.argc)) {
             // SAFETY: argv holds argc terminated strings for the life of the process.
             guard let argument = unsafe CommandLine.unsafeArgv[position] else { continue }
             if unsafe String(validatingCString: argument) == nil { return position }

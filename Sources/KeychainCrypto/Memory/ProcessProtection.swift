@@ -15,6 +15,8 @@ package enum ProcessProtection {
         var isOff = false
         var identifications = 0
         var holdsSecrets = false
+        /// The limit for core dumps before ``apply()``. nil: it was left as it was.
+        var coreLimit: rlimit?
     }
 
     private static let state = Mutex(State())
@@ -26,13 +28,31 @@ package enum ProcessProtection {
     /// that is locked and left out of dumps.
     package static func apply() {
         forgetCrashHandlers()
-        var none = rlimit(rlim_cur: 0, rlim_max: 0)
-        // SAFETY: the limit is read within the call.
-        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         state.withLock { state in
+            state.coreLimit = lowerCoreLimit()
             guard control(dumpable, 0) == 1 else { return }
             state.isOff = control(setDumpable, 0) == 0
         }
+    }
+
+    /// What may go no higher than before stays as high, so that it can be given back.
+    private static func lowerCoreLimit() -> rlimit? {
+        let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)
+        var limit = rlimit()
+        // SAFETY: the limits are written and read within the calls.
+        guard unsafe getrlimit(resource, &limit) == 0 else { return nil }
+        var none = rlimit(rlim_cur: 0, rlim_max: limit.rlim_max)
+        return unsafe setrlimit(resource, &none) == 0 ? limit : nil
+    }
+
+    /// Runs `body`, which starts another program, while the limit for core dumps is that which this
+    /// process was started with. Of itself it leaves none meanwhile either.
+    package static func withLimitOfCaller<Result>(_ body: () -> Result) -> Result {
+        let resource = __rlimit_resource_t(RLIMIT_CORE.rawValue)
+        // SAFETY: the limit is read within the call.
+        if var limit = state.withLock({ $0.coreLimit }) { _ = unsafe setrlimit(resource, &limit) }
+        defer { _ = lowerCoreLimit() }
+        return body()
     }
 
     /// Says that a secret is about to come into memory. From here on no other process of this user

@@ -19,22 +19,61 @@ package enum Descriptor {
         return false
     }
 
+    /// Keeps a descriptor from programs that are started.
+    package static func setClosedOnExec(_ descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// Opens a closed number on nothing, so that no file gets it. Programs that are started don't
+    /// have it.
+    ///
+    /// - Returns: False where the system has no such number; `errno` says why.
+    package static func reserve(_ descriptor: Int32) -> Bool {
+        guard fcntl(descriptor, F_GETFD) == -1 else { return true }
+        guard let null = Files.open("/dev/null", O_RDONLY) else { return false }
+        let reserved = fcntl(null.number, F_DUPFD_CLOEXEC, descriptor)
+        // Only another thread could have taken the number meanwhile.
+        if reserved >= 0, reserved != descriptor { Glibc.close(reserved) }
+        return reserved >= 0
+    }
+
+    /// Two ends of a pipe, for reading and for writing, which programs that are started don't have.
+    /// nil: there are no descriptors left.
+    package static func pipe() -> (OwnedDescriptor, OwnedDescriptor)? {
+        var ends: [Int32] = [-1, -1]
+        // SAFETY: two numbers are written to the array.
+        guard unsafe Glibc.pipe(&ends) == 0 else { return nil }
+        let moved = ends.map { StandardStreams.moveAbove($0) }
+        moved.forEach(setClosedOnExec)
+        let owned = moved.map(OwnedDescriptor.init)
+        return moved.allSatisfy { $0 >= 0 } ? (owned[0], owned[1]) : nil
+    }
+
     // MARK: Bytes
 
     /// Writes all bytes. False when that failed; `errno` says why.
-    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    /// One that was made not to block is waited for with `waits`; without, that is a failure.
+    package static func write(
+        _ bytes: [UInt8], to descriptor: Int32, waits: Bool = false
+    ) -> Bool {
         // SAFETY: the bytes are read within the call.
-        unsafe bytes.withUnsafeBytes { unsafe write(all: $0, to: descriptor) }
+        unsafe bytes.withUnsafeBytes { unsafe write(all: $0, to: descriptor, waits: waits) }
     }
 
     /// Writes all bytes. False when that failed; `errno` says why.
-    static func write(all bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    static func write(
+        all bytes: UnsafeRawBufferPointer, to descriptor: Int32, waits: Bool = false
+    ) -> Bool {
         var offset = 0
         while offset < bytes.count {
             // SAFETY: the offset is below the number of the bytes.
             let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
             let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN, waits {
+                _ = ready(among: [descriptor], for: POLLOUT, milliseconds: -1)
+                continue
+            }
             guard count > 0 else { return false }
             offset += count
         }

@@ -120,6 +120,12 @@ package enum Files {
         unsafe access(path, W_OK) == 0
     }
 
+    /// The corresponding C function is `access`, asked for executing. False: `errno` says why.
+    package static func mayExecute(_ path: String) -> Bool {
+        // SAFETY: as above.
+        unsafe access(path, X_OK) == 0
+    }
+
     /// The corresponding C function is `readlink`. nil: it failed, or the path is no text.
     package static func target(ofLink path: String) -> String? {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX) + 1)

@@ -1,0 +1,56 @@
+// MemoryFile: files in memory that hold a secret for another program.
+//   (1) They have no name in any folder, and are gone with the last process that has them open.
+//   (2) Their bytes and size can't be changed any more once they are made, by whoever has them, and
+//       no program can be executed from them.
+
+import Glibc
+package import KeychainCrypto
+package import KeychainCore
+
+package enum MemoryFile {
+    /// MFD_CLOEXEC, MFD_ALLOW_SEALING and MFD_NOEXEC_SEAL of linux/memfd.h.
+    private static let closeOnExec: CUnsignedInt = 1
+    private static let allowSealing: CUnsignedInt = 2
+    private static let neverExecuted: CUnsignedInt = 8
+
+    /// F_ADD_SEALS of linux/fcntl.h, and the seals for sealing, shrinking, growing and writing.
+    private static let addSeals: Int32 = 1033
+    private static let seals: Int32 = 1 | 2 | 4 | 8
+
+    private typealias Create = @convention(c) (UnsafePointer<CChar>, CUnsignedInt) -> Int32
+
+    /// A file with these bytes, readable by this user alone and open at its beginning. Programs that
+    /// are started later don't have it before it is given a number with ``give(_:as:)``.
+    ///
+    /// - Returns: nil where it can't be made; `errno` says why.
+    package static func make(of bytes: SecretBytes) -> OwnedDescriptor? {
+        // Kernels before 6.3 don't know the last flag.
+        guard let file = create(neverExecuted) ?? (errno == EINVAL ? create(0) : nil),
+            bytes.write(to: file.number, at: 0), fchmod(file.number, 0o400) == 0,
+            fcntl(file.number, addSeals, seals) == 0
+        else { return nil }
+        return file
+    }
+
+    private static func create(_ flags: CUnsignedInt) -> OwnedDescriptor? {
+        // SAFETY: the symbol is glibc's `int memfd_create(const char *, unsigned int)`, which Glibc
+        // doesn't give to Swift; the name is a terminated copy for the call.
+        guard let symbol = unsafe dlsym(nil, "memfd_create") else {
+            errno = ENOSYS
+            return nil
+        }
+        let create = unsafe unsafeBitCast(symbol, to: Create.self)
+        let file = StandardStreams.moveAbove(
+            unsafe create("secret", closeOnExec | allowSealing | flags))
+        return file >= 0 ? OwnedDescriptor(file) : nil
+    }
+
+    /// Gives a file to the programs that are started from now on, by its own number or by another,
+    /// in the place of what has that.
+    ///
+    /// - Returns: The number; nil where the system doesn't have it, and `errno` says why.
+    package static func give(_ file: OwnedDescriptor, as number: Int32? = nil) -> Int32? {
+        guard let number else { return fcntl(file.number, F_SETFD, 0) == 0 ? file.number : nil }
+        return dup2(file.number, number) == number ? number : nil
+    }
+}

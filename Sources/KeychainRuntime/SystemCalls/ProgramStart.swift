@@ -1,0 +1,147 @@
+// ProgramStart: a program that takes the place of this one, or runs below it, with the arguments,
+// variables and descriptors of this process.
+//   (1) Arguments and variables that came from the caller go on byte for byte: Swift's texts would
+//       change what is not UTF-8.
+//   (2) What is added to the variables lies in memory for secrets until the kernel has copied it.
+
+package import Glibc
+package import KeychainCore
+import KeychainCrypto
+
+package struct ProgramStart {
+    private let path: String
+    private let argumentCount: Int
+    private let isCleared: Bool
+    /// `NAME=VALUE` with the NUL at its end, by its name.
+    private var variables: [(name: [UInt8], entry: SecretBytes)] = []
+
+    /// - Parameters:
+    ///   - path: Of the program, absolute or relative to the working folder.
+    ///   - argumentCount: How many of this process's last arguments it gets; the first of them is
+    ///     its name.
+    ///   - isCleared: Whether it gets none of this process's variables.
+    package init(_ path: String, argumentCount: Int, isCleared: Bool) {
+        self.path = path
+        self.argumentCount = argumentCount
+        self.isCleared = isCleared
+    }
+
+    /// Sets a variable, in the place of the caller's of this name. A NUL would end its value.
+    package mutating func set(_ name: String, to value: SecretBytes) {
+        let prefix = SecretBytes(copying: Array((name + "=").utf8))
+        let end = SecretBytes(copying: [0])
+        variables.append((Array(name.utf8), prefix.appending(value).appending(end)))
+    }
+
+    // MARK: Finding
+
+    /// Where a program is: by its path, or in the folders that `PATH` names.
+    ///
+    /// - Returns: nil where it isn't, or can't be executed; `errno` says which, by ENOENT.
+    package static func find(_ name: String, in path: String?) -> String? {
+        if name.contains("/") { return isExecutable(name) ? name : nil }
+        var code = ENOENT
+        let folders = (path ?? "/bin:/usr/bin").split(
+            separator: ":", omittingEmptySubsequences: false)
+        for folder in folders where !name.isEmpty {
+            let candidate = (folder.isEmpty ? "." : folder) + "/" + name
+            if isExecutable(candidate) { return candidate }
+            if errno == EACCES { code = EACCES }
+        }
+        errno = code
+        return nil
+    }
+
+    private static func isExecutable(_ path: String) -> Bool {
+        guard let status = Files.status(of: path) else {
+            if errno == ENOTDIR { errno = ENOENT }
+            return false
+        }
+        guard status.isPlainFile else {
+            errno = EACCES
+            return false
+        }
+        return Files.mayExecute(path)
+    }
+
+    // MARK: Starting
+
+    /// Has the program take the place of this one, in the same process.
+    ///
+    /// - Returns: Only where that failed: the error's number.
+    package func replaceProcess() -> Int32 {
+        // SAFETY: the arrays are those that `withVectors` gives, terminated and alive for the call.
+        unsafe withVectors { path, arguments, environment in
+            _ = unsafe execve(path, arguments, environment)
+            return errno
+        }
+    }
+
+    /// Starts the program below this process, with other standard output and error.
+    ///
+    /// - Returns: Its process number, or the error's number where it can't be started.
+    package func spawn(output: Int32, errors: Int32) -> (process: pid_t, code: Int32) {
+        // SAFETY: the object is initialized here and destroyed below; the arrays are as above.
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        var process: pid_t = 0
+        let code = unsafe withVectors { path, arguments, environment in
+            unsafe posix_spawn(&process, path, &actions, nil, arguments, environment)
+        }
+        return (process, code)
+    }
+
+    private typealias Vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+
+    /// Calls `start`, and for a text without a line that names its interpreter once more with the
+    /// shell, as execvp(3) does.
+    private func withVectors(_ start: (String, Vector, Vector) -> Int32) -> Int32 {
+        // SAFETY: argv holds argc terminated strings for the life of the process, and of the
+        // environment nothing is changed here. The entries of `variables` and the copies of paths
+        // are alive until the end of this function and stay where they are.
+        var environment = unsafe inherited
+        for (_, entry) in variables {
+            unsafe environment.append(
+                entry.withUnsafeBytes {
+                    unsafe UnsafeMutableRawPointer(mutating: $0.baseAddress)?
+                        .assumingMemoryBound(to: CChar.self)
+                })
+        }
+        unsafe environment.append(nil)
+        let first = Int(CommandLine.argc) - argumentCount
+        var arguments = unsafe (first..<Int(CommandLine.argc)).map {
+            unsafe CommandLine.unsafeArgv[$0]
+        }
+        unsafe arguments.append(nil)
+        let shell = unsafe [strdup("/bin/sh"), strdup(path)]
+        defer { unsafe shell.forEach { unsafe free($0) } }
+        return withExtendedLifetime(variables) {
+            let code = unsafe start(path, &arguments, &environment)
+            guard code == ENOEXEC else { return code }
+            var script = unsafe shell + arguments.dropFirst()
+            return unsafe start("/bin/sh", &script, &environment)
+        }
+    }
+
+    /// The variables of this process but those that are set here.
+    private var inherited: [UnsafeMutablePointer<CChar>?] {
+        // SAFETY: the symbol is glibc's `char **environ`, terminated by nil, and no other thread
+        // changes it: the tool sets no variables.
+        guard !isCleared, let symbol = unsafe dlsym(nil, "environ"),
+            var entry = unsafe symbol.load(as: Vector?.self)
+        else { return unsafe [] }
+        let own = Set(variables.map(\.name))
+        var kept: [UnsafeMutablePointer<CChar>?] = unsafe []
+        while let text = unsafe entry.pointee {
+            let bytes = unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
+            if unsafe !own.contains(Array(bytes.prefix { $0 != UInt8(ascii: "=") })) {
+                unsafe kept.append(text)
+            }
+            unsafe entry += 1
+        }
+        return unsafe kept
+    }
+}

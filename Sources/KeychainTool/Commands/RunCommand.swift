@@ -1,0 +1,279 @@
+// RunCommand: starts a program with secrets in its variables, in memory files or on descriptors.
+//   (1) All secrets are there before the program is started; where one is missing, nothing is.
+//   (2) Without --mask the program takes the place of this process: the same process number, and
+//       signals and exit status are its own.
+//   (3) The program has the descriptors that the caller left open and those that were asked for. What
+//       this process opened, or read a passcode from, it doesn't have.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Starts a program with secrets in its variables, or in files in memory.",
+        usage: """
+            keychainctl run [--env <name=item>] [--file <name=item>] [--fd <number=item>] \
+            [--manifest <path>] [--mask] -- <program> [<arguments>]
+            """,
+        discussion: """
+            An item is SERVICE/ACCOUNT, of which the last slash separates, or SERVICE alone where \
+            one item matches. %2F stands for a slash that doesn't separate.
+
+            All secrets are read before the program is started; where one is missing, nothing is \
+            started. The program takes the place of this process.
+
+            Variables can be read by other programs of this user and are inherited by all that \
+            the program starts. A file in memory is readable through the program alone: prefer \
+            --file where the program can take a path.
+            """)
+
+    @Option(
+        name: .customLong("env"),
+        help: ArgumentHelp(
+            "Sets a variable to the secret of an item. May be repeated, as the next three.",
+            valueName: "name=item"),
+        transform: NamedItem.init)
+    var variables: [NamedItem] = []
+
+    @Option(
+        name: .customLong("file"),
+        help: ArgumentHelp(
+            "Sets a variable to the path of a file in memory with the secret.",
+            valueName: "name=item"),
+        transform: NamedItem.init)
+    var files: [NamedItem] = []
+
+    @Option(
+        name: .customLong("fd"),
+        help: ArgumentHelp(
+            "Opens the secret on this descriptor of the program.", valueName: "number=item"),
+        transform: NumberedItem.init)
+    var descriptors: [NumberedItem] = []
+
+    @Option(
+        name: [.customLong("manifest"), .customLong("env-file")],
+        help: ArgumentHelp(
+            "Reads lines NAME=VALUE, of which a VALUE keychain:ITEM is a secret and "
+                + "keychain-file:ITEM a file in memory.",
+            valueName: "path"),
+        completion: .file())
+    var manifests: [String] = []
+
+    @Flag(help: "Puts <concealed> in place of the secrets in what the program writes.")
+    var mask = false
+
+    @Flag(help: "Gives the program no variable of this process.")
+    var clearEnv = false
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The access group of all items.", valueName: "name"))
+    var group: String?
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    @OptionGroup var application: ApplicationPasswordOptions
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("The program and its arguments, after --.", valueName: "program"))
+    var program: [String] = []
+
+    mutating func validate() throws {
+        guard !program.isEmpty else {
+            throw ValidationError("Name the program after the options and “--”.")
+        }
+        guard !(variables.isEmpty && files.isEmpty && descriptors.isEmpty && manifests.isEmpty)
+        else {
+            throw ValidationError(
+                "Say what the program gets, with --env, --file, --fd or --manifest.")
+        }
+        var names: Set<String> = []
+        for option in variables + files where !names.insert(option.name).inserted {
+            throw ValidationError("\(option.name) is set twice.")
+        }
+        let inputs = [
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ]
+        try InputOption.requireDistinct(inputs)
+        var numbers = Set(inputs.compactMap(\.descriptor))
+        for option in descriptors where !numbers.insert(option.number).inserted {
+            throw ValidationError("Descriptor \(option.number) is named twice.")
+        }
+    }
+
+    func run() throws {
+        guard !ProcessEnvironment.hasRightsOfOthers else {
+            throw ControlFailure(
+                .denied,
+                "This program has rights that its caller doesn't have, and starts no other with "
+                    + "them.")
+        }
+        let inherited = Self.openDescriptors.filter(Descriptor.isInherited)
+        let values = try variableValues()
+        guard
+            let path = ProgramStart.find(
+                program[0], in: ProcessEnvironment.variables["PATH"])
+        else { throw ControlFailure.start(errno) }
+        for option in descriptors where !Descriptor.reserve(option.number) {
+            throw ControlFailure(
+                .failure, "Can't use descriptor \(option.number): \(errorText(errno)).")
+        }
+        let secrets = try open(
+            values.compactMap(\.value.item) + descriptors.map(\.item))
+        let concealment = mask ? try self.concealment(of: secrets) : nil
+
+        var start = ProgramStart(path, argumentCount: program.count, isCleared: clearEnv)
+        var given: Set<Int32> = []
+        for (name, value) in values {
+            start.set(name, to: try text(of: value, secrets, &given))
+        }
+        for option in descriptors {
+            given.insert(try give(option.item, secrets, as: option.number))
+        }
+        keep(given.union(inherited))
+        if let concealment {
+            Glibc.exit(try MaskedProgram(start: start, concealment: concealment).run())
+        }
+        throw ControlFailure.start(ProcessProtection.withLimitOfCaller(start.replaceProcess))
+    }
+
+    // MARK: What is asked for
+
+    /// The variables by their names: of two manifests the later one counts, and options before both.
+    private func variableValues() throws -> [(name: String, value: VariableValue)] {
+        var values: [String: VariableValue] = [:]
+        for path in manifests {
+            for (name, value) in try RunManifest(path: path).variables { values[name] = value }
+        }
+        for option in variables { values[option.name] = .secret(option.item) }
+        for option in files { values[option.name] = .file(option.item) }
+        return values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func open(_ items: [ItemName]) throws -> [ItemName: SecretBytes] {
+        var secrets: [ItemName: SecretBytes] = [:]
+        guard let first = items.first else { return secrets }
+        guard let session = try KeychainSession(existing: application.source(with: passcode)) else {
+            throw ControlFailure(KeychainFailure.itemNotFound, of: first)
+        }
+        defer { session.close() }
+        ProcessProtection.beginHoldingSecrets()
+        for item in items where secrets[item] == nil {
+            do {
+                let found = try session.openOne([item.query(in: group)])
+                guard let data = found.data else {
+                    throw ControlFailure(.failure, "The item has no secret, only attributes.")
+                }
+                secrets[item] = SecretBytes(copying: data)
+            } catch let failure as KeychainFailure {
+                throw ControlFailure(failure, of: item)
+            } catch let failure as ControlFailure {
+                throw failure.of(item)
+            }
+        }
+        return secrets
+    }
+
+    private func concealment(of secrets: [ItemName: SecretBytes]) throws -> Concealment {
+        var concealed: [[UInt8]] = []
+        for (item, secret) in secrets {
+            var bytes = secret.plainBytes
+            // What is printed rarely ends as what was saved does.
+            while bytes.last == UInt8(ascii: "\n") || bytes.last == UInt8(ascii: "\r") {
+                bytes.removeLast()
+            }
+            guard !bytes.isEmpty else { continue }
+            guard bytes.count >= Concealment.shortest else {
+                throw ControlFailure(
+                    .failure,
+                    "The secret has fewer than \(Concealment.shortest) bytes: --mask would find it in "
+                        + "anything."
+                ).of(item)
+            }
+            concealed.append(bytes)
+        }
+        return Concealment(concealed)
+    }
+
+    // MARK: What the program gets
+
+    private func text(
+        of value: VariableValue, _ secrets: [ItemName: SecretBytes], _ given: inout Set<Int32>
+    ) throws -> SecretBytes {
+        switch value {
+        case .text(let text):
+            return SecretBytes(copying: Array(text.utf8))
+        case .secret(let item):
+            let secret = secrets[item] ?? SecretBytes(copying: [])
+            guard !secret.plainBytes.contains(0) else {
+                throw ControlFailure(
+                    .failure,
+                    "The secret holds a NUL byte, which no variable can. Give it with --file or --fd."
+                ).of(item)
+            }
+            return secret
+        case .file(let item):
+            let number = try give(item, secrets)
+            given.insert(number)
+            return SecretBytes(copying: Array("/proc/self/fd/\(number)".utf8))
+        }
+    }
+
+    /// Opens a secret for the program.
+    private func give(
+        _ item: ItemName, _ secrets: [ItemName: SecretBytes], as number: Int32? = nil
+    ) throws -> Int32 {
+        guard let secret = secrets[item], let file = MemoryFile.make(of: secret),
+            let given = MemoryFile.give(file, as: number)
+        else {
+            throw ControlFailure(
+                .failure, "Can't make a file in memory: \(errorText(errno))."
+            ).of(item)
+        }
+        // By its own number it stays open until this process is another program.
+        if number == nil { _ = file.handOn() }
+        return given
+    }
+
+    /// Keeps every other descriptor from the program, and those that a passcode came from.
+    private func keep(_ kept: Set<Int32>) {
+        let read = [passcode.passcodeFd, application.applicationPasswordFd].compactMap(\.self)
+        for descriptor in Self.openDescriptors where descriptor > STDERR_FILENO {
+            if !kept.contains(descriptor) || read.contains(descriptor) {
+                Descriptor.setClosedOnExec(descriptor)
+            }
+        }
+    }
+
+    private static var openDescriptors: [Int32] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return (names ?? []).compactMap { Int32($0) }
+    }
+}
+
+extension ControlFailure {
+    /// What kept a program from its secret. Of the item it says what the caller wrote.
+    fileprivate init(_ failure: KeychainFailure, of item: ItemName) {
+        let own = ControlFailure(failure)
+        guard failure.status == .itemNotFound else {
+            self = own.of(item)
+            return
+        }
+        self.init(
+            own.status,
+            "\(printable(item.description)): No item matches. `keychainctl doctor \(item.options)` says "
+                + "why. Nothing was started.")
+    }
+
+    fileprivate func of(_ item: ItemName) -> ControlFailure {
+        let end = (message.contains("\n") ? "\n" : " ") + "Nothing was started."
+        return ControlFailure(status, "\(printable(item.description)): \(message)\(end)")
+    }
+}

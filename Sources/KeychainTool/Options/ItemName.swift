@@ -1,0 +1,58 @@
+// ItemName: a generic password named by one word, SERVICE/ACCOUNT.
+//   (1) The last slash separates, so that a service may be a URL: `https://example.org/ada`.
+//   (2) Without a slash, or with nothing after it, the account isn't said: the service alone is
+//       meant, and one item must match.
+//   (3) `%2F` stands for a slash that doesn't separate, and `%25` for a percent sign. Any other `%`
+//       is itself.
+
+import KeychainCore
+
+struct ItemName: Hashable, CustomStringConvertible {
+    /// As it was written.
+    let description: String
+    let service: String
+    /// nil: whatever it is.
+    let account: String?
+
+    /// - Returns: nil where no service is named.
+    init?(_ text: String) {
+        let bytes = text.utf8
+        let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
+        service = Self.decoded(bytes[..<(slash ?? bytes.endIndex)])
+        let account = slash.map { Self.decoded(bytes[bytes.index(after: $0)...]) } ?? ""
+        self.account = account.isEmpty ? nil : account
+        description = text
+        if service.isEmpty { return nil }
+    }
+
+    private static func decoded(_ bytes: Substring.UTF8View) -> String {
+        var result: [UInt8] = []
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            let code =
+                byte == UInt8(ascii: "%") ? String(decoding: rest.prefix(2), as: UTF8.self) : ""
+            switch code {
+            case "2F", "2f": result.append(UInt8(ascii: "/"))
+            case "25": result.append(byte)
+            default:
+                result.append(byte)
+                continue
+            }
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    func query(in group: String?) -> ItemQuery {
+        var attributes: Attributes = [.service: .string(service)]
+        attributes[.account] = account.map { .string($0) }
+        return ItemQuery(
+            itemClass: .genericPassword, attributes: attributes, accessGroup: group,
+            isSynchronizable: nil)
+    }
+
+    /// The options of other verbs that mean the same, for a shell.
+    var options: String {
+        "-s " + shellQuoted(service) + (account.map { " -a " + shellQuoted($0) } ?? "")
+    }
+}

@@ -1,0 +1,155 @@
+// RunManifest: a file of variables that names secrets without holding them.
+//   (1) A line is NAME=VALUE, with `export` before it or not; empty lines and those that begin
+//       with `#` say nothing. So other programs write `.env` files too.
+//   (2) A value `keychain:ITEM` is the secret of an item, `keychain-file:ITEM` the path of a file
+//       in memory with it. Any other value is itself: nothing in it is expanded.
+//   (3) In single quotes a value is taken as it stands; in double quotes \n, \r, \t, \", \\ and \$
+//       are escapes. Without quotes, spaces around it and what follows ` #` don't count.
+//   (4) What isn't understood is an error with its line, and no value stands in that error.
+
+import Glibc
+import KeychainCrypto
+
+struct RunManifest {
+    /// What it sets, in the order of its lines.
+    let variables: [(name: String, value: VariableValue)]
+
+    private static let largest = 1 << 20
+
+    init(path: String) throws(ControlFailure) {
+        guard let file = Files.open(path, O_RDONLY) else {
+            throw ControlFailure(
+                .failure, "Can't read the manifest \(path): \(errorText(errno)).")
+        }
+        guard let content = Files.content(of: file, atMost: Self.largest) else {
+            throw ControlFailure(
+                .failure,
+                "Can't read the manifest \(path), or it is larger than \(Self.largest) bytes.")
+        }
+        try self.init(Array(content), named: path)
+    }
+
+    init(_ bytes: [UInt8], named path: String) throws(ControlFailure) {
+        func failure(_ line: Int, _ problem: String) -> ControlFailure {
+            ControlFailure(.failure, "\(path):\(line): \(problem) Nothing was started.")
+        }
+        var variables: [(name: String, value: VariableValue)] = []
+        var lines: [String: Int] = [:]
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
+        let all = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, bytes) in all.enumerated() {
+            let number = index + 1
+            guard !bytes.contains(0), let line = String(validating: bytes, as: UTF8.self) else {
+                throw failure(number, "The line is no text in UTF-8.")
+            }
+            do throws(Problem) {
+                guard let (name, value) = try Self.variable(of: line) else { continue }
+                if let earlier = lines.updateValue(number, forKey: name) {
+                    throw Problem("\(name) is set in line \(earlier) already.")
+                }
+                variables.append((name, value))
+            } catch {
+                throw failure(number, error.text)
+            }
+        }
+        self.variables = variables
+    }
+
+    private struct Problem: Error {
+        let text: String
+
+        init(_ text: String) { self.text = text }
+    }
+
+    private static func variable(
+        of line: String
+    ) throws(Problem) -> (name: String, value: VariableValue)? {
+        var rest = trimmed(line[...])
+        guard !rest.isEmpty, !rest.hasPrefix("#") else { return nil }
+        let word = rest.prefix { !isBlank($0) }
+        if word == "export" { rest = trimmed(rest.dropFirst(word.count)) }
+        guard let equals = rest.firstIndex(of: "=") else {
+            throw Problem("There is no “=”. Write NAME=VALUE.")
+        }
+        let name = trimmed(rest[..<equals])
+        guard NamedItem.isVariable(name) else {
+            throw Problem(NamedItem.complaint(about: name))
+        }
+        let text = try value(of: trimmed(rest[rest.index(after: equals)...]))
+        return (String(name), try reference(text))
+    }
+
+    /// What a value stands for.
+    private static func reference(_ text: String) throws(Problem) -> VariableValue {
+        func item(after prefix: String) throws(Problem) -> ItemName? {
+            guard text.hasPrefix(prefix) else { return nil }
+            let name = String(text.dropFirst(prefix.count))
+            guard !name.hasPrefix("//"), let item = ItemName(name) else {
+                throw Problem("No service is named. Write \(prefix)SERVICE/ACCOUNT.")
+            }
+            return item
+        }
+        if let item = try item(after: "keychain:") { return .secret(item) }
+        if let item = try item(after: "keychain-file:") { return .file(item) }
+        return .text(text)
+    }
+
+    // MARK: Values
+
+    private static func value(of text: Substring) throws(Problem) -> String {
+        guard let quote = text.first, quote == "'" || quote == "\"" else {
+            return String(withoutRemark(text))
+        }
+        var value = ""
+        var rest = text.dropFirst()
+        while let character = rest.popFirst() {
+            if character == quote {
+                let after = trimmed(rest)
+                guard after.isEmpty || after.hasPrefix("#") else {
+                    throw Problem("Something follows the closing quote.")
+                }
+                return value
+            }
+            guard quote == "\"", character == "\\" else {
+                value.append(character)
+                continue
+            }
+            value.append(try escaped(rest.popFirst()))
+        }
+        throw Problem("The closing quote is missing. A value ends in its line.")
+    }
+
+    private static func escaped(_ character: Character?) throws(Problem) -> Character {
+        switch character {
+        case "n": "\n"
+        case "r": "\r"
+        case "t": "\t"
+        case "\"", "\\", "$": character ?? "\\"
+        default:
+            throw Problem(
+                "In double quotes a backslash stands before n, r, t, \", \\ or $ only. Use single "
+                    + "quotes to take it as it is.")
+        }
+    }
+
+    private static func withoutRemark(_ text: Substring) -> Substring {
+        var previous: Character = " "
+        for index in text.indices {
+            if text[index] == "#", isBlank(previous) { return trimmed(text[..<index]) }
+            previous = text[index]
+        }
+        return text
+    }
+
+    /// A carriage return stands at the ends of lines that were written on Windows.
+    private static func isBlank(_ character: Character) -> Bool {
+        character == " " || character == "\t" || character == "\r"
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var result = text.drop(while: isBlank)
+        while let last = result.last, isBlank(last) { result.removeLast() }
+        return result
+    }
+}

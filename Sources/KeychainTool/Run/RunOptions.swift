@@ -1,0 +1,80 @@
+// RunOptions: what the options of `run` say: NAME=ITEM and NUMBER=ITEM.
+
+import ArgumentParser
+import Glibc
+
+/// What a variable of a program is set to.
+enum VariableValue: Hashable {
+    case text(String)
+    /// The secret of an item.
+    case secret(ItemName)
+    /// The path of a file in memory with the secret of an item.
+    case file(ItemName)
+
+    /// nil: there is none.
+    var item: ItemName? {
+        switch self {
+        case .text: nil
+        case .secret(let item), .file(let item): item
+        }
+    }
+}
+
+/// `NAME=ITEM`
+struct NamedItem: Hashable {
+    let name: String
+    let item: ItemName
+
+    init(_ argument: String) throws {
+        let parts = argument.split(
+            separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else {
+            throw ValidationError("Write NAME=SERVICE/ACCOUNT.")
+        }
+        guard Self.isVariable(parts[0]) else {
+            throw ValidationError(Self.complaint(about: parts[0]))
+        }
+        guard let item = ItemName(String(parts[1])) else {
+            throw ValidationError("No service is named. Write NAME=SERVICE/ACCOUNT.")
+        }
+        name = String(parts[0])
+        self.item = item
+    }
+
+    /// Whether a variable can have the name: letters, digits, `_`, `.` and `-`, no digit first.
+    static func isVariable(_ name: Substring) -> Bool {
+        let isPlain = name.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "A"..."Z", "a"..."z", "0"..."9", "_", ".", "-": true
+            default: false
+            }
+        }
+        return isPlain && name.first.map { !$0.isNumber && $0 != "-" && $0 != "." } == true
+    }
+
+    static func complaint(about name: Substring) -> String {
+        "“\(printable(String(name)))” is no name of a variable. It has letters, digits, _, . and -, "
+            + "and begins with a letter or _."
+    }
+}
+
+/// `NUMBER=ITEM`
+struct NumberedItem: Hashable {
+    let number: Int32
+    let item: ItemName
+
+    init(_ argument: String) throws {
+        let parts = argument.split(
+            separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int32(parts[0]), number >= 0,
+            let item = ItemName(String(parts[1]))
+        else {
+            throw ValidationError("Write NUMBER=SERVICE/ACCOUNT.")
+        }
+        guard number != STDOUT_FILENO, number != STDERR_FILENO else {
+            throw ValidationError("A program writes to descriptors 1 and 2. Name another one.")
+        }
+        self.number = number
+        self.item = item
+    }
+}

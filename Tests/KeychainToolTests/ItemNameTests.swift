@@ -1,0 +1,40 @@
+import KeychainCore
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `An item named by one word` {
+    // Origin: the rule in the head of ItemName.swift.
+    @Test(
+        arguments: [
+            ("db/prod", "db", "prod"), ("https://example.org/ada", "https://example.org", "ada"),
+            ("tls", "tls", nil), ("tls/", "tls", nil),
+            ("https://example.org/", "https://example.org", nil),
+            ("db%2Fprod", "db/prod", nil), ("db/eu%2fprod", "db", "eu/prod"),
+            ("/etc/app/key", "/etc/app", "key"),
+            ("100%25/a", "100%", "a"), ("100%/a", "100%", "a"), ("a%20b/c", "a%20b", "c"),
+            ("%252F", "%2F", nil), ("%", "%", nil), ("%2", "%2", nil), ("é/ß", "é", "ß"),
+            ("a/\u{338}b", "a", "\u{338}b"), ("a b/c d", "a b", "c d"),
+        ] as [(String, String, String?)])
+    func `the last slash separates`(_ text: String, _ service: String, _ account: String?) throws {
+        let name = try #require(ItemName(text))
+        #expect(Array(name.service.utf8) == Array(service.utf8))
+        #expect(name.account.map { Array($0.utf8) } == account.map { Array($0.utf8) })
+        #expect(name.description == text)
+        let query = name.query(in: "team")
+        #expect(query.itemClass == .genericPassword && query.accessGroup == "team")
+    }
+
+    @Test(arguments: ["", "/", "/ada"])
+    func `one without a service is none`(_ text: String) {
+        #expect(ItemName(text) == nil)
+    }
+
+    @Test(arguments: ["db/prod", "a b/c", "https://example.org/ada"])
+    func `options name the same item`(_ text: String) throws {
+        let name = try #require(ItemName(text))
+        #expect(
+            name.options
+                == "-s \(shellQuoted(name.service)) -a \(shellQuoted(name.account ?? ""))")
+    }
+}

@@ -1,0 +1,141 @@
+// What `run --mask` promises: what is concealed, and that nothing else is different.
+
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct `A program whose output is masked` {
+    private func run(_ command: String) throws -> TestHome.Outcome {
+        let home = try TestHome()
+        return try home.run("printf 'tiger\\n' | keychainctl set -s db -a prod\n" + command)
+    }
+
+    @Test func `shows no secret, however it writes it`() throws {
+        let outcome = try run(
+            """
+            keychainctl run --mask --env A=db/prod -- sh -c '
+                echo "$A"; echo "to errors: $A" >&2; printf ti; sleep 0.2; printf "ger\\n"; echo tigre
+                echo tige >/dev/stdout; printf %s "${A%?}" | base64'
+            """)
+        #expect(outcome.output == "<concealed>\n\n<concealed>\ntigre\ntige\ndGlnZQ==\n")
+        #expect(outcome.errors == "to errors: <concealed>\n\n")
+        #expect(outcome.ending == .exit(0))
+    }
+
+    @Test func `passes on what its background writes`() throws {
+        let outcome = try run(
+            """
+            mkfifo go
+            keychainctl run --mask --env A=db/prod -- sh -c '(read x <go; echo "late $A") & exit 5' >out &
+            echo >go; wait $!; echo $?; cat out
+            """)
+        #expect(outcome.output == "5\nlate <concealed>\n\n")
+    }
+
+    @Test func `ends this process as it ended`() throws {
+        let outcome = try run(
+            """
+            keychainctl run --mask --env A=db -- sh -c 'exit 7'; echo $?
+            keychainctl run --mask --env A=db -- sh -c 'kill -KILL $$'; echo $?
+            keychainctl run --mask --env A=db -- sh -c 'kill -TERM $$'; echo $?
+            """)
+        #expect(outcome.output == "7\n137\n143\n")
+    }
+
+    /// What waits holds no output open.
+    private static let waiting = "sleep 60 >&- 2>&- & p=$!"
+
+    @Test(arguments: ["HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "ALRM"])
+    func `gets a signal that this process is sent`(_ signal: String) throws {
+        // What a shell starts in its background ignores two of them otherwise.
+        let outcome = try run(
+            """
+            mkfifo ready
+            env --default-signal keychainctl run --mask --env A=db -- sh -c '
+                \(Self.waiting); trap "kill $p; echo \(signal); exit 9" \(signal)
+                echo >ready; wait; wait' >out &
+            read x <ready; kill -\(signal) $!; wait $!; echo $?; cat out
+            """)
+        #expect(outcome.output == "9\n\(signal)\n")
+    }
+
+    @Test func `counts a key of the terminal once`() throws {
+        let home = try TestHome()
+        try #require(
+            try home.run("printf tiger | keychainctl set -s db").ending == .exit(0))
+        let dialogue = try Dialogue(
+            home, "run", "--mask", "--env", "A=db", "--", "sh", "-c",
+            """
+            n=0; trap 'n=$((n+1)); echo interrupted' INT; echo ready
+            until read line; do :; done; echo "$line $n $A"
+            """)
+        try dialogue.expect("ready")
+        try dialogue.type("\u{3}")
+        try dialogue.expect("interrupted")
+        try dialogue.type("times\n")
+        try dialogue.expect("times 1 <concealed>")
+        #expect(try dialogue.end() == .exit(0))
+    }
+
+    @Test func `stops and goes on with this process`() throws {
+        let outcome = try run(
+            """
+            cat >script <<'END'
+            set -m
+            mkfifo ready
+            keychainctl run --mask --env A=db -- sh -c '
+                \(Self.waiting); trap "kill $p; exit 9" TERM; echo $$ >ready; wait; wait' &
+            read program <ready
+            are() { until grep -q "^State:.$1" /proc/$!/status &&
+                grep -q "^State:.$1" /proc/$program/status; do :; done; }
+            kill -TSTP $!; are T; echo stopped
+            kill -CONT $!; are S; echo goes on
+            kill -TERM $!; wait $!; echo $?
+            END
+            bash script
+            """)
+        #expect(outcome.output == "stopped\ngoes on\n9\n")
+    }
+
+    @Test func `is told that nobody takes its output`() throws {
+        let outcome = try run(
+            """
+            (keychainctl run --mask --env A=db -- sh -c 'trap "" PIPE; echo >&2 started
+                until ! echo "$A" 2>&-; do :; done; echo told >&2'; echo $? >&2) | head -c 3
+            keychainctl run --mask --env A=db -- sh -c 'yes; echo told $?; exit 4' >&- 2>&1; echo $?
+            keychainctl run --mask --env A=db -- sh -c 'yes; exit 4' >/dev/full; echo $?
+            """)
+        #expect(outcome.output == "<co4\n4\n")
+        #expect(
+            outcome.errors == "started\ntold\n0\n"
+                + "keychainctl: Can't write the program's output: No space left on device.\n")
+    }
+
+    @Test func `waits for a reader also where its output was made not to block`() throws {
+        let home = try TestHome()
+        try #require(
+            try home.run("printf tiger | keychainctl set -s db; mkfifo out").ending == .exit(0))
+        let process = try ChildProcess.spawn(
+            [ChildProcess.programs + "/keychainctl", "run", "--mask", "--env", "A=db", "--"]
+                + ["head", "-c", "300000", "/dev/zero"],
+            environment: home.environment,
+            opening: [
+                .init(descriptor: 0, path: "/dev/null", flags: O_RDONLY),
+                .init(descriptor: 1, path: home.path + "/out", flags: O_RDWR | O_NONBLOCK),
+                .init(descriptor: 2, path: home.path + "/errors", flags: O_WRONLY | O_CREAT),
+            ])
+        #expect(try home.run("head -c 300000 out | wc -c").output == "300000\n")
+        #expect(try ChildProcess.wait(for: process) == .exit(0))
+        #expect(try home.run("cat errors").output == "")
+    }
+
+    @Test func `keeps ignoring what the caller ignores`() throws {
+        let outcome = try run(
+            """
+            trap '' HUP
+            keychainctl run --mask --env A=db -- sh -c 'kill -HUP $$; kill -HUP $PPID; echo alive'
+            """)
+        #expect(outcome.output == "alive\n")
+        #expect(outcome.ending == .exit(0))
+    }
+}

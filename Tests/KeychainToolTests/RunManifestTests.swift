@@ -1,0 +1,70 @@
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `A manifest of run` {
+    private func read(_ text: String) throws -> [String] {
+        try RunManifest(Array(text.utf8), named: "m").variables.map { name, value in
+            switch value {
+            case .text(let text): "\(name) text \(text)"
+            case .secret(let item): "\(name) secret \(item)"
+            case .file(let item): "\(name) file \(item)"
+            }
+        }
+    }
+
+    // Origin: the four rules in the head of RunManifest.swift.
+    @Test(
+        arguments: [
+            ("", []), ("\n \t\n# A=b\n  # x", []),
+            ("A=keychain:db/prod", ["A secret db/prod"]),
+            ("export A=keychain:db/prod\r\nB=1\r\n", ["A secret db/prod", "B text 1"]),
+            ("TLS = \"keychain-file:tls\"", ["TLS file tls"]),
+            ("  A  =  b c  # remark", ["A text b c"]), ("A=b#c", ["A text b#c"]),
+            ("A=#c", ["A text "]),
+            ("A=", ["A text "]), ("A=''", ["A text "]), ("A=b=c", ["A text b=c"]),
+            ("A='$HOME \"x\" \\n # y' # z", ["A text $HOME \"x\" \\n # y"]),
+            ("A=\"a\\nb\\tc\\\\d\\\"e\\$f\\r\"", ["A text a\nb\tc\\d\"e$f\r"]),
+            ("A=$HOME", ["A text $HOME"]), ("A=keychainx", ["A text keychainx"]),
+            ("\u{FEFF}A=b", ["A text b"]), ("A.b-c_1=x", ["A.b-c_1 text x"]),
+            ("export=x", ["export text x"]), ("A='keychain:a b/c'", ["A secret a b/c"]),
+            ("A=keychain:https://example.org/ada", ["A secret https://example.org/ada"]),
+        ] as [(String, [String])])
+    func `a line is one variable`(_ text: String, _ variables: [String]) throws {
+        #expect(try read(text) == variables)
+    }
+
+    @Test(arguments: [
+        ("A", 1, "There is no “=”. Write NAME=VALUE."),
+        ("A=1\n=x", 2, "“” is no name of a variable."),
+        ("\n\n1A=x", 3, "“1A” is no name of a variable."),
+        ("A B=x", 1, "“A B” is no name of a variable."),
+        ("é=x", 1, "“é” is no name of a variable."),
+        ("A='hunter2", 1, "The closing quote is missing."),
+        ("A=\"hunter2\nB=1", 1, "The closing quote is missing."),
+        ("A='hunter2' hunter3", 1, "Something follows the closing quote."),
+        ("A=\"hunter2\\x\"", 1, "In double quotes a backslash stands before"),
+        ("A=1\nB=2\nA=hunter2", 3, "A is set in line 1 already."),
+        ("A=keychain:", 1, "No service is named. Write keychain:SERVICE/ACCOUNT."),
+        ("A=keychain:/ada", 1, "No service is named."),
+        ("A=keychain://db/prod", 1, "No service is named."),
+        ("A=keychain-file:", 1, "No service is named. Write keychain-file:SERVICE/ACCOUNT."),
+        ("A=hun\0ter2", 1, "The line is no text in UTF-8."),
+    ])
+    func `what isn't understood is named by its line`(
+        _ text: String, _ line: Int, _ problem: String
+    ) throws {
+        let failure = try #require(throws: ControlFailure.self) { try read(text) }
+        #expect(failure.message.hasPrefix("m:\(line): \(problem)"), "\(failure.message)")
+        #expect(failure.message.hasSuffix(" Nothing was started."))
+        #expect(!failure.message.contains("hunter"))
+        #expect(failure.status == .failure)
+    }
+
+    @Test func `bytes that are no text are named by their line`() throws {
+        let failure = try #require(throws: ControlFailure.self) {
+            try RunManifest(Array("A=1\n".utf8) + [0x42, 0x3D, 0xFF], named: "m")
+        }
+        #expect(failure.message.hasPrefix("m:2: The line is no text in UTF-8."))
+    }
+}
