@@ -19,7 +19,7 @@ package enum ControlProgram {
             Output.report(ProcessArguments.complaint(about: position))
             exit(ControlStatus.usage.rawValue)
         }
-        let status = run(Array(CommandLine.arguments.dropFirst()))
+        let status = run(HelperCommand.arguments(CommandLine.arguments))
         exit(status.rawValue)
     }
 
@@ -92,7 +92,9 @@ struct RootCommand: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Service", subcommands: [ProgramCommand.self, ServiceCommand.self]),
-            CommandGroup(name: "Shell", subcommands: [CompletionsCommand.self]),
+            CommandGroup(
+                name: "Other programs", subcommands: [HelperCommand.self, CompletionsCommand.self]
+            ),
         ])
 
     /// What stands before the colon in a complaint about arguments.

@@ -88,23 +88,11 @@ struct SetCommand: ParsableCommand {
         let secret = try readSecret()
         let session = try KeychainSession(making: application.source(with: passcode))
         defer { session.close() }
-        // Another process may add or delete the item between the two steps.
-        for _ in 0..<8 {
-            do {
-                let existing = try existingItem(session)
-                guard let existing else {
-                    return try add(secret, session)
-                }
-                guard !new else { throw KeychainFailure.duplicateItem }
-                return try change(existing, to: secret, session)
-            } catch let failure as KeychainFailure
-                where !new && (failure.status == .duplicateItem || failure.status == .itemNotFound)
-            {
-                continue
-            }
-        }
-        throw ControlFailure(
-            .failure, "Other processes keep changing the item. Nothing was changed. Try again.")
+        try ItemSaving(
+            itemClass: key.itemClass ?? .genericPassword, keys: key.attributes, remarks: remarks,
+            group: key.group, isSynchronizable: key.synchronizable,
+            protection: accessible?.protection, isNew: new
+        ).save(secret, in: session)
     }
 
     // MARK: The secret
@@ -130,64 +118,11 @@ struct SetCommand: ParsableCommand {
         return Data(bytes)
     }
 
-    // MARK: The item
-
-    private var itemClass: ItemClass { key.itemClass ?? .genericPassword }
-
     private var remarks: Attributes {
         var attributes: Attributes = [:]
         attributes[.label] = label.map { .string($0) }
         attributes[.comment] = comment.map { .string($0) }
         attributes[.description] = description.map { .string($0) }
         return attributes
-    }
-
-    /// The item with exactly these key attributes. One that has more of them is another item.
-    private func existingItem(_ session: KeychainSession) throws -> ItemSnapshot? {
-        let keys = key.attributes
-        let query = ItemQuery(
-            itemClass: itemClass, attributes: keys, accessGroup: key.group,
-            isSynchronizable: key.synchronizable)
-        let found: [ItemSnapshot]
-        do {
-            found = try session.find([query])
-        } catch let failure as KeychainFailure where failure.status == .decode {
-            // What is there can't be read. Adding sets it aside.
-            return nil
-        }
-        let same = found.filter { item in
-            itemClass.primaryKey.allSatisfy { name in
-                let empty = AttributeValue.empty(of: name.kind)
-                return (item.attributes[name] ?? empty).isEqual(to: keys[name] ?? empty)
-            }
-        }
-        guard same.count <= 1 else { throw ControlFailure.ambiguous(same) }
-        return same.first
-    }
-
-    private func add(_ secret: Data, _ session: KeychainSession) throws {
-        let synchronizable = key.synchronizable ?? false
-        let item = NewItem(
-            itemClass: itemClass, attributes: key.attributes.merging(remarks) { $1 },
-            accessGroup: key.group,
-            protection: accessible?.protection
-                ?? .afterFirstUnlock,
-            isSynchronizable: synchronizable, data: secret)
-        _ = try session.unlocking { () throws(KeychainFailure) in
-            try session.keychain.perform(AddItem(item), as: session.caller)
-        }
-    }
-
-    private func change(_ item: ItemSnapshot, to secret: Data, _ session: KeychainSession) throws {
-        // Another class takes constraints away unless they are named beside it.
-        let changes = ItemChanges(
-            attributes: remarks, protection: accessible?.protection,
-            constraints: accessible.map { _ in item.constraints }, data: secret)
-        _ = try session.authenticating { authorization throws(KeychainFailure) in
-            let query = ItemQuery(
-                itemClass: itemClass, isSynchronizable: nil, reference: item.reference,
-                authorization: authorization)
-            return try session.keychain.perform(UpdateItems(query, changes), as: session.caller)
-        }
     }
 }

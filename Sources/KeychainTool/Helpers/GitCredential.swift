@@ -1,0 +1,173 @@
+// GitCredential: what git asks a credential helper, and what it is answered. gitcredentials(7) and
+// git-credential(1) describe both.
+//   (1) A credential is an internet password: server, port, protocol, path and account are what git
+//       says. The secret's first line is the password; further lines NAME=VALUE hold what belongs
+//       to it, as in the items of git's own helper for Apple's keychain.
+//   (2) What isn't understood is passed over, as git asks of helpers.
+//   (3) A credential of a scheme (`authtype`) is given to a git that says it knows them alone: as a
+//       password it would be sent in another way.
+
+import FoundationEssentials
+import KeychainCore
+import KeychainRuntime
+
+struct GitCredential {
+    /// What git said, by its names.
+    private let said: [String: String]
+    private let capabilities: Set<String>
+
+    /// What is kept beside the password, in the order of its lines.
+    private static let kept = ["password_expiry_utc", "oauth_refresh_token", "authtype"]
+
+    /// - Parameter input: Lines NAME=VALUE, to the first empty one.
+    /// - Throws: ``ControlFailure`` where it is not UTF-8.
+    init(_ input: [UInt8]) throws(ControlFailure) {
+        guard let text = String(validating: input, as: UTF8.self) else {
+            throw ControlFailure(.usage, "What git said is not UTF-8. Nothing was done.")
+        }
+        var said: [String: String] = [:]
+        var capabilities: Set<String> = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.isEmpty { break }
+            guard let equals = line.firstIndex(of: "=") else { continue }
+            let value = String(line[line.index(after: equals)...])
+            switch line[..<equals] {
+            case "capability[]": capabilities.insert(value)
+            case let name: said[String(name)] = value
+            }
+        }
+        self.said = said
+        self.capabilities = capabilities
+    }
+
+    // MARK: The item
+
+    /// The key attributes that git named; nil where it named no server that could have an item.
+    private var key: Attributes? {
+        guard let name = said["protocol"], let host = said["host"], !host.isEmpty,
+            NetworkNames.protocols.contains(where: { $0.name == name }),
+            let value = NetworkNames.value(of: name, for: .protocolType)
+        else { return nil }
+        let (server, port) = Self.parts(of: host)
+        var key: Attributes = [.protocolType: value, .server: .string(server)]
+        key[.port] = port.map { .number($0) }
+        key[.path] = said["path"].map { .string($0) }
+        key[.account] = said["username"].map { .string($0) }
+        return key
+    }
+
+    /// Server and port of `host:port`. In the address of an IPv6 host, colons stand in brackets.
+    private static func parts(of host: String) -> (server: String, port: Int64?) {
+        guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]"),
+            let port = Int64(host[host.index(after: colon)...]), (1...65535).contains(port)
+        else { return (host, nil) }
+        return (String(host[..<colon]), port)
+    }
+
+    private func query(_ key: Attributes) -> ItemQuery {
+        ItemQuery(itemClass: .internetPassword, attributes: key, isSynchronizable: nil)
+    }
+
+    /// The lines of an item's secret.
+    private struct Secret {
+        let password: String
+        private(set) var remarks: [String: String] = [:]
+
+        init?(_ data: Data?) {
+            guard let data, let text = String(validating: data, as: UTF8.self) else { return nil }
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            password = lines.first.map(String.init) ?? ""
+            for line in lines.dropFirst() {
+                guard let equals = line.firstIndex(of: "=") else { continue }
+                remarks[String(line[..<equals])] = String(line[line.index(after: equals)...])
+            }
+        }
+    }
+
+    // MARK: What git asks for
+
+    /// The answer to `get`; empty where there is nothing.
+    func find(in session: KeychainSession) throws -> String {
+        guard let key else { return "" }
+        let found = try session.find([query(key)]).sorted { $0.changeSeconds > $1.changeSeconds }
+        for item in found {
+            let reference = ItemQuery(
+                itemClass: .internetPassword, isSynchronizable: nil, reference: item.reference)
+            guard let secret = Secret(try session.openOne([reference]).data),
+                let answer = answer(item, secret)
+            else { continue }
+            return answer
+        }
+        return ""
+    }
+
+    private func answer(_ item: ItemSnapshot, _ secret: Secret) -> String? {
+        var lines: [String] = []
+        if case .string(let account) = item.attributes[.account] {
+            lines.append("username=\(account)")
+        }
+        if let scheme = secret.remarks["authtype"] {
+            // See (3).
+            guard capabilities.contains("authtype") else { return nil }
+            lines = [
+                "capability[]=authtype", "authtype=\(scheme)", "credential=\(secret.password)",
+            ]
+        } else {
+            lines.append("password=\(secret.password)")
+        }
+        for name in Self.kept where name != "authtype" {
+            if let value = secret.remarks[name] { lines.append("\(name)=\(value)") }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Carries out `store`.
+    func store(in session: () throws -> KeychainSession) throws {
+        guard var key, said["ephemeral"] != "1" else { return }
+        var lines: [String]
+        if let credential = said["credential"], let scheme = said["authtype"] {
+            lines = [credential, "authtype=\(scheme)"]
+        } else if let password = said["password"], said["username"] != nil {
+            lines = [password]
+        } else {
+            return
+        }
+        for name in Self.kept where name != "authtype" {
+            if let value = said[name] { lines.append("\(name)=\(value)") }
+        }
+        key[.account] = key[.account] ?? .string("")
+        let session = try session()
+        defer { session.close() }
+        try ItemSaving(
+            itemClass: .internetPassword, keys: key,
+            remarks: [
+                .label: .string(said["host"] ?? ""), .description: .string("git credential"),
+            ]
+        ).save(Data(lines.joined(separator: "\n").utf8), in: session)
+    }
+
+    /// Carries out `erase`: what is named goes, and where a password is said, that alone which has it.
+    func erase(in session: KeychainSession) throws {
+        guard let key else { return }
+        for item in try session.find([query(key)]) {
+            let reference = ItemQuery(
+                itemClass: .internetPassword, isSynchronizable: nil, reference: item.reference)
+            if let wanted = said["password"] ?? said["credential"],
+                Secret(try session.openOne([reference]).data)?.password != wanted
+            {
+                continue
+            }
+            _ = try session.unlocking { () throws(KeychainFailure) in
+                try session.keychain.perform(
+                    DeleteItems(reference, tombstones: .automatic), as: session.caller)
+            }
+        }
+    }
+}
+
+extension ItemSnapshot {
+    /// Since 2001-01-01; 0 where the item has no date.
+    fileprivate var changeSeconds: Double {
+        if case .date(let seconds) = attributes[.modificationDate] { seconds } else { 0 }
+    }
+}

@@ -1,0 +1,123 @@
+// HelperCommand: programs that ask for credentials in a protocol of their own.
+//   (1) Each helper is this program, called by the helper's name or as `keychainctl helper NAME`. A
+//       link with that name is all that such a program needs.
+//   (2) A helper reads what it is asked from standard input and asks no one but at the terminal, for
+//       a passcode.
+
+import ArgumentParser
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+
+struct HelperCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "helper",
+        abstract: "Answers git, Docker and others that ask for credentials.",
+        subcommands: [GitHelper.self, DockerHelper.self])
+
+    /// The names that this program can be called by, and what that stands for.
+    static let names = [
+        "git-credential-keychain": "git", "docker-credential-keychain": "docker",
+    ]
+
+    /// The arguments, where the program was called by a helper's name.
+    static func arguments(_ arguments: [String]) -> [String] {
+        guard let path = arguments.first, let slash = path.split(separator: "/").last,
+            let helper = names[String(slash)]
+        else { return Array(arguments.dropFirst()) }
+        return ["helper", helper] + arguments.dropFirst()
+    }
+
+    /// The most that a helper reads, in bytes.
+    fileprivate static let largestRequest = 1 << 20
+
+    fileprivate static func request() throws -> [UInt8] {
+        try KeychainPlace.connect()
+        ProcessProtection.beginHoldingSecrets()
+        return try Descriptor.readToEnd(of: STDIN_FILENO, atMost: largestRequest)
+    }
+}
+
+struct GitHelper: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "git",
+        abstract: "Stores git's passwords: git-credential-keychain.",
+        discussion: """
+            With a link named git-credential-keychain to this program in the PATH, git uses it \
+            after: git config --global credential.helper keychain
+            """)
+
+    @Argument(help: "get, store or erase; what else git may ask is passed over.")
+    var operation: String
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func run() throws {
+        guard ["get", "store", "erase"].contains(operation) else { return }
+        let credential = try GitCredential(try HelperCommand.request())
+        if operation == "store" {
+            return try credential.store { try KeychainSession(making: passcode.source) }
+        }
+        guard let session = try KeychainSession(existing: passcode.source) else { return }
+        if operation == "erase" {
+            defer { session.close() }
+            return try credential.erase(in: session)
+        }
+        try Output.write(Array(try credential.find(in: session).utf8))
+    }
+}
+
+struct DockerHelper: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "docker",
+        abstract: "Stores the passwords of registries: docker-credential-keychain.",
+        discussion: """
+            With a link named docker-credential-keychain to this program in the PATH, Docker uses \
+            it after "credsStore": "keychain" in ~/.docker/config.json.
+            """)
+
+    enum Operation: String, CaseIterable, ExpressibleByArgument {
+        case store, get, erase, list, version
+    }
+
+    @Argument(help: "store, get, erase, list or version.")
+    var operation: Operation
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func run() throws {
+        do {
+            try Output.write(Array(try answer().utf8))
+        } catch let refusal as DockerCredential.Refusal {
+            try Output.print(refusal.message)
+            throw ControlFailure(.failure, refusal.message)
+        }
+    }
+
+    private func answer() throws -> String {
+        if operation == .version {
+            return "docker-credential-keychain (swift-keychain) \(PackageVersion.text)\n"
+        }
+        let request = try HelperCommand.request()
+        if operation == .store {
+            try DockerCredential.store(request) { try KeychainSession(making: passcode.source) }
+            return ""
+        }
+        let url = operation == .list ? "" : try DockerCredential.url(request)
+        guard let session = try KeychainSession(existing: passcode.source) else {
+            guard operation == .list else {
+                throw DockerCredential.Refusal(message: DockerCredential.notFound)
+            }
+            return "{}\n"
+        }
+        switch operation {
+        case .get: return try DockerCredential.find(url, in: session) + "\n"
+        case .list: return try DockerCredential.list(in: session) + "\n"
+        case .erase, .store, .version:
+            defer { session.close() }
+            try DockerCredential.erase(url, in: session)
+            return ""
+        }
+    }
+}
