@@ -20,8 +20,14 @@ struct AuditSample {
     var folder: AuditFolder { AuditFolder(path: place.path + "/audit") }
 
     /// A service's audit, begun or gone on with.
-    func trail() throws -> AuditTrail {
-        try AuditTrail(folder: folder.path, limits: limits, log: AuditLog(log: log.logger()))
+    func trail(_ disk: AuditDisk = AuditDisk()) throws -> AuditTrail {
+        try AuditTrail(
+            folder: folder.path, limits: limits, log: AuditLog(log: log.logger()), disk: disk)
+    }
+
+    /// How many bytes the one file has.
+    func byteCount() throws -> Int64 {
+        try #require(Files.status(of: file)).identity.size
     }
 
     /// Starts a service that answers so many requests. Its end is written too, unless it is killed.

@@ -30,20 +30,24 @@ final class AuditTrail: Sendable {
     private let folder: AuditFolder
     private let limits: AuditLimits
     private let log: AuditLog
+    private let disk: AuditDisk
     private let state = Mutex(State())
     private let written = DispatchSemaphore(value: 0)
     private let ending = DispatchSemaphore(value: 0)
     private let threadEnd = DispatchSemaphore(value: 0)
 
-    /// How long what was written may wait for the disk.
-    private static let patience: DispatchTimeInterval = .milliseconds(500)
+    /// How long what was written waits for more before the disk gets it.
+    private static let patience: Duration = .milliseconds(500)
 
     /// The audit in a folder, an absolute path. It is opened, or begun, now; where that fails, with
     /// the first request.
-    init(folder: String, limits: AuditLimits, log: AuditLog) throws(ServiceFailure) {
+    init(
+        folder: String, limits: AuditLimits, log: AuditLog, disk: AuditDisk = AuditDisk()
+    ) throws(ServiceFailure) {
         self.folder = AuditFolder(path: folder)
         self.limits = limits
         self.log = log
+        self.disk = disk
         state.withLock { state in
             do throws(KeychainFailure) {
                 try open(&state)
@@ -198,14 +202,15 @@ final class AuditTrail: Sendable {
         var hasEnded = false
         while !hasEnded {
             written.wait()
-            hasEnded = ending.wait(timeout: .now() + Self.patience) == .success
+            hasEnded = disk.rest(Self.patience, ending)
             let writer = state.withLock { state in
                 state.isUnsynchronized = false
                 return state.writer
             }
             guard let writer else { continue }
             // The records first: an anchor that is ahead of them accuses whoever kept them.
-            guard fdatasync(writer.file.number) == 0, fdatasync(writer.anchor.number) == 0 else {
+            guard disk.synchronize(writer.file.number), disk.synchronize(writer.anchor.number)
+            else {
                 let failure = AuditFolder.failure("synchronize the audit")
                 state.withLock { fail(failure, &$0) }
                 continue
@@ -213,6 +218,17 @@ final class AuditTrail: Sendable {
         }
         threadEnd.signal()
     }
+}
+
+/// What the thread that synchronizes asks of the system; a test hands in its own.
+struct AuditDisk: Sendable {
+    /// Waits for a time, or until the end is signalled.
+    /// - Returns: Whether it is the end.
+    var rest: @Sendable (_ time: Duration, _ end: DispatchSemaphore) -> Bool = { time, end in
+        end.wait(timeout: .now() + time / .seconds(1)) == .success
+    }
+    /// Returns when the disk has what was written to a file. False: it failed, and `errno` says why.
+    var synchronize: @Sendable (_ file: Int32) -> Bool = { fdatasync($0) == 0 }
 }
 
 /// Whether a request is carried out where the audit can't be written.

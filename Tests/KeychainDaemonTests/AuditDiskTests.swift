@@ -1,0 +1,102 @@
+// AuditDiskTests: when the audit's records reach the disk. The test takes the place of the clock and
+// of the disk.
+
+import Dispatch
+import Foundation
+import KeychainCrypto
+import Synchronization
+import Testing
+
+@testable import KeychainDaemon
+
+/// Says what the thread asked for, and lets it go on when the test wants.
+private final class Disk: Sendable {
+    private struct State {
+        var rests: [Duration] = []
+        /// The file's name and its bytes, each time that one was synchronized.
+        var synchronized: [(name: String, byteCount: Int64)] = []
+        var onSynchronize: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let gate = DispatchSemaphore(value: 0)
+
+    var rests: [Duration] { state.withLock { $0.rests } }
+    var synchronized: [(name: String, byteCount: Int64)] { state.withLock { $0.synchronized } }
+
+    var disk: AuditDisk {
+        AuditDisk(
+            rest: { [self] time, end in
+                state.withLock { $0.rests.append(time) }
+                gate.wait()
+                return end.wait(timeout: .now()) == .success
+            },
+            synchronize: { [self] file in
+                let path = Files.target(ofLink: "/proc/self/fd/\(file)") ?? "?"
+                let count = Files.status(of: path)?.identity.size ?? -1
+                let then = state.withLock { state in
+                    state.synchronized.append((URL(filePath: path).lastPathComponent, count))
+                    defer { state.onSynchronize = nil }
+                    return state.onSynchronize
+                }
+                then?()
+                return true
+            })
+    }
+
+    /// Ends a rest of the thread.
+    func passTime() { gate.signal() }
+
+    /// Has something done while the disk is at work.
+    func onSynchronize(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onSynchronize = body }
+    }
+}
+
+@Suite struct `The audit's way to the disk` {
+    @Test func `a record is on the disk within a second, and a burst goes there together`() throws {
+        let sample = try AuditSample()
+        let disk = Disk()
+        let trail = try sample.trail(disk.disk)
+        // Its first record, which says that it was begun.
+        try eventually("a rest") { disk.rests.count == 1 }
+        for number in 0..<100 { try AuditSample.request(trail, "account \(number)") }
+        #expect(disk.synchronized.isEmpty)
+        let burst = try sample.byteCount()
+        disk.onSynchronize { try? AuditSample.request(trail, "while the disk is at work") }
+        disk.passTime()
+        // What came while the disk was at work is the beginning of another burst.
+        try eventually("another rest") { disk.rests.count == 2 }
+        let first = disk.synchronized
+        let file = URL(filePath: try sample.file).lastPathComponent
+        #expect(first.map(\.name) == [file, "anchor"])
+        #expect(first.first?.byteCount == burst)
+        let all = try sample.byteCount()
+        #expect(all > burst)
+        disk.passTime()
+        try eventually("the second burst is there") { disk.synchronized.count == 4 }
+        #expect(disk.synchronized[2].byteCount == all)
+        // Nothing is asked of the disk where nothing was written.
+        #expect(disk.rests.count == 2)
+        for _ in 0..<2 { disk.passTime() }
+        trail.stop()
+        let end = try sample.byteCount()
+        #expect(disk.synchronized.suffix(2).first?.byteCount == end)
+        // What the clock and the disk don't take is the rest, each time.
+        #expect(disk.rests.allSatisfy { $0 > .zero && $0 < .seconds(1) }, "\(disk.rests)")
+    }
+
+    // Of a look-up by the service, what its record takes. Nothing holds it to a time.
+    @Test func `a long audit is as it was written, and what a record takes is told`() throws {
+        let sample = try AuditSample()
+        let trail = try sample.trail()
+        let count = 5000
+        let begun = ContinuousClock.now
+        for number in 0..<count { try AuditSample.request(trail, "account \(number)") }
+        let time = begun.duration(to: .now) / count
+        trail.stop()
+        let found = try sample.verify()
+        #expect(found.findings.isEmpty && found.validCount == count + 2)
+        print("audit | a record takes \(Int(time / .microseconds(1))) microseconds")
+    }
+}
