@@ -17,8 +17,8 @@ struct DaemonCommand: ParsableCommand {
             alone, and what a program may see is decided by its executable, with --system by its \
             user id, and not by what it says. Without --system it serves the user who starts it.
 
-            The service ends in good order on SIGTERM and SIGINT, and locks every keychain on \
-            SIGUSR1. It takes its socket from systemd where it is started for one.
+            The service ends in good order on SIGTERM, SIGINT and SIGHUP, and locks every keychain \
+            on SIGUSR1. It takes its socket from systemd where it is started for one.
             """,
         version: PackageVersion.text)
 

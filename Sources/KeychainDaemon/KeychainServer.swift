@@ -60,7 +60,8 @@ package final class KeychainServer: Sendable {
             listener = try ListeningSocket(given: socket)
         } else {
             listener = try ListeningSocket(
-                at: configuration.socket, isForEverybody: configuration.kind == .system)
+                at: configuration.socket, isForEverybody: configuration.kind == .system,
+                keychain: configuration.kind == .user ? configuration.directory : nil)
         }
         audit = try AuditTrail(
             folder: configuration.directory + "/audit", limits: configuration.audit, log: self.log)

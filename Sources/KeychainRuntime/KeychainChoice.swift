@@ -5,7 +5,8 @@
 //         the socket of the user's service; that of the machine's; else the process itself.
 //   (2) It is decided once for a process and stays. A failure to decide is not remembered.
 //   (3) A socket that is there is used. Where it doesn't answer, requests fail: a keychain in
-//       another place would look as if everything was gone.
+//       another place would look as if everything was gone. One that the user's service left when
+//       it was killed counts as none, if that service kept the keychain that is opened instead.
 //   (4) For the same reason the machine's service isn't asked by a user whose own service has kept
 //       a keychain and isn't there: that is an error, which says how to choose.
 //   (5) There is one client for a process. A failure to reach the service is not remembered.
@@ -89,15 +90,22 @@ package struct KeychainChoice: Hashable, Sendable {
             self.init(.embedded, reason: "the variable \(EmbeddedKeychain.directoryVariable)")
         } else if let configured = try surroundings.configuration() {
             self = configured
-        } else if let socket = try surroundings.userSocket() {
-            self.init(.service(socket: socket), reason: "the socket of this user's service")
-        } else if surroundings.exists(Self.systemSocket) {
-            try surroundings.checkNoServiceOfUser()
-            self.init(
-                .service(socket: Self.systemSocket),
-                reason: "the socket of the machine's service")
         } else {
-            self.init(.embedded, reason: "the default, as there is no socket of a service")
+            let (socket, isLeft) = try surroundings.userSocket()
+            if let socket {
+                self.init(.service(socket: socket), reason: "the socket of this user's service")
+            } else if surroundings.exists(Self.systemSocket) {
+                try surroundings.checkNoServiceOfUser()
+                self.init(
+                    .service(socket: Self.systemSocket),
+                    reason: "the socket of the machine's service")
+            } else {
+                let cause =
+                    isLeft
+                    ? "this user's service is gone and left its socket"
+                    : "there is no socket of a service"
+                self.init(.embedded, reason: "the default, as \(cause)")
+            }
         }
     }
 }
@@ -126,18 +134,22 @@ package struct ChoiceSurroundings: Sendable {
     /// The content of a file. nil: there is none.
     private let read: @Sendable (String) throws(KeychainFailure) -> Data?
     private let status: @Sendable (String) -> FileStatus?
+    /// What a service that is gone noted of the socket that it left.
+    private let leftNote: @Sendable (String) -> SocketNote?
 
     package init(
         environment: [String: String] = ProcessEnvironment.variables,
         exists: @escaping @Sendable (String) -> Bool = { Files.isThere($0) },
         read: @escaping @Sendable (String) throws(KeychainFailure) -> Data? =
             ChoiceSurroundings.content,
-        status: @escaping @Sendable (String) -> FileStatus? = { Files.status(ofLink: $0) }
+        status: @escaping @Sendable (String) -> FileStatus? = { Files.status(ofLink: $0) },
+        leftNote: @escaping @Sendable (String) -> SocketNote? = { SocketNote(leftWith: $0) }
     ) {
         self.environment = environment
         self.exists = exists
         self.read = read
         self.status = status
+        self.leftNote = leftNote
     }
 
     /// The value of a variable. An empty one counts as none.
@@ -151,21 +163,42 @@ package struct ChoiceSurroundings: Sendable {
 
     var runtimeFolder: RuntimeFolder { RuntimeFolder(environment, status: status) }
 
-    /// Where the service of this user listens. nil: there is nothing at that place.
-    /// - Throws: `param` where there is something in a folder that isn't this user's alone.
-    func userSocket() throws(KeychainFailure) -> String? {
+    /// Where the service of this user listens. nil: there is nothing at that place, or what a
+    /// service left that is gone.
+    /// - Throws: `param` where there is something in a folder that isn't this user's alone, and
+    ///   where the service that is gone kept another keychain than this program would open.
+    func userSocket() throws(KeychainFailure) -> (path: String?, isLeft: Bool) {
         switch runtimeFolder {
-        case .none: return nil
+        case .none: return (nil, false)
         case .own(let folder):
             let socket = RuntimeFolder.socket(in: folder)
-            return exists(socket) ? socket : nil
+            guard exists(socket) else { return (nil, false) }
+            guard let note = leftNote(socket) else { return (socket, false) }
+            let own = try EmbeddedKeychain.location(environment).directory
+            guard Self.isSame(note.folder, own) else {
+                throw .param(
+                    "The service that made the socket \(socket) is gone. It kept the keychain in "
+                        + "\(note.folder), and this program would open the one in \(own). Start "
+                        + "the service again as it was; or say in \(configurationPath) which "
+                        + "keychain is meant: {\"service\": \"\(KeychainChoice.embeddedName)\"}.")
+            }
+            return (nil, true)
         case .foreign(let folder):
-            guard exists(RuntimeFolder.socket(in: folder)) else { return nil }
+            guard exists(RuntimeFolder.socket(in: folder)) else { return (nil, false) }
             throw .param(
                 "There is no XDG_RUNTIME_DIR, and \(folder) has a socket of a keychain service but "
                     + "isn't a folder of this user's alone. Say which keychain is meant: set "
                     + "XDG_RUNTIME_DIR, or \(KeychainChoice.variable).")
         }
+    }
+
+    /// Whether two paths name one folder.
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        guard one != other else { return true }
+        guard let one = Files.status(of: one)?.identity,
+            let other = Files.status(of: other)?.identity
+        else { return false }
+        return one.device == other.device && one.inode == other.inode
     }
 
     /// - Throws: `param` where a service of this user's own has kept a keychain.

@@ -16,6 +16,8 @@ struct ChoiceRow: Sendable {
     var files: [String: String] = [:]
     /// Who owns the user's folder in /run/user, and its mode. nil: there is none.
     var folder: (owner: uid_t, mode: mode_t)?
+    /// Whose keychain the service kept that is gone and left its socket. nil: none did.
+    var left: String?
     /// nil: it can't decide.
     let mode: KeychainChoice.Mode?
     /// A part of the reason, or of the failure.
@@ -37,6 +39,15 @@ struct ChoiceRow: Sendable {
                         identity: FileIdentity(
                             device: 0, inode: 0, size: 0, modified: 0, changed: 0),
                         owner: folder.owner, mode: folder.mode)
+                },
+                leftNote: { [left] _ in
+                    left.map { folder in
+                        SocketNote(
+                            FileStatus(
+                                identity: FileIdentity(
+                                    device: 0, inode: 0, size: 0, modified: 0, changed: 0),
+                                owner: geteuid(), mode: S_IFSOCK), folder: folder)
+                    }
                 }))
     }
 }
@@ -176,6 +187,25 @@ struct ChoiceRow: Sendable {
             name: "the folder for sockets is no absolute path",
             environment: ["XDG_RUNTIME_DIR": "run"], sockets: ["run/keychain/socket"],
             mode: .embedded, mention: "default"),
+        // What a service left that was killed.
+        ChoiceRow(
+            name: "a service that is gone kept the keychain of this program",
+            environment: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "/data"],
+            sockets: [user], left: "/data/keychain", mode: .embedded, mention: "left its socket"),
+        ChoiceRow(
+            name: "a service that is gone kept another keychain",
+            environment: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "/data"],
+            sockets: [user], left: "/other/keychain", mode: nil, mention: "/other/keychain"),
+        ChoiceRow(
+            name: "a service that is gone, and the machine's has another keychain",
+            environment: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "/data"],
+            sockets: [user, system, "/data/keychain/service-lock"], left: "/data/keychain",
+            mode: nil, mention: "keychainctl service enable"),
+        ChoiceRow(
+            name: "a service that is gone was named",
+            environment: ["KEYCHAIN_SERVICE": user, "XDG_DATA_HOME": "/data"],
+            sockets: [user], left: "/data/keychain", mode: .service(socket: user),
+            mention: "KEYCHAIN_SERVICE"),
         // Nothing.
         ChoiceRow(name: "nothing is there", mode: .embedded, mention: "default"),
     ]
@@ -198,7 +228,7 @@ struct ChoiceRow: Sendable {
             }
             ran += 1
         }
-        #expect(ran == 30)
+        #expect(ran == 34)
     }
 
     /// Where it is really read: a folder that can't be looked into hides no socket and no file.

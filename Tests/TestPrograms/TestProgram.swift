@@ -77,6 +77,8 @@ package final class TestProgram {
         Glibc.kill(process.processIdentifier, signal)
     }
 
+    package var isRunning: Bool { process.isRunning }
+
     package var processIdentifier: Int32 { process.processIdentifier }
 
     /// Whether the program ended by itself and without an error. Waits for the end.

@@ -6,9 +6,12 @@
 //   (3) A socket that the service was given is used as it is, and stays when the service ends.
 //   (4) No two services have one socket or one keychain folder. The lock ends when it is given
 //       back, or with the process that holds it, however that ends; the file stays.
+//   (5) The lock file says which socket was made and whose keychain is kept, so that programs see
+//       that a socket was left behind: see `SocketNote`.
 
 import Glibc
 import KeychainCrypto
+import KeychainRuntime
 
 final class ListeningSocket: Sendable {
     let descriptor: OwnedDescriptor
@@ -32,15 +35,19 @@ final class ListeningSocket: Sendable {
     ///   - path: An absolute path of at most 107 bytes.
     ///   - isForEverybody: Whether all users of the machine may look into its folder.
     ///   - mode: Who may connect. nil: those who may look into the folder.
+    ///   - keychain: The folder of the keychain that is kept, if programs may open it themselves.
     /// - Throws: ``ServiceFailure`` where another program listens, or the folder isn't safe.
-    init(at path: String, isForEverybody: Bool, mode: mode_t? = nil) throws(ServiceFailure) {
+    init(
+        at path: String, isForEverybody: Bool, mode: mode_t? = nil, keychain: String? = nil
+    ) throws(ServiceFailure) {
         guard path.hasPrefix("/"), path.utf8.count <= UnixSockets.pathByteCount else {
             throw ServiceFailure(
                 "The path of the socket, \(path), has to be absolute and at most "
                     + "\(UnixSockets.pathByteCount) bytes long.")
         }
         try Self.prepareFolder(of: path, isForEverybody: isForEverybody)
-        let lock = try ServiceLock(path + ".lock", for: "the socket \(path)")
+        let lock = try ServiceLock(
+            SocketNote.path(beside: path), for: "the socket \(path)")
         if let there = Files.status(ofLink: path) {
             guard there.isSocket else {
                 throw ServiceFailure("\(path) is there and is no socket. Nothing was changed.")
@@ -59,6 +66,7 @@ final class ListeningSocket: Sendable {
             Files.remove(path)
             throw ServiceFailure("Can't listen at \(path): \(reason).")
         }
+        if let keychain { try lock.note(path, keychain) }
         descriptor = socket
         made = (path, lock)
     }
@@ -103,17 +111,40 @@ struct ServiceLock: Sendable {
     /// - Parameters:
     ///   - path: The lock file, which is made where it is missing.
     ///   - subject: What the lock is for, with its path.
-    /// - Throws: ``ServiceFailure`` when another service has it.
+    /// - Throws: ``ServiceFailure`` when another service has it. A program that looks whether one
+    ///   has it is waited for.
     init(_ path: String, for subject: String) throws(ServiceFailure) {
         guard let descriptor = Files.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600) else {
             throw ServiceFailure("Can't write \(path): \(errorText(errno)).")
         }
-        guard Files.lock(descriptor) else {
+        var attempts = 0
+        while !Files.lock(descriptor) {
+            attempts += 1
+            guard attempts > Self.attemptCount else {
+                usleep(Self.rest)
+                continue
+            }
             throw ServiceFailure(
                 "Another keychaind already serves \(subject). Stop it first, or choose another "
                     + "one.")
         }
         self.descriptor = descriptor
+    }
+
+    /// For programs that look, each for a few microseconds, a second is long.
+    private static let attemptCount = 50
+    private static let rest: useconds_t = 20_000
+
+    /// Notes in the lock file which socket was made, and the folder of the keychain that is kept.
+    fileprivate func note(_ socket: String, _ keychain: String) throws(ServiceFailure) {
+        guard let status = Files.status(ofLink: socket),
+            SocketNote(status, folder: keychain).write(to: descriptor)
+        else {
+            let reason = errorText(errno)
+            Files.remove(socket)
+            throw ServiceFailure(
+                "Can't write \(SocketNote.path(beside: socket)): \(reason).")
+        }
     }
 
     /// Gives the lock back.

@@ -12,7 +12,8 @@ extension KeychainFailure {
     static func serviceRefuses(_ path: String) -> KeychainFailure {
         .busy(
             "The keychain service at \(path) doesn't take connections: it isn't running, or has "
-                + "too much to do. Start it and try again. \(advice)")
+                + "too much to do. `keychainctl service enable` starts the one of this user. "
+                + advice)
     }
 
     static func serviceMissing(_ path: String) -> KeychainFailure {

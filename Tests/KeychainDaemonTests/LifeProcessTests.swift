@@ -1,0 +1,172 @@
+// LifeProcessTests: how a service ends, what one that was killed leaves, and what programs make of
+// that.
+
+import Foundation
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+/// The folders of a user who has a service without systemd.
+private final class Home {
+    let folder: TemporaryFolder
+    var socket: String { folder.path + "/run/keychain/socket" }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for name in ["run", "data", "config"] { _ = try folder.makeFolder(name) }
+    }
+
+    private var environment: [String: String] {
+        [
+            "XDG_RUNTIME_DIR": folder.path + "/run", "XDG_DATA_HOME": folder.path + "/data",
+            "XDG_CONFIG_HOME": folder.path + "/config", "KEYCHAIN_SERVICE": "",
+            "KEYCHAIN_DIRECTORY": "", "KEYCHAIN_TPM": "none",
+        ]
+    }
+
+    /// Starts the service, whose signals are those of a terminal.
+    func service(_ arguments: String..., ignoring signal: String? = nil) throws -> TestProgram {
+        let service = try TestProgram(
+            path: "/usr/bin/env",
+            [
+                "--default-signal=HUP,TERM,USR1", "--ignore-signal=\(signal ?? "PIPE")",
+                try #require(TestProgram.path(of: "keychaind")), "--log-level", "error",
+            ] + arguments, environment: environment)
+        try eventually("the socket is there") {
+            Files.status(ofLink: socket) != nil || !service.isRunning
+        }
+        return service
+    }
+
+    /// What a program says that uses its keychain as any program does.
+    func use(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
+        try TestProgram(
+            path: try #require(TestProgram.path(of: "service-peer")), ["use"] + words,
+            environment: environment.merging(variables) { $1 }
+        ).lines()
+    }
+}
+
+@Suite(.serialized) struct `The life of a service` {
+    @Test(arguments: [SIGHUP, SIGTERM, SIGINT])
+    func `each signal that ends it does so in good order`(_ signal: Int32) throws {
+        let home = try Home()
+        let service = try home.service()
+        #expect(try home.use("add:n", "load:n") == ["add:n 0", "load:n x"])
+        service.send(signal)
+        #expect(service.endedWell)
+        #expect(Files.status(ofLink: home.socket) == nil)
+    }
+
+    @Test func `a hangup that was ignored at its start is no end`() throws {
+        let home = try Home()
+        let service = try home.service(ignoring: "HUP")
+        service.send(SIGHUP)
+        #expect(try home.use("add:n", "load:n") == ["add:n 0", "load:n x"])
+        #expect(service.isRunning)
+        service.send(SIGTERM)
+        #expect(service.endedWell)
+    }
+
+    @Test func `a signal that comes with the socket finds its handler`() throws {
+        for round in 0..<20 {
+            let home = try Home()
+            let service = try home.service()
+            if round % 2 == 0 { service.send(SIGUSR1) }
+            service.send([SIGHUP, SIGTERM, SIGINT][round % 3])
+            #expect(service.endedWell, "round \(round)")
+            #expect(Files.status(ofLink: home.socket) == nil, "round \(round)")
+        }
+    }
+}
+
+@Suite(.serialized) struct `A socket that was left` {
+    /// A service that kept something and was killed.
+    private static func killed(_ home: Home, _ arguments: String...) throws {
+        let service =
+            try arguments.isEmpty
+            ? home.service() : home.service("--directory", arguments[0])
+        try eventually("it answers") { Sockets.isAnsweredForTests(home.socket) }
+        #expect(try home.use("add:n") == ["add:n 0"])
+        service.kill()
+        #expect(!service.endedWell)
+        #expect(Files.status(ofLink: home.socket)?.isSocket == true)
+    }
+
+    @Test func `a program opens the keychain that the service kept, and the next service keeps it`()
+        throws
+    {
+        let home = try Home()
+        try Self.killed(home)
+        #expect(try home.use("load:n", "add:m") == ["load:n x", "add:m 0"])
+        // The socket stays for the next service, which has it alone.
+        #expect(Files.status(ofLink: home.socket)?.isSocket == true)
+        let next = try home.service()
+        try eventually("it answers") { Sockets.isAnsweredForTests(home.socket) }
+        #expect(try home.use("load:n", "load:m") == ["load:n x", "load:m x"])
+        next.send(SIGTERM)
+        #expect(next.endedWell)
+        #expect(Files.status(ofLink: home.socket) == nil)
+    }
+
+    @Test func `a program doesn't go on with another keychain`() throws {
+        let home = try Home()
+        let other = home.folder.path + "/other"
+        try Self.killed(home, other)
+        let lines = try home.use("load:n")
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains("It kept the keychain in \(other)") == true, "\(lines)")
+        #expect(Files.status(of: home.folder.path + "/data/keychain") == nil)
+    }
+
+    @Test func `a program that was told to use the service doesn't go on without it`() throws {
+        let home = try Home()
+        try Self.killed(home)
+        let lines = try home.use("load:n", variables: ["KEYCHAIN_SERVICE": home.socket])
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains("`keychainctl service enable` starts") == true, "\(lines)")
+    }
+
+    @Test func `the socket of a service manager is never taken for one that was left`() throws {
+        let home = try Home()
+        try Self.killed(home)
+        #expect(SocketNote(leftWith: home.socket) != nil)
+        // A service manager replaces it, and its service isn't started yet.
+        let manager = try #require(Sockets.make())
+        Files.remove(home.socket)
+        try #require(Sockets.bind(manager, to: home.socket))
+        #expect(SocketNote(leftWith: home.socket) == nil)
+        try #require(Sockets.listen(manager))
+        #expect(SocketNote(leftWith: home.socket) == nil)
+    }
+
+    @Test
+    func `while a service has the lock nothing was left, and one that starts waits for others`()
+        throws
+    {
+        let home = try Home()
+        try Self.killed(home)
+        let path = SocketNote.path(beside: home.socket)
+        let starting = try #require(Files.open(path, O_RDWR))
+        try #require(Files.lock(starting))
+        #expect(SocketNote(leftWith: home.socket) == nil)
+        starting.close()
+        // A program that looks has the lock beside others, and not for long.
+        let looking = try #require(Files.open(path, O_RDONLY))
+        try #require(Files.lock(looking.number, LOCK_SH | LOCK_NB))
+        #expect(SocketNote(leftWith: home.socket) != nil)
+        let isReleased = Threads.start {
+            usleep(50_000)
+            looking.close()
+        }
+        #expect(isReleased)
+        let lock = try ServiceLock(path, for: "the test")
+        #expect(SocketNote(leftWith: home.socket) == nil)
+        lock.end()
+    }
+}
