@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import KeychainCore
+import KeychainRuntime
 
 struct ItemSaving {
     let itemClass: ItemClass
