@@ -39,8 +39,11 @@ extension TestHome {
             chmod 755 /run/user/0
             $plain keychainctl get -s mail || echo "exit $?"
             chmod 700 /run/user/0
-            echo 2. a socket at which nothing listens
+            echo 2. a socket that a killed service left
             kill -9 $service; wait $service || true
+            $plain keychainctl get -s mail; echo
+            echo 2. a socket of which nothing is known, at which nothing listens
+            rm /run/user/0/keychain/socket.lock
             $plain keychainctl get -s mail || echo "exit $?"
             echo 3. no service
             rm /run/user/0/keychain/socket
@@ -63,7 +66,9 @@ extension TestHome {
                 socket:          /run/user/0/keychain/socket
                 1. open to others
                 exit 1
-                2. a socket at which nothing listens
+                2. a socket that a killed service left
+                secret
+                2. a socket of which nothing is known, at which nothing listens
                 exit 1
                 3. no service
                 secret

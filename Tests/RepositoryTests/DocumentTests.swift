@@ -17,7 +17,7 @@ import Testing
         let explained = usage.compactMap { $0.prefixMatch(of: #/  ([a-z]+) /#)?.1 }
         let choice = try #require(lines.lastIndex(of: "case ${1-} in"))
         let taken = lines[choice...].compactMap { $0.prefixMatch(of: /([a-z]+)(\)| \|)/)?.1 }
-        #expect(explained.count == 8)
+        #expect(explained.count == 9)
         #expect(taken.sorted() == explained.sorted())
     }
 

@@ -85,7 +85,7 @@ import Testing
         let readers = try Repository.sources().filter { file in
             file.codeLines.contains {
                 $0.text.contains(".environment") && $0.text.contains("processInfo")
-                    || $0.text.contains("getenv(") || $0.text.contains("unsafe environ")
+                    || $0.text.contains("getenv(") || $0.text.contains(/unsafe environ$/)
                     || $0.text.contains("NSHomeDirectory()")
             }
         }
