@@ -35,6 +35,12 @@ package enum ProcessEnvironment {
         return variables
     }
 
+    /// Whether the caller set a variable, to whatever it is.
+    package static func isSet(_ name: String) -> Bool {
+        // SAFETY: the name is a terminated copy for the call; what is found is not read.
+        unsafe getenv(name) != nil
+    }
+
     /// Reads and forgets a variable, so that no child takes it for its own. The caller has no other
     /// thread yet.
     package static func take(_ name: String) -> String? {

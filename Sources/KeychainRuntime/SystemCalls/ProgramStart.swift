@@ -7,11 +7,14 @@
 package import Glibc
 package import KeychainCore
 import KeychainCrypto
+import KeychainTPM
 
 package struct ProgramStart {
     private let path: String
     private let argumentCount: Int
     private let isCleared: Bool
+    /// Variables that the caller doesn't have.
+    private let leftOut: [[UInt8]]
     /// `NAME=VALUE` with the NUL at its end, by its name.
     private var variables: [(name: [UInt8], entry: SecretBytes)] = []
 
@@ -24,6 +27,7 @@ package struct ProgramStart {
         self.path = path
         self.argumentCount = argumentCount
         self.isCleared = isCleared
+        leftOut = PlatformHardware.ownVariables.map { Array($0.utf8) }
     }
 
     /// Sets a variable, in the place of the caller's of this name. A NUL would end its value.
@@ -126,18 +130,18 @@ package struct ProgramStart {
         }
     }
 
-    /// The variables of this process but those that are set here.
+    /// The variables of the caller but those that are set here.
     private var inherited: [UnsafeMutablePointer<CChar>?] {
-        // SAFETY: the symbol is glibc's `char **environ`, terminated by nil, and no other thread
-        // changes it: the tool sets no variables.
+        // SAFETY: the symbol is glibc's `char **environ`, terminated by nil. The tool sets variables
+        // while it has no other threads only.
         guard !isCleared, let symbol = unsafe dlsym(nil, "environ"),
             var entry = unsafe symbol.load(as: Vector?.self)
         else { return unsafe [] }
-        let own = Set(variables.map(\.name))
+        let others = Set(variables.map(\.name) + leftOut)
         var kept: [UnsafeMutablePointer<CChar>?] = unsafe []
         while let text = unsafe entry.pointee {
             let bytes = unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
-            if unsafe !own.contains(Array(bytes.prefix { $0 != UInt8(ascii: "=") })) {
+            if unsafe !others.contains(Array(bytes.prefix { $0 != UInt8(ascii: "=") })) {
                 unsafe kept.append(text)
             }
             unsafe entry += 1
