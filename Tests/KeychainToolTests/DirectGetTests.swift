@@ -10,6 +10,9 @@ import Testing
         ["get", "-g", "team", "-a", "ada", "-s", "mail", "--json"],
         ["get", "--server", "example.org", "--raw", "-a", ""],
         ["get", "-s", "two words", "-a", "é", "--no-prompt"],
+        ["get", "db/prod"], ["show", "db"],
+        ["get", "--json", "https://example.org/ada", "-g", "team"],
+        ["show", "-s", "mail"], ["get", "a%2Fb", "--raw", "--no-prompt"],
         ["get", "--raw", "--json", "--no-prompt", "--server", "s", "-a", "a=b"],
     ]
 
@@ -27,6 +30,7 @@ import Testing
         ["get", "-a", "ada"], ["get", "-s", "mail", "--server", "example.org"],
         ["get", "--service=mail"], ["get", "-smail"], ["get", "-s", "mail", "--help"],
         ["get", "-s", "mail", "surplus"], ["get", "-s", "mail", "--raw", "--raw"],
+        ["get", "db", "tls"], ["get", "db", "-a", "ada"], ["get", "/ada"], ["get", ""],
         ["get", "-s", "mail", "--passcode-fd", "3"], ["get", "--", "-s", "mail"],
         ["help", "get"], ["get", "-s", "mail", "--label", "x"], ["get", "--serv", "mail"],
     ])

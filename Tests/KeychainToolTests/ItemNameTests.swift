@@ -29,12 +29,4 @@ import Testing
     func `one without a service is none`(_ text: String) {
         #expect(ItemName(text) == nil)
     }
-
-    @Test(arguments: ["db/prod", "a b/c", "https://example.org/ada"])
-    func `options name the same item`(_ text: String) throws {
-        let name = try #require(ItemName(text))
-        #expect(
-            name.options
-                == "-s \(shellQuoted(name.service)) -a \(shellQuoted(name.account ?? ""))")
-    }
 }

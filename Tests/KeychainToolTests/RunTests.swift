@@ -114,11 +114,11 @@ import Testing
         for (options, status, error) in [
             (
                 "--env A=db/prod --env B=db/test", 3,
-                "db/test: No item matches. `keychainctl doctor -s db -a test` says why."
+                "db/test: No item matches. `keychainctl doctor db/test` says why."
             ),
             (
                 "--fd 5=nothing", 3,
-                "nothing: No item matches. `keychainctl doctor -s nothing` says why."
+                "nothing: No item matches. `keychainctl doctor nothing` says why."
             ),
             (
                 "--env A=binary/key", 1,
@@ -205,7 +205,7 @@ import Testing
             keychainctl run --manifest .env -- touch started || ls started 2>&-
             """, "tiger\nline one\nline two\ntiger second\n",
             errors:
-                "keychainctl: db/test: No item matches. `keychainctl doctor -s db -a test` says why. "
+                "keychainctl: db/test: No item matches. `keychainctl doctor db/test` says why. "
                 + "Nothing was started.\n", status: 2)
     }
 

@@ -16,7 +16,8 @@ struct DeleteCommand: ParsableCommand {
             The options must mean exactly one item. --all deletes all that match and needs \
             --service or --server. --all-items deletes every item of the --class, after a \
             confirmation at the terminal.
-            """)
+            """,
+        aliases: ["rm"])
 
     @OptionGroup var selection: SelectionOptions
 
@@ -42,7 +43,7 @@ struct DeleteCommand: ParsableCommand {
                         + "or --server.")
             }
         } else if all {
-            guard selection.key.service != nil || selection.key.server != nil else {
+            guard selection.key.namesPlace else {
                 throw ValidationError("--all needs --service or --server.")
             }
         } else {

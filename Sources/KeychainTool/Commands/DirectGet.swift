@@ -11,7 +11,7 @@ enum DirectGet {
     /// - Parameter arguments: Those of the process, without its name.
     /// - Returns: nil for what the parser has to read.
     static func request(_ arguments: [String]) -> GetRequest? {
-        guard arguments.first == "get" else { return nil }
+        guard arguments.first == "get" || arguments.first == "show" else { return nil }
         var options = Options()
         var rest = arguments.dropFirst()
         while let argument = rest.popFirst() {
@@ -24,7 +24,7 @@ enum DirectGet {
                 case "--json": set(&options.json)
                 case "--raw": set(&options.raw)
                 case "--no-prompt": set(&options.noPrompt)
-                default: false
+                default: options.name(argument)
                 }
             guard isRead else { return nil }
         }
@@ -52,9 +52,23 @@ enum DirectGet {
         var json = false
         var raw = false
         var noPrompt = false
+        var item: ItemName?
+
+        /// The same for the item in one word.
+        mutating func name(_ argument: String) -> Bool {
+            guard item == nil, !argument.hasPrefix("-"), let item = ItemName(argument) else {
+                return false
+            }
+            self.item = item
+            return true
+        }
 
         /// nil where the class doesn't follow from the options.
         var request: GetRequest? {
+            if let item {
+                guard service == nil, account == nil, server == nil else { return nil }
+                return request(for: item.query(in: group))
+            }
             let itemClass: ItemClass
             switch (service, server) {
             case (.some, nil): itemClass = .genericPassword
@@ -68,7 +82,11 @@ enum DirectGet {
             let query = ItemQuery(
                 itemClass: itemClass, attributes: attributes, accessGroup: group,
                 isSynchronizable: nil)
-            return GetRequest(
+            return request(for: query)
+        }
+
+        private func request(for query: ItemQuery) -> GetRequest {
+            GetRequest(
                 queries: [query], raw: raw, json: json,
                 passcode: PasscodeSource(mayAsk: !noPrompt))
         }

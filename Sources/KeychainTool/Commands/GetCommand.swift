@@ -18,7 +18,8 @@ struct GetCommand: ParsableCommand {
 
             An item under an access control may ask for the passcode, though nothing is locked, \
             or for its application password.
-            """)
+            """,
+        aliases: ["show"])
 
     @OptionGroup var selection: SelectionOptions
 

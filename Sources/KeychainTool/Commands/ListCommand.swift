@@ -7,7 +7,8 @@ struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Lists items by their attributes, in the order in which they were added.",
-        discussion: "No secret is opened. Without options all items are listed.")
+        discussion: "No secret is opened. Without options all items are listed.",
+        aliases: ["ls"])
 
     @OptionGroup var selection: SelectionOptions
 

@@ -25,7 +25,7 @@ struct RunCommand: ParsableCommand {
             one item matches. %2F stands for a slash that doesn't separate.
 
             All secrets are read before the program is started; where one is missing, nothing is \
-            started. The program takes the place of this process.
+            started. Without --mask the program takes the place of this process.
 
             Variables can be read by other programs of this user and are inherited by all that \
             the program starts. A file in memory is readable through the program alone: prefer \
@@ -268,7 +268,8 @@ extension ControlFailure {
         }
         self.init(
             own.status,
-            "\(printable(item.description)): No item matches. `keychainctl doctor \(item.options)` says "
+            "\(printable(item.description)): No item matches. `keychainctl doctor "
+                + "\(shellQuoted(item.description))` says "
                 + "why. Nothing was started.")
     }
 

@@ -62,12 +62,12 @@ struct SetCommand: ParsableCommand {
     var surplus: [String] = []
 
     mutating func validate() throws {
-        guard surplus.isEmpty else {
+        guard surplus.isEmpty, key.item == nil || !key.isNamedByOptions else {
             throw ValidationError(
                 "A secret is not taken from the arguments, where others can see it. Give it on "
                     + "standard input.")
         }
-        guard key.service != nil || key.server != nil else {
+        guard key.namesPlace else {
             throw ValidationError("Name the item with --service or --server.")
         }
         if key.synchronizable == true, accessible?.protection.isThisDeviceOnly == true {

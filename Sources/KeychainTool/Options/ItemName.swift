@@ -5,6 +5,7 @@
 //   (3) `%2F` stands for a slash that doesn't separate, and `%25` for a percent sign. Any other `%`
 //       is itself.
 
+import ArgumentParser
 import KeychainCore
 
 struct ItemName: Hashable, CustomStringConvertible {
@@ -50,9 +51,8 @@ struct ItemName: Hashable, CustomStringConvertible {
             itemClass: .genericPassword, attributes: attributes, accessGroup: group,
             isSynchronizable: nil)
     }
+}
 
-    /// The options of other verbs that mean the same, for a shell.
-    var options: String {
-        "-s " + shellQuoted(service) + (account.map { " -a " + shellQuoted($0) } ?? "")
-    }
+extension ItemName: ExpressibleByArgument {
+    init?(argument: String) { self.init(argument) }
 }

@@ -4,6 +4,12 @@ import ArgumentParser
 import KeychainCore
 
 struct KeyOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "A generic password, SERVICE/ACCOUNT or SERVICE, in place of these options. The last "
+                + "slash separates; %2F stands for one that doesn't."))
+    var item: ItemName?
+
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp("Of a generic password: the service it is for.", valueName: "name"))
@@ -58,6 +64,14 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
+    /// Whether options beside ``item`` name a password too.
+    var isNamedByOptions: Bool {
+        service != nil || account != nil || !internetAttributes.isEmpty
+    }
+
+    /// Whether it is said what a password is for.
+    var namesPlace: Bool { item != nil || service != nil || server != nil }
+
     private var internetAttributes: Attributes {
         var attributes: Attributes = [:]
         attributes[.server] = server.map { .string($0) }
@@ -76,14 +90,14 @@ struct KeyOptions: ParsableArguments {
     /// The key attributes that were given.
     var attributes: Attributes {
         var attributes = internetAttributes
-        attributes[.service] = service.map { .string($0) }
-        attributes[.account] = account.map { .string($0) }
+        attributes[.service] = (item?.service ?? service).map { .string($0) }
+        attributes[.account] = (item?.account ?? account).map { .string($0) }
         return attributes
     }
 
     /// The class that the options belong to; nil: either.
     var itemClass: ItemClass? {
-        if service != nil { return .genericPassword }
+        if item != nil || service != nil { return .genericPassword }
         return internetAttributes.isEmpty ? nil : .internetPassword
     }
 }
