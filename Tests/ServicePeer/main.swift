@@ -33,6 +33,8 @@ do {
             guard Descriptor.write(Array(part), to: STDOUT_FILENO) else { exit(1) }
         }
     case "vanish": _ = try Trick(socket: arguments[1]).connected()
+    case "attack":
+        try Attack(socket: arguments[1]).run(arguments[2], Int(arguments[3]) ?? 1)
     case "wait": while readLine() != nil {}
     default: exit(64)
     }

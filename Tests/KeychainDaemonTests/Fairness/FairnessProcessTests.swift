@@ -1,0 +1,153 @@
+// FairnessProcessTests: what an honest program's look-up takes while another one of its user attacks
+// the service. Each test prints a row: alone and under the attack, median and worst.
+
+import Foundation
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+import TestPrograms
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite(.serialized) struct `An honest program, while another one` {
+    private static func run(
+        _ what: String, _ name: String, processes: Int = 1, connections: Int = 1,
+        _ service: AttackedService? = nil
+    ) throws -> (AttackedService, Attackers) {
+        let service = try service ?? AttackedService()
+        let alone = Figures(lookUpsIn: service)
+        alone.expectFair()
+        let attackers = try Attackers(
+            name, service, processes: processes, connections: connections)
+        let attacked = Figures(lookUpsIn: service)
+        attacked.report(what, alone: alone)
+        attacked.expectFair()
+        return (service, attackers)
+    }
+
+    @Test func `sends half messages before it is greeted`() throws {
+        let (service, attackers) = try Self.run(
+            "half messages before the greeting", "half", connections: 1000)
+        let memory = try service.memory()
+        print("fairness | \(attackers.counts[0]) half messages: the service has \(memory) MiB")
+        #expect(memory < 300)
+        try attackers.stop()
+        service.end()
+    }
+
+    @Test func `sends half messages of 16 MiB after it was greeted`() throws {
+        let (service, attackers) = try Self.run(
+            "half messages of 16 MiB", "large", connections: 200)
+        let memory = try service.memory()
+        print("fairness | \(attackers.counts[0]) large halves: the service has \(memory) MiB")
+        #expect(memory < 700)
+        try attackers.stop()
+        service.end()
+    }
+
+    @Test func `connects and says nothing`() throws {
+        let (service, attackers) = try Self.run(
+            "600 silent handshakes", "silent", connections: 600)
+        try attackers.stop()
+        service.end()
+    }
+
+    @Test func `keeps thousands of connections and asks nothing`() throws {
+        let (service, attackers) = try Self.run(
+            "idle connections", "idle", connections: 5000)
+        print("fairness | idle connections that were to be had: \(attackers.counts[0])")
+        try attackers.stop()
+        service.end()
+    }
+
+    @Test func `searches without a pause in 25 processes`() throws {
+        let (service, attackers) = try Self.run(
+            "25 processes that search", "find", processes: 25)
+        try attackers.stop()
+        service.end()
+    }
+
+    @Test func `tries passcodes in 25 processes`() throws {
+        let service = try AttackedService()
+        let passcode = SecretBytes(copying: Array("passcode".utf8))
+        try service.client().perform(SetPasscode(passcode, allowsWeak: true))
+        let unlock = {
+            _ = try service.client().perform(Unlock(passcode: passcode), as: AccessGroups([]))
+        }
+        let alone = Figures(count: 3, unlock)
+        let attackers = try Attackers("unlock", service, processes: 25)
+        let unlocks = Figures(count: 3, unlock)
+        unlocks.report("25 processes that unlock: an unlock", alone: alone)
+        let lookUps = Figures(lookUpsIn: service, count: 100)
+        lookUps.report("25 processes that unlock: a look-up", alone: alone)
+        unlocks.expectFair(.seconds(5))
+        lookUps.expectFair()
+        try attackers.stop()
+    }
+
+    @Test func `has the whole keychain checked again and again`() throws {
+        let service = try AttackedService()
+        for number in 0..<100 { try service.add("large \(number)", byteCount: 100_000) }
+        let (_, attackers) = try Self.run(
+            "checks on 16 connections", "check", connections: 16, service)
+        try attackers.stop()
+        service.end()
+    }
+
+    @Test func `has an executable of 60 GB, whose digest the registry has`() throws {
+        let service = try AttackedService()
+        let original = try #require(TestProgram.path(of: "service-peer"))
+        let huge = service.folder.path + "/huge"
+        try FileManager.default.copyItem(atPath: original, toPath: huge)
+        try #require(unsafe truncate(huge, 60 << 30) == 0)
+        _ = try RegistryFolder(path: service.folder.path + "/programs").put(
+            .executable(huge), sha256: String(repeating: "0", count: 64),
+            list: Entitlements.propertyList(groups: ["huge"]))
+        let alone = Figures(lookUpsIn: service)
+        let attackers = try Attackers("knock", service, processes: 5, as: huge)
+        let attacked = Figures(lookUpsIn: service)
+        attacked.report("an executable of 60 GB", alone: alone)
+        attacked.expectFair()
+        try attackers.stop()
+    }
+
+    @Test func `is refused without end`() throws {
+        let (service, attackers) = try Self.run("a flood of refusals", "refused", processes: 2)
+        let counts = try attackers.stop().map {
+            $0.split(separator: " ").last.flatMap { Int($0) } ?? 0
+        }
+        let refusals = counts.reduce(0, +)
+        service.end()
+        let lines = try service.log().count
+        print("fairness | \(refusals) refusals, and \(lines) lines in the log")
+        #expect(refusals > 200)
+        #expect(lines < 100)
+    }
+
+    @Test func `fills a log that nobody reads`() throws {
+        let folder = try TemporaryFolder()
+        let errors = folder.path + "/errors"
+        try #require(unsafe mkfifo(errors, 0o600) == 0)
+        // Open for both, so that nobody waits for the other end.
+        let pipe = try #require(Files.open(errors, O_RDWR))
+        let service = try AttackedService(folder: folder, errors: errors, level: "info")
+        let alone = Figures(lookUpsIn: service, count: 20)
+        let attackers = try Attackers("refused", service, waits: false)
+        let flood = try Attackers("find", service, waits: false)
+        // More than a pipe of 64 KiB has room for, from here alone.
+        let attacked = Figures(count: 800, within: .seconds(3)) {
+            let found = try service.client().load("n", as: AccessGroups(["default"]))
+            #expect(found == "x")
+        }
+        attacked.report("a log that nobody reads", alone: alone)
+        attacked.expectFair()
+        try attackers.stop()
+        try flood.stop()
+        service.program.send(SIGTERM)
+        try eventually("the service ends, with its log full") { !service.program.isRunning }
+        #expect(service.program.endedWell)
+        pipe.close()
+    }
+}
