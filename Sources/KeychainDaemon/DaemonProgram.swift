@@ -35,11 +35,22 @@ package enum DaemonProgram {
         }
     }
 
+    /// How long the end waits for the last lines of the log.
+    private static let lastLines: Duration = .seconds(1)
+
     private static func run(_ command: DaemonCommand) async throws {
         let manager = try ServiceManager.current()
         let format = command.logFormat
         let level = command.logLevel
-        LoggingSystem.bootstrap { _ in DaemonLogHandler(format: format, level: level) }
+        let lines = LogQueue(
+            loss: {
+                DaemonLogHandler.line(
+                    format, .warning, "lines of this log were lost", ["count": "\($0)"])
+            }, write: DaemonLogHandler.writeToStandardError)
+        defer { lines.end(within: Self.lastLines) }
+        LoggingSystem.bootstrap { _ in
+            DaemonLogHandler(format: format, level: level, write: lines.add)
+        }
         let log = Logger(label: "keychaind")
         var configuration = try command.daemonConfiguration(
             ProcessEnvironment.variables,

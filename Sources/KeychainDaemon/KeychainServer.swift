@@ -155,6 +155,7 @@ package final class KeychainServer: Sendable {
         verification.stop()
         keychains.close()
         audit.stop()
+        log.tellCounts(atOnce: true)
         folderLock.end()
         try? group.syncShutdownGracefully()
     }
@@ -172,14 +173,14 @@ package final class KeychainServer: Sendable {
 
     /// Called on the doorkeeper's thread.
     private func admit(_ peer: Peer, _ socket: OwnedDescriptor) {
-        guard connections.reserve(for: peer.uid, atMost: configuration.limits.connectionsPerUser)
-        else {
+        let name = PeerName(pid: peer.pid, uid: peer.uid, identity: peer.identity)
+        let party = name.party(configuration.kind)
+        guard connections.reserve(for: peer.uid, party, configuration.limits) else {
             log.refused(.tooMany(uid: peer.uid))
             PeerRefusal.tooMany(uid: peer.uid).tell(socket)
             return
         }
-        let name = PeerName(pid: peer.pid, uid: peer.uid, identity: peer.identity)
-        workers.run(for: name.party(configuration.kind)) { [self] in
+        workers.identify(for: party) { [self] in
             let rights = Result { () throws(KeychainFailure) in try rules.rights(of: peer) }
             log.connected(name)
             if case .failure(let failure) = rights {
@@ -200,9 +201,10 @@ package final class KeychainServer: Sendable {
         // One that gets nothing has a connection on which it is told so.
         let keychain = keychains.keychain(of: (try? rights.get())?.user ?? peer.uid)
         keychain.addConnection()
+        let party = peer.party(configuration.kind)
         let onEnd: @Sendable () -> Void = { [connections, log] in
             keychain.removeConnection()
-            connections.release(for: peer.uid)
+            connections.release(for: peer.uid, party)
             log.disconnected(peer)
         }
         let configuration = configuration
@@ -240,7 +242,10 @@ package final class KeychainServer: Sendable {
         let workers = workers
         let keychains = keychains
         let log = log
-        every(limits.registryInterval) { [self] in workers.run(for: 0) { self.followRegistry() } }
+        every(limits.registryInterval) { [self] in
+            log.tellCounts()
+            workers.identify(for: 0) { self.followRegistry() }
+        }
         if let lockAfter = configuration.lockAfter {
             every(min(max(lockAfter / 4, .milliseconds(20)), .seconds(15))) {
                 workers.run(for: 0) {
@@ -320,6 +325,10 @@ package struct DaemonConfiguration: Sendable {
         package var handshakesPerUser = 128
         package var untakenPerUser = 1024
         package var connectionsPerUser = 4096
+        /// How many of them are for programs that have fewer than `connectionsOfFew`, or, of the
+        /// machine's service, for users that do.
+        package var connectionsKeptForFew = 512
+        package var connectionsOfFew = 16
         /// The most requests of one connection that are carried out at once; nothing is read from
         /// it until one of them is answered and the answer is taken.
         package var requestsPerConnection = 8

@@ -17,6 +17,12 @@ import Synchronization
 
 struct AuditLog: Sendable {
     let log: Logger
+    private let tally: RefusalTally
+
+    init(log: Logger, tally: RefusalTally = RefusalTally()) {
+        self.log = log
+        self.tally = tally
+    }
 
     /// A request was answered.
     func request(
@@ -54,17 +60,35 @@ struct AuditLog: Sendable {
 
     /// A caller isn't spoken to.
     func refused(_ refusal: PeerRefusal) {
+        guard tally.tells(RefusalTally.Kind(message: "refused", subject: refusal.kind)) else {
+            return
+        }
         log.warning("refused", metadata: ["reason": "\(refusal)"])
     }
 
     /// A peer is spoken to and gets nothing.
     func withoutAccess(_ peer: PeerName, _ reason: String) {
+        guard tells("no access", of: peer) else { return }
         log.warning("no access", metadata: Self.fields(peer, reason))
     }
 
     /// A connection was ended because of what came over it.
     func broken(_ peer: PeerName, _ reason: String) {
+        guard tells("ended", of: peer) else { return }
         log.warning("ended", metadata: Self.fields(peer, reason))
+    }
+
+    private func tells(_ message: String, of peer: PeerName) -> Bool {
+        tally.tells(
+            RefusalTally.Kind(message: message, subject: "uid \(peer.uid) \(quoted(peer.name))"))
+    }
+
+    /// Says how many refusals were not told one by one, of a while that is over.
+    func tellCounts(atOnce: Bool = false) {
+        for (kind, count) in tally.take(atOnce: atOnce) {
+            log.warning(
+                "\(kind.message)", metadata: ["count": "\(count)", "reason": "\(kind.subject)"])
+        }
     }
 
     func note(_ text: String) { log.notice("\(text)") }
@@ -115,15 +139,23 @@ package struct DaemonLogHandler: LogHandler {
 
     package func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
+        write(Self.line(format, event.level, "\(event.message)", fields))
+    }
+
+    static func line(
+        _ format: LogLineFormat, _ level: Logger.Level, _ message: String,
+        _ fields: [String: String]
+    ) -> String {
         switch format {
-        case .text: write(Self.text(event.level, "\(event.message)", fields))
-        case .json: write(Self.json(event.level, "\(event.message)", fields))
+        case .text: text(level, message, fields)
+        case .json: json(level, message, fields)
         }
     }
 
     /// The order in which fields stand; others follow.
     private static let order = [
-        "query", "status", "microseconds", "pid", "uid", "executable", "sandbox", "command", "unit",
+        "query", "status", "microseconds", "count", "pid", "uid", "executable", "sandbox",
+        "command", "unit",
         "socket", "reason",
     ]
 

@@ -105,7 +105,7 @@ final class Connection: ChannelInboundHandler {
         let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
-        workers.run(for: session.party) { [session] in
+        workers.identify(for: session.party) { [session] in
             guard !session.hasSameRights else { return }
             eventLoop.execute {
                 let connection = selfBound.value
@@ -257,6 +257,7 @@ final class EventQueue: Sendable {
 final class ConnectionTable: Sendable {
     private struct State {
         var counts: [uid_t: Int] = [:]
+        var parties: [UInt64: Int] = [:]
         var channels: [ObjectIdentifier: any Channel] = [:]
         var isEnding = false
 
@@ -269,21 +270,31 @@ final class ConnectionTable: Sendable {
 
     var count: Int { state.withLock { $0.total } }
 
-    /// Makes room for a connection.
-    /// - Returns: False when the user has as many as it may, or the service ends.
-    func reserve(for user: uid_t, atMost limit: Int) -> Bool {
+    /// Makes room for a connection. A part of a user's places is kept for programs that have few:
+    /// one that takes what it can get keeps none of the others out.
+    /// - Returns: False when the user, or the party, has as many as it may, or the service ends.
+    func reserve(
+        for user: uid_t, _ party: UInt64, _ limits: DaemonConfiguration.Limits
+    ) -> Bool {
         state.withLock { state in
-            guard !state.isEnding, state.counts[user, default: 0] < limit else { return false }
-            state.counts[user, default: 0] += 1
+            let ofUser = state.counts[user, default: 0]
+            let ofParty = state.parties[party, default: 0]
+            let isFew = ofParty < limits.connectionsOfFew
+            let limit = limits.connectionsPerUser - (isFew ? 0 : limits.connectionsKeptForFew)
+            guard !state.isEnding, ofUser < limit else { return false }
+            state.counts[user] = ofUser + 1
+            state.parties[party] = ofParty + 1
             return true
         }
     }
 
     /// A connection is gone.
-    func release(for user: uid_t) {
+    func release(for user: uid_t, _ party: UInt64) {
         let isLast = state.withLock { state in
             state.counts[user, default: 1] -= 1
             if state.counts[user] == 0 { state.counts[user] = nil }
+            state.parties[party, default: 1] -= 1
+            if state.parties[party] == 0 { state.parties[party] = nil }
             return state.isEnding && state.counts.isEmpty
         }
         if isLast { lastEnded.signal() }

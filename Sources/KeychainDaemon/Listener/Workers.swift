@@ -1,6 +1,7 @@
 // Workers: the threads that carry out requests, which may wait for the disk.
-//   (1) What derives keys from a passcode or a password has a thread of its own: it takes a tenth
-//       of a second and much memory, and others don't wait for it.
+//   (1) Look-ups and changes never wait for what takes long: deriving keys from a passcode or a
+//       password, which takes a tenth of a second and much memory; going through a whole keychain;
+//       the chip; and the files that tell who a caller is. Each of these has threads of its own.
 //   (2) The threads take turns among clients, or users: work of one party is done in its order, and
 //       between parties it goes round, one piece of each.
 
@@ -17,18 +18,67 @@ enum Outcome: Sendable {
     case end(KeychainFailure)
 }
 
+/// What a request is carried out by.
+enum Work: Sendable {
+    case ordinary
+    /// Derives keys from a passcode or a password, slowly on purpose.
+    case derivation
+    /// Goes through a whole keychain.
+    case whole
+    /// Waits for the chip.
+    case chip
+}
+
+extension RequestCode {
+    var work: Work {
+        switch self {
+        // A new passcode is one for a new database.
+        case .check, .rotate, .setPasscode: .whole
+        case .makeSecureEnclaveKey, .sign, .sharedSecret: .chip
+        case .authenticate, .unlock, .changePasscode, .removePasscode, .unlockWith, .changeSlots:
+            .derivation
+        case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
+            .deleteIdentities, .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .slots,
+            .statistics:
+            .ordinary
+        }
+    }
+}
+
 final class Workers: Sendable {
     private let pool: FairPool
-    private let derivations: FairPool
+    private let derivations = FairPool(threadCount: 1)
+    private let whole = FairPool(threadCount: 1)
+    private let chip = FairPool(threadCount: 1)
+    private let identification = FairPool(threadCount: 4)
 
     init(count: Int) {
         pool = FairPool(threadCount: count)
-        derivations = FairPool(threadCount: 1)
     }
 
     func run(for party: UInt64, _ body: @escaping @Sendable () -> Void) {
+        Self.run(on: pool, for: party, body)
+    }
+
+    /// Runs what reads the files that tell who a caller is.
+    func identify(for party: UInt64, _ body: @escaping @Sendable () -> Void) {
+        Self.run(on: identification, for: party, body)
+    }
+
+    private static func run(
+        on pool: FairPool, for party: UInt64, _ body: @escaping @Sendable () -> Void
+    ) {
         pool.submit(for: party) { isActive in
             if isActive { body() }
+        }
+    }
+
+    private func pool(for work: Work) -> FairPool? {
+        switch work {
+        case .ordinary: nil
+        case .derivation: derivations
+        case .whole: whole
+        case .chip: chip
         }
     }
 
@@ -38,7 +88,7 @@ final class Workers: Sendable {
     func answer(
         _ frame: FrameBuffer, of session: PeerSession, then: @escaping @Sendable (Outcome) -> Void
     ) {
-        pool.submit(for: session.party) { [derivations] isActive in
+        pool.submit(for: session.party) { [self] isActive in
             guard isActive else { return then(Self.stopped) }
             let message: ReceivedMessage
             do throws(KeychainFailure) {
@@ -46,8 +96,10 @@ final class Workers: Sendable {
             } catch {
                 return then(.end(error))
             }
-            guard message.derivesKeys else { return then(Self.outcome(of: message, in: session)) }
-            derivations.submit(for: session.party) { isActive in
+            guard let other = pool(for: message.work) else {
+                return then(Self.outcome(of: message, in: session))
+            }
+            other.submit(for: session.party) { isActive in
                 guard isActive else { return then(Self.stopped) }
                 then(Self.outcome(of: message, in: session))
             }
@@ -77,8 +129,7 @@ final class Workers: Sendable {
 
     /// Waits for what is under way, and ends the threads.
     func stop() {
-        pool.stop()
-        derivations.stop()
+        for pool in [identification, pool, derivations, whole, chip] { pool.stop() }
     }
 }
 

@@ -147,6 +147,22 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PeerRefusal {
+    /// What refusals that are counted together have in common.
+    var kind: String {
+        switch self {
+        case .unknownProcess: "unknown process"
+        case .otherUser(let uid): "other user, uid \(uid)"
+        case .endedProcess: "ended process"
+        case .unreadableExecutable: "unreadable executable"
+        case .replacedExecutable: "replaced executable"
+        case .changedExecutable: "changed executable"
+        case .otherSender: "other sender"
+        case .wrongNonce: "wrong nonce"
+        case .timeLimit: "time limit"
+        case .tooMany(let uid): "too many connections, uid \(uid)"
+        }
+    }
+
     /// Says it to the client, where its socket takes it at once.
     func tell(_ socket: OwnedDescriptor) {
         let text =
@@ -254,9 +270,14 @@ struct Executable: Sendable {
         path == other.path && file.isSameFile(as: other.file)
     }
 
-    /// SHA-256 of the file that runs. nil: it can't be read, or changed meanwhile.
+    /// The most bytes of which a digest is made: a sparse file of any size costs nothing to make.
+    static let largestDigested: Int64 = 1 << 30
+
+    var isTooLarge: Bool { file.size > Self.largestDigested }
+
+    /// SHA-256 of the file that runs. nil: it can't be read, is too large, or changed meanwhile.
     func digest() -> [UInt8]? {
-        guard
+        guard !isTooLarge,
             let content = Files.open("/proc/self/fd/\(descriptor.number)", O_RDONLY),
             let digest = try? Fingerprint.sha256(ofFile: content.number),
             Files.status(of: content)?.identity.isUnwritten(since: file) == true

@@ -28,6 +28,7 @@ final class ProgramRegistry: Sendable {
 
     private let kind: DaemonConfiguration.Kind
     private let state = Mutex(State())
+    private let digests = Digests()
 
     init(folder: String, kind: DaemonConfiguration.Kind = .user) {
         self.folder = folder
@@ -36,13 +37,22 @@ final class ProgramRegistry: Sendable {
 
     /// What the program is entitled to. It may read files, and take as long as that takes.
     func answer(about program: Executable) -> Answer {
-        state.withLock { state in
+        // Before the lock: others don't wait for a file that is read.
+        let needsDigest = state.withLock { state in
             state.refresh(folder, kind)
-            let named = state.entries.filter { $0.subject == .executable(program.path) }
+            return state.named(program).contains { $0.sha256 != nil }
+        }
+        let digest = needsDigest ? digests.digest(of: program) : nil
+        return state.withLock { state in
+            let named = state.named(program)
             let fitting: [RegistryEntry]
             if named.contains(where: { $0.sha256 != nil }) {
-                guard let digest = state.digest(of: program) else {
-                    return .refused("its SHA-256 can't be told: the executable can't be read")
+                guard let digest else {
+                    return .refused(
+                        program.isTooLarge
+                            ? "its SHA-256 isn't made: the executable is larger than 1 GiB. Make the entry "
+                                + "without it, or give the program a socket of its own"
+                            : "its SHA-256 can't be told: the executable can't be read")
                 }
                 fitting = named.filter { $0.sha256 == nil || $0.sha256 == digest }
             } else {
@@ -118,8 +128,7 @@ private struct State {
     private(set) var revision = 0
 
     private var lists: [FileIdentity: Entitlements] = [:]
-    private var digests: [FileIdentity: [UInt8]] = [:]
-    /// How many of each are kept at the most.
+    /// How many are kept at the most.
     private static let keptCount = 512
 
     var problem: String? {
@@ -207,12 +216,8 @@ private struct State {
 
     // MARK: What it names
 
-    mutating func digest(of program: Executable) -> [UInt8]? {
-        if let digest = digests[program.file] { return digest }
-        guard let digest = program.digest() else { return nil }
-        if digests.count >= Self.keptCount { digests = [:] }
-        digests[program.file] = digest
-        return digest
+    func named(_ program: Executable) -> [RegistryEntry] {
+        entries.filter { $0.subject == .executable(program.path) }
     }
 
     /// A list: a program that could write it could give itself any right.
@@ -248,6 +253,29 @@ extension RegistryEntry {
         case .user, .unit: kind == .system
         // Of the machine's service it has to be said whose keychain is meant.
         case .socket: (user == nil) == (kind == .user)
+        }
+    }
+}
+
+// MARK: - Digests
+
+/// The digests of executables. One file is read at a time, and each once.
+private final class Digests: Sendable {
+    private let kept = Mutex<[FileIdentity: [UInt8]]>([:])
+    private let reading = Mutex(())
+    private static let keptCount = 512
+
+    func digest(of program: Executable) -> [UInt8]? {
+        if let digest = kept.withLock({ $0[program.file] }) { return digest }
+        return reading.withLock { _ in
+            // Another thread may have read it meanwhile.
+            if let digest = kept.withLock({ $0[program.file] }) { return digest }
+            guard let digest = program.digest() else { return nil }
+            kept.withLock {
+                if $0.count >= Self.keptCount { $0 = [:] }
+                $0[program.file] = digest
+            }
+            return digest
         }
     }
 }

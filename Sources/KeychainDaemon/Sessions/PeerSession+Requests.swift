@@ -6,15 +6,14 @@ import KeychainWire
 
 /// A message of a client that can be carried out.
 struct ReceivedMessage: Sendable {
-    /// Whether keys are derived from a passcode or a password, which is slow on purpose.
-    let derivesKeys: Bool
+    let work: Work
     private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
 
     private init(
-        derivesKeys: Bool = false,
+        _ work: Work = .ordinary,
         _ answer: @escaping @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
     ) {
-        self.derivesKeys = derivesKeys
+        self.work = work
         self.answer = answer
     }
 
@@ -108,7 +107,7 @@ struct ReceivedMessage: Sendable {
         _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
     ) throws(KeychainFailure) -> ReceivedMessage {
         let request: R = try reader.whole()
-        return ReceivedMessage(derivesKeys: R.code.holdsPasscode || request.showsPassword) {
+        return ReceivedMessage(request.showsPassword ? .derivation : R.code.work) {
             session throws(KeychainFailure) in
             try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
                 try engine.perform(request, as: caller)
@@ -132,7 +131,7 @@ struct ReceivedMessage: Sendable {
         _ type: R.Type, _ reader: inout MessageReader, _ claim: AccessGroups, _ id: UInt64
     ) throws(KeychainFailure) -> ReceivedMessage {
         let request: R = try reader.whole()
-        return ReceivedMessage(derivesKeys: R.code.holdsPasscode) {
+        return ReceivedMessage(R.code.work) {
             session throws(KeychainFailure) in
             try session.answer(request, claim, id: id) { engine, caller throws(KeychainFailure) in
                 var last = ContinuousClock.now

@@ -26,11 +26,16 @@ struct PeerName: Hashable, Sendable {
         (key, name) = identity.texts
     }
 
-    /// Among whom the service's threads are shared: users, or the programs of the one user.
+    /// Among whom the service's threads and connections are shared: users, or the programs of the
+    /// one user. A program that starts more processes has no more of them.
     func party(_ kind: DaemonConfiguration.Kind) -> UInt64 {
         switch kind {
-        case .user: UInt64(truncatingIfNeeded: pid)
-        case .system: UInt64(uid)
+        case .user:
+            var hasher = Hasher()
+            hasher.combine(key)
+            hasher.combine(name)
+            return UInt64(bitPattern: Int64(hasher.finalize()))
+        case .system: return UInt64(uid)
         }
     }
 }

@@ -1,0 +1,88 @@
+// LogQueueTests: a log that takes no lines, and refusals without end.
+
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite struct `A log that is slow` {
+    /// Takes lines once it is let.
+    private final class Sink: Sendable {
+        let written = Mutex<[String]>([])
+        private let isOpen = DispatchSemaphore(value: 0)
+
+        func write(_ line: String) {
+            isOpen.wait()
+            isOpen.signal()
+            written.withLock { $0.append(line) }
+        }
+
+        func open() { isOpen.signal() }
+    }
+
+    @Test func `keeps nobody waiting, and says how many lines were lost`() {
+        let sink = Sink()
+        let queue = LogQueue(loss: { "lost \($0)\n" }, write: sink.write)
+        let line = String(repeating: "x", count: 1023) + "\n"
+        let fitting = LogQueue.byteLimit / 1024
+        // The first one may be on its way already.
+        for _ in 0..<fitting + 101 { queue.add(line) }
+        let waited = ContinuousClock().measure { queue.end(within: .milliseconds(50)) }
+        #expect(waited < .seconds(5))
+        sink.open()
+        queue.end(within: .seconds(60))
+        queue.add("after\n")
+        queue.end(within: .seconds(60))
+        let written = sink.written.withLock { $0 }
+        let lost = written.compactMap { $0.wholeMatch(of: /lost (\d+)\n/)?.1 }.compactMap {
+            Int($0)
+        }
+        #expect(lost == [fitting + 101 - written.count { $0 == line }])
+        #expect([100, 101].contains(lost.first))
+        #expect(written.last == "after\n")
+    }
+
+    @Test func `is written whole when the service ends`() {
+        let written = Mutex<[String]>([])
+        let queue = LogQueue(loss: { "lost \($0)" }) { line in written.withLock { $0.append(line) }
+        }
+        for number in 0..<1000 { queue.add("\(number)") }
+        queue.end(within: .seconds(60))
+        #expect(written.withLock { $0 } == (0..<1000).map { "\($0)" })
+    }
+
+    @Test func `has a few refusals of each kind, and the number of the others`() {
+        let now = Mutex(ContinuousClock.now)
+        let log = LogLines()
+        let audit = AuditLog(
+            log: log.logger(), tally: RefusalTally(now: { now.withLock { $0 } }))
+        for _ in 0..<10_000 { audit.refused(.tooMany(uid: 7)) }
+        for pid in 0..<100 { audit.refused(.wrongNonce(pid: pid)) }
+        #expect(log.all.count == 2 * RefusalTally.toldCount)
+        audit.tellCounts()
+        #expect(log.all.count == 2 * RefusalTally.toldCount)
+        now.withLock { $0 += RefusalTally.interval }
+        audit.tellCounts()
+        let counts = log.all.dropFirst(2 * RefusalTally.toldCount)
+        #expect(
+            Array(counts) == [
+                "warning refused count=9995 reason=\"too many connections, uid 7\"\n",
+                "warning refused count=95 reason=\"wrong nonce\"\n",
+            ])
+        // The next while begins anew.
+        audit.refused(.tooMany(uid: 7))
+        #expect(log.all.count == 2 * RefusalTally.toldCount + 3)
+    }
+
+    @Test func `tells a bounded number of kinds apart`() {
+        let log = LogLines()
+        let audit = AuditLog(log: log.logger())
+        for uid in 0..<10_000 { audit.refused(.otherUser(uid: UInt32(uid))) }
+        let told = log.all.count
+        #expect(told == RefusalTally.kindCount + RefusalTally.toldCount)
+        audit.tellCounts(atOnce: true)
+        #expect(log.all.count == told + 1)
+        #expect(log.all.last?.contains("count=\(10_000 - told) reason=\"others\"") == true)
+    }
+}

@@ -1,0 +1,49 @@
+// PartyTests: among whom the service's threads and connections are shared.
+
+import KeychainCore
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite struct `Parties of the service` {
+    private func program(_ path: String, pid: Int32) -> PeerName {
+        PeerName(pid: pid, uid: 7, identity: .account(command: path, unit: nil))
+    }
+
+    @Test func `a program that starts more processes is one party`() {
+        let first = program("/usr/bin/a", pid: 1)
+        #expect(first.party(.user) == program("/usr/bin/a", pid: 2).party(.user))
+        #expect(first.party(.user) != program("/usr/bin/b", pid: 1).party(.user))
+        #expect(first.party(.system) == program("/usr/bin/b", pid: 2).party(.system))
+    }
+
+    @Test func `places are kept for those who have few`() {
+        let table = ConnectionTable()
+        var limits = DaemonConfiguration.Limits()
+        limits.connectionsPerUser = 100
+        limits.connectionsKeptForFew = 20
+        limits.connectionsOfFew = 4
+        let taken = (0..<200).count { _ in table.reserve(for: 1, 1, limits) }
+        #expect(taken == 80)
+        // Others of the user have the places that are left, and no more.
+        let others = (2..<50).count { table.reserve(for: 1, $0, limits) }
+        #expect(others == 20)
+        // Another user has all of its own.
+        #expect((0..<200).count { _ in table.reserve(for: 2, 100, limits) } == 80)
+        table.release(for: 1, 1)
+        #expect(table.reserve(for: 1, 60, limits))
+        #expect(!table.reserve(for: 1, 61, limits))
+    }
+
+    @Test func `what takes long keeps no look-up waiting`() {
+        for code in RequestCode.allCases {
+            switch code {
+            case .find, .add, .update, .put, .delete, .status: #expect(code.work == .ordinary)
+            case .unlock: #expect(code.work == .derivation)
+            case .check, .rotate, .setPasscode: #expect(code.work == .whole)
+            case .sign, .sharedSecret, .makeSecureEnclaveKey: #expect(code.work == .chip)
+            default: break
+            }
+        }
+    }
+}
