@@ -1,6 +1,7 @@
 // LogQueueTests: a log that takes no lines, and refusals without end.
 
 import Dispatch
+import Glibc
 import Synchronization
 import Testing
 
@@ -58,7 +59,7 @@ import Testing
         let audit = AuditLog(
             log: log.logger(), tally: RefusalTally(now: { now.withLock { $0 } }))
         for _ in 0..<10_000 { audit.refused(.tooMany(uid: 7)) }
-        for pid in 0..<100 { audit.refused(.wrongNonce(pid: pid)) }
+        for pid in 0..<pid_t(100) { audit.refused(.wrongNonce(pid: pid)) }
         #expect(log.all.count == 2 * RefusalTally.toldCount)
         audit.tellCounts()
         #expect(log.all.count == 2 * RefusalTally.toldCount)
