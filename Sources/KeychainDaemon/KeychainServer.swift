@@ -27,6 +27,7 @@ package final class KeychainServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let workers: Workers
     private let connections = ConnectionTable()
+    private let held = HeldBytes()
     private let doorkeeper = Mutex<Doorkeeper?>(nil)
     private let credentials: CredentialServer?
     private let ownSockets = Mutex<OwnSockets?>(nil)
@@ -225,7 +226,7 @@ package final class KeychainServer: Sendable {
                         Connection(
                             session, workers,
                             requestLimit: configuration.limits.requestsPerConnection,
-                            events: events, log: log, onEnd: onEnd))
+                            events: events, held: held, log: log, onEnd: onEnd))
                 }
             }
             .withConnectedSocket(socket.handOn())

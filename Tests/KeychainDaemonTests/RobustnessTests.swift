@@ -205,7 +205,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let socket = service.configuration.socket
         let silent = try (0..<20).map { _ in try RawClient(socket, isAnswering: false) }
         try eventually("the first are told to go") {
-            service.log.all.count { $0.contains("too many connections") } >= 16
+            service.log.all.count { $0.contains("too many connections") } >= RefusalTally.toldCount
         }
         try goesOn(service)
         withExtendedLifetime(silent) {}

@@ -184,19 +184,6 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
             false
         }
     }
-
-    /// Whether a passcode is in the request. Keys are derived from it.
-    package var holdsPasscode: Bool {
-        switch self {
-        case .authenticate, .unlock, .setPasscode, .changePasscode, .removePasscode, .unlockWith,
-            .changeSlots, .rotate:
-            true
-        case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
-            .deleteIdentities, .hasPasscode, .hasSecureEnclave, .makeSecureEnclaveKey, .sign,
-            .sharedSecret, .lock, .lockAll, .status, .check, .slots, .statistics:
-            false
-        }
-    }
 }
 
 /// Whatever carries out requests has an overload for each.

@@ -26,7 +26,9 @@ final class Connection: ChannelInboundHandler {
     private let requestLimit: Int
     private let log: AuditLog
     private let events: EventQueue
+    private let held: HeldBytes
 
+    private var heldByteCount = 0
     private var assembler = FrameAssembler(limit: WireLimits.helloByteCount)
     private var waiting: [FrameBuffer] = []
     private var underWay = 0
@@ -39,8 +41,9 @@ final class Connection: ChannelInboundHandler {
     /// `onEnd` is called once, when the channel is closed and no request is under way.
     init(
         _ session: PeerSession, _ workers: Workers, requestLimit: Int, events: EventQueue,
-        log: AuditLog, onEnd: @escaping () -> Void
+        held: HeldBytes, log: AuditLog, onEnd: @escaping () -> Void
     ) {
+        self.held = held
         self.session = session
         self.workers = workers
         self.requestLimit = requestLimit
@@ -58,6 +61,7 @@ final class Connection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         isClosed = true
         waiting = []
+        _ = hold(0)
         events.detach()
         session.end()
         endIfDone()
@@ -82,6 +86,20 @@ final class Connection: ChannelInboundHandler {
         } catch {
             breakOff(context, because: error as? KeychainFailure ?? .param("Unreadable bytes."))
         }
+        guard !hold(assembler.heldByteCount) else { return }
+        breakOff(
+            context,
+            because: KeychainFailure(
+                .notAvailable,
+                "The program sends too many large messages at the same time. Send one after the "
+                    + "other.", cause: .contention))
+        assembler = FrameAssembler()
+        _ = hold(0)
+    }
+
+    private func hold(_ byteCount: Int) -> Bool {
+        defer { heldByteCount = byteCount }
+        return held.change(from: heldByteCount, to: byteCount, of: session.party)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

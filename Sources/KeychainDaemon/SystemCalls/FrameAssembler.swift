@@ -16,6 +16,9 @@ struct FrameAssembler {
     private var pieces: [FrameBuffer] = []
     private var pieceByteCount = 0
 
+    /// How many bytes of a message that isn't whole are kept.
+    var heldByteCount: Int { pieceByteCount }
+
     /// - Parameter limit: The largest message, in bytes.
     init(limit: Int = WireLimits.messageByteCount) {
         self.limit = limit

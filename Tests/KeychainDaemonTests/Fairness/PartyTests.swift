@@ -46,4 +46,18 @@ import Testing
             }
         }
     }
+
+    @Test func `large messages at the same time have a budget, and one has none`() {
+        let held = HeldBytes()
+        // One may be as large as any.
+        #expect(held.change(from: 0, to: 300 << 20, of: 1))
+        // What comes beside it doesn't fit, but what another party sends does.
+        #expect(!held.change(from: 0, to: 1, of: 1))
+        #expect(held.change(from: 1, to: 0, of: 1))
+        #expect(held.change(from: 0, to: 300 << 20, of: 2))
+        #expect(held.change(from: 300 << 20, to: 0, of: 1))
+        // Small ones beside one another.
+        #expect((0..<64).allSatisfy { _ in held.change(from: 0, to: 1 << 20, of: 1) })
+        #expect(!held.change(from: 0, to: 1, of: 1))
+    }
 }
