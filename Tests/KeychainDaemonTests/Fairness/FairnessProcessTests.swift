@@ -14,7 +14,7 @@ import Testing
 @Suite(.serialized) struct `An honest program, while another one` {
     private static func run(
         _ what: String, _ name: String, processes: Int = 1, connections: Int = 1,
-        _ service: AttackedService? = nil
+        _ service: AttackedService? = nil, limit: Duration = .seconds(2)
     ) throws -> (AttackedService, Attackers) {
         let service = try service ?? AttackedService()
         let alone = Figures(lookUpsIn: service)
@@ -23,7 +23,7 @@ import Testing
             name, service, processes: processes, connections: connections)
         let attacked = Figures(lookUpsIn: service)
         attacked.report(what, alone: alone)
-        attacked.expectFair()
+        attacked.expectFair(limit)
         return (service, attackers)
     }
 
@@ -42,7 +42,7 @@ import Testing
             "half messages of 16 MiB", "large", connections: 200)
         let memory = try service.memory()
         print("fairness | \(attackers.counts[0]) large halves: the service has \(memory) MiB")
-        #expect(memory < 700)
+        #expect(memory < 400)
         try attackers.stop()
         service.end()
     }
@@ -77,23 +77,27 @@ import Testing
             _ = try service.client().perform(Unlock(passcode: passcode), as: AccessGroups([]))
         }
         let alone = Figures(count: 3, unlock)
+        let lookUpsAlone = Figures(lookUpsIn: service)
         let attackers = try Attackers("unlock", service, processes: 25)
         let unlocks = Figures(count: 3, unlock)
         unlocks.report("25 processes that unlock: an unlock", alone: alone)
         let lookUps = Figures(lookUpsIn: service, count: 100)
-        lookUps.report("25 processes that unlock: a look-up", alone: alone)
-        unlocks.expectFair(.seconds(5))
+        lookUps.report("25 processes that unlock: a look-up", alone: lookUpsAlone)
+        // Its own takes a second or two, and so does the one that is under way.
+        unlocks.expectFair(.seconds(10))
         lookUps.expectFair()
         try attackers.stop()
     }
 
     @Test func `has the whole keychain checked again and again`() throws {
         let service = try AttackedService()
-        for number in 0..<100 { try service.add("large \(number)", byteCount: 100_000) }
+        for number in 0..<200 { try service.add("large \(number)", byteCount: 100_000) }
         let (_, attackers) = try Self.run(
-            "checks on 16 connections", "check", connections: 16, service)
+            "checks on 16 connections", "check", connections: 16, service,
+            limit: .seconds(1))
+        // In good order it would end only after the checks.
+        service.program.kill()
         try attackers.stop()
-        service.end()
     }
 
     @Test func `has an executable of 60 GB, whose digest the registry has`() throws {
