@@ -77,8 +77,8 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Items",
                 subcommands: [
-                    SetCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self,
-                    InfoCommand.self, RunCommand.self,
+                    SetCommand.self, GenerateCommand.self, GetCommand.self, DeleteCommand.self,
+                    ListCommand.self, InfoCommand.self, RunCommand.self,
                 ]),
             CommandGroup(
                 name: "Keychain",

@@ -1,5 +1,6 @@
 // ItemSaving: a secret saved under a name, over the item that has it or as a new one.
 
+import ArgumentParser
 import FoundationEssentials
 import KeychainCore
 import KeychainRuntime
@@ -79,6 +80,24 @@ struct ItemSaving {
                 itemClass: itemClass, isSynchronizable: nil, reference: item.reference,
                 authorization: authorization)
             return try session.keychain.perform(UpdateItems(query, changes), as: session.caller)
+        }
+    }
+}
+
+// MARK: - By options
+
+extension ItemSaving {
+    init(key: KeyOptions, remarks: Attributes, accessible: AccessibilityName?, new: Bool) {
+        self.init(
+            itemClass: key.itemClass ?? .genericPassword, keys: key.attributes, remarks: remarks,
+            group: key.group, isSynchronizable: key.synchronizable,
+            protection: accessible?.protection, isNew: new)
+    }
+
+    func validate() throws {
+        if isSynchronizable == true, protection?.isThisDeviceOnly == true {
+            throw ValidationError(
+                "To be synchronizable and to stay on this device contradict each other.")
         }
     }
 }

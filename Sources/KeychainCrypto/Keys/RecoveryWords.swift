@@ -1,13 +1,14 @@
-// RecoveryWords: the 2048 words that a recovery code is printed in. No two have the same first four
+// RecoveryWords: the 2048 words that a recovery code is printed in, and that
+// `keychainctl generate` takes. No two have the same first four
 // letters.
 //
 // They are the English word list of BIP 39, whose file english.txt has the SHA-256
 // 2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda. MIT License, Marek Palatinus,
 // Pavol Rusnak, Aaron Voisine, Sean Bowe; see NOTICE.
 
-enum RecoveryWords {
+package enum RecoveryWords {
     /// In the order of their numbers, which is the alphabet's.
-    static let all: [[UInt8]] = text.utf8.split { $0 == 0x20 || $0 == 0x0A }.map { Array($0) }
+    package static let all: [[UInt8]] = text.utf8.split { $0 == 0x20 || $0 == 0x0A }.map { Array($0) }
 
     private static let text = """
         abandon ability able about above absent absorb abstract absurd abuse access accident

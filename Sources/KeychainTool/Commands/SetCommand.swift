@@ -67,13 +67,11 @@ struct SetCommand: ParsableCommand {
                 "A secret is not taken from the arguments, where others can see it. Give it on "
                     + "standard input.")
         }
+        try key.requireOneName()
         guard key.namesPlace else {
             throw ValidationError("Name the item with --service or --server.")
         }
-        if key.synchronizable == true, accessible?.protection.isThisDeviceOnly == true {
-            throw ValidationError(
-                "To be synchronizable and to stay on this device contradict each other.")
-        }
+        try saving.validate()
         try InputOption.requireDistinct([
             descriptor.map { InputOption("--fd", $0) }
                 ?? InputOption("The secret, without --fd,", STDIN_FILENO),
@@ -88,11 +86,15 @@ struct SetCommand: ParsableCommand {
         let secret = try readSecret()
         let session = try KeychainSession(making: application.source(with: passcode))
         defer { session.close() }
-        try ItemSaving(
-            itemClass: key.itemClass ?? .genericPassword, keys: key.attributes, remarks: remarks,
-            group: key.group, isSynchronizable: key.synchronizable,
-            protection: accessible?.protection, isNew: new
-        ).save(secret, in: session)
+        try saving.save(secret, in: session)
+    }
+
+    private var saving: ItemSaving {
+        var remarks: Attributes = [:]
+        remarks[.label] = label.map { .string($0) }
+        remarks[.comment] = comment.map { .string($0) }
+        remarks[.description] = description.map { .string($0) }
+        return ItemSaving(key: key, remarks: remarks, accessible: accessible, new: new)
     }
 
     // MARK: The secret
@@ -116,13 +118,5 @@ struct SetCommand: ParsableCommand {
                     + "--allow-empty.")
         }
         return Data(bytes)
-    }
-
-    private var remarks: Attributes {
-        var attributes: Attributes = [:]
-        attributes[.label] = label.map { .string($0) }
-        attributes[.comment] = comment.map { .string($0) }
-        attributes[.description] = description.map { .string($0) }
-        return attributes
     }
 }

@@ -5,7 +5,6 @@
 //   (3) `%2F` stands for a slash that doesn't separate, and `%25` for a percent sign. Any other `%`
 //       is itself.
 
-import ArgumentParser
 import KeychainCore
 
 struct ItemName: Hashable, CustomStringConvertible {
@@ -51,8 +50,4 @@ struct ItemName: Hashable, CustomStringConvertible {
             itemClass: .genericPassword, attributes: attributes, accessGroup: group,
             isSynchronizable: nil)
     }
-}
-
-extension ItemName: ExpressibleByArgument {
-    init?(argument: String) { self.init(argument) }
 }

@@ -4,11 +4,12 @@ import ArgumentParser
 import KeychainCore
 
 struct KeyOptions: ParsableArguments {
+    /// A text: the parser would repeat one that names nothing, which may be a secret.
     @Argument(
         help: ArgumentHelp(
             "A generic password, SERVICE/ACCOUNT or SERVICE, in place of these options. The last "
                 + "slash separates; %2F stands for one that doesn't."))
-    var item: ItemName?
+    var item: String?
 
     @Option(
         name: .shortAndLong,
@@ -72,6 +73,18 @@ struct KeyOptions: ParsableArguments {
     /// Whether it is said what a password is for.
     var namesPlace: Bool { item != nil || service != nil || server != nil }
 
+    func requireOneName() throws {
+        guard item == nil || !isNamedByOptions else {
+            throw ValidationError(
+                "Name the item by SERVICE/ACCOUNT or by options, not by both.")
+        }
+        guard item == nil || name != nil else {
+            throw ValidationError("No service is named. Write SERVICE/ACCOUNT.")
+        }
+    }
+
+    private var name: ItemName? { item.flatMap(ItemName.init) }
+
     private var internetAttributes: Attributes {
         var attributes: Attributes = [:]
         attributes[.server] = server.map { .string($0) }
@@ -90,8 +103,8 @@ struct KeyOptions: ParsableArguments {
     /// The key attributes that were given.
     var attributes: Attributes {
         var attributes = internetAttributes
-        attributes[.service] = (item?.service ?? service).map { .string($0) }
-        attributes[.account] = (item?.account ?? account).map { .string($0) }
+        attributes[.service] = (name?.service ?? service).map { .string($0) }
+        attributes[.account] = (name?.account ?? account).map { .string($0) }
         return attributes
     }
 

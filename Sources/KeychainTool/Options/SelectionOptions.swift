@@ -26,10 +26,7 @@ struct SelectionOptions: ParsableArguments {
     var reference: ReferenceArgument?
 
     mutating func validate() throws {
-        if key.item != nil, key.isNamedByOptions {
-            throw ValidationError(
-                "Name the item by SERVICE/ACCOUNT or by options, not by both.")
-        }
+        try key.requireOneName()
         if let className, let implied = key.itemClass, implied != className.itemClass {
             throw ValidationError(
                 "--class \(className.rawValue) contradicts the other options, which are for "

@@ -1,0 +1,173 @@
+// GenerateCommand: makes a random secret and saves it.
+//   (1) Nothing that is there is replaced unless that was said.
+//   (2) Every character, or word, is as likely as any other, by the system's generator.
+//   (3) The secret is shown only with --print.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+
+struct GenerateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "generate",
+        abstract: "Makes a random secret and saves it.",
+        discussion: """
+            Without options it has 24 letters and digits. An item that is there is left as it is, \
+            unless --replace is given. How many bits of chance it has is told.
+            """)
+
+    @OptionGroup var key: KeyOptions
+
+    @Option(help: ArgumentHelp("How many characters it has: 1 to 1024.", valueName: "number"))
+    var length: Int?
+
+    @Option(help: ArgumentHelp("What it is made of.", valueName: "name"))
+    var alphabet: SecretAlphabet?
+
+    @Option(
+        help: ArgumentHelp(
+            "The characters that it is made of, each of them once.", valueName: "text"))
+    var characters: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many words of a list of 2048 it has, in place of characters: 1 to 128.",
+            valueName: "number"))
+    var words: Int?
+
+    @Option(help: ArgumentHelp("What stands between two words.", valueName: "text"))
+    var separator = "-"
+
+    @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
+    var label: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "When the item can be read. A new item: after-first-unlock.", valueName: "class"))
+    var accessible: AccessibilityName?
+
+    @Flag(help: "Replaces the secret of an item that is there.")
+    var replace = false
+
+    @Flag(
+        name: .customLong("print"),
+        help: "Writes the secret to standard output, with a newline after it.")
+    var isPrinted = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    @OptionGroup var application: ApplicationPasswordOptions
+
+    mutating func validate() throws {
+        try key.requireOneName()
+        guard key.namesPlace else {
+            throw ValidationError("Name the item with --service or --server.")
+        }
+        try saving.validate()
+        if words != nil, length != nil || alphabet != nil || characters != nil {
+            throw ValidationError("--words is for words; the other options are for characters.")
+        }
+        if alphabet != nil, characters != nil {
+            throw ValidationError("--alphabet and --characters say two things of one.")
+        }
+        guard (1...1024).contains(length ?? 1), (1...128).contains(words ?? 1) else {
+            throw ValidationError("A secret has 1 to 1024 characters, or 1 to 128 words.")
+        }
+        if let characters, characters.count < 2 || Set(characters).count != characters.count {
+            throw ValidationError(
+                "--characters takes two or more, each of them once: twice would be twice as likely."
+            )
+        }
+        try InputOption.requireDistinct([
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ])
+    }
+
+    private var saving: ItemSaving {
+        ItemSaving(
+            key: key, remarks: label.map { [.label: .string($0)] } ?? [:], accessible: accessible,
+            new: !replace)
+    }
+
+    func run() throws {
+        try KeychainPlace.connect()
+        ProcessProtection.beginHoldingSecrets()
+        let secret = made
+        let session = try KeychainSession(making: application.source(with: passcode))
+        defer { session.close() }
+        do {
+            try saving.save(Data(secret.text.utf8), in: session)
+        } catch let failure as KeychainFailure where failure.status == .duplicateItem {
+            throw ControlFailure(
+                .exists, "The item exists already. With --replace its secret is replaced.")
+        }
+        let remark = "Saved \(secret.size): \(secret.bits) bits of chance."
+        guard isPrinted else { return try Output.print(remark) }
+        Output.complain(remark)
+        try Output.print(secret.text)
+    }
+
+    private var made: RandomSecret {
+        if let words { return RandomSecret(words: words, separator: separator) }
+        return RandomSecret(
+            length: length ?? 24,
+            of: Array(characters ?? (alphabet ?? .alphanumeric).characters))
+    }
+}
+
+enum SecretAlphabet: String, CaseIterable, ExpressibleByArgument {
+    case alphanumeric, letters, digits, hex
+    /// Every character of ASCII that is seen.
+    case printable
+
+    var characters: String {
+        switch self {
+        case .alphanumeric: Self.letters.characters + Self.digits.characters
+        case .letters: Self.text("a"..."z") + Self.text("A"..."Z")
+        case .digits: Self.text("0"..."9")
+        case .hex: Self.digits.characters + Self.text("a"..."f")
+        case .printable: Self.text("!"..."~")
+        }
+    }
+
+    private static func text(_ range: ClosedRange<Unicode.Scalar>) -> String {
+        String(
+            String.UnicodeScalarView(
+                (range.lowerBound.value...range.upperBound.value).compactMap(Unicode.Scalar.init)))
+    }
+}
+
+struct RandomSecret {
+    let text: String
+    /// How much of what it has.
+    let size: String
+    /// Rounded down.
+    let bits: Int
+
+    init(length: Int, of characters: [Character]) {
+        text = String(Self.drawn(length, of: characters))
+        size = counted(length, "character")
+        bits = Self.bits(length, of: characters.count)
+    }
+
+    init(words: Int, separator: String) {
+        let list = RecoveryWords.all.map { String(decoding: $0, as: UTF8.self) }
+        text = Self.drawn(words, of: list).joined(separator: separator)
+        size = counted(words, "word")
+        bits = Self.bits(words, of: list.count)
+    }
+
+    /// Each as likely as any other: the generator of the language is the system's, and draws again
+    /// where a remainder would favour some.
+    private static func drawn<Element>(_ count: Int, of elements: [Element]) -> [Element] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).compactMap { _ in elements.randomElement(using: &generator) }
+    }
+
+    private static func bits(_ count: Int, of choices: Int) -> Int {
+        Int(Double(count) * log2(Double(choices)) + 1e-9)
+    }
+}

@@ -1,0 +1,37 @@
+// The verb `generate`, as a process.
+
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `A secret that is made` {
+    @Test(arguments: [
+        (SecretAlphabet.alphanumeric, 62, 142), (.letters, 52, 136), (.digits, 10, 79),
+        (.hex, 16, 96), (.printable, 94, 157),
+    ])
+    func `has characters of its alphabet, and the bits that they give`(
+        _ alphabet: SecretAlphabet, _ count: Int, _ bits: Int
+    ) {
+        let characters = Array(alphabet.characters)
+        #expect(characters.count == count && Set(characters).count == count)
+        let secret = RandomSecret(length: 24, of: characters)
+        #expect(secret.bits == bits)
+        #expect(secret.text.count == 24 && secret.text.allSatisfy(characters.contains))
+        #expect(secret.text != RandomSecret(length: 24, of: characters).text)
+    }
+
+    /// Each expected 1000 times; one that is off by a quarter is so 8 deviations away.
+    @Test func `has every character as often`() {
+        let characters = Array(SecretAlphabet.alphanumeric.characters)
+        let drawn = RandomSecret(length: 62_000, of: characters).text
+        let counts = Dictionary(grouping: drawn) { $0 }.mapValues(\.count)
+        #expect(counts.count == 62)
+        #expect(counts.values.allSatisfy { (750...1250).contains($0) })
+    }
+
+    @Test func `has words of the list, and 11 bits for each`() {
+        let secret = RandomSecret(words: 6, separator: " ")
+        #expect(secret.bits == 66)
+        #expect(secret.text.split(separator: " ").count == 6)
+    }
+}
