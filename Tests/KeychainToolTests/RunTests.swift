@@ -82,6 +82,7 @@ import Testing
             echo $! >pid; readlink -f /bin/sh >>pid; cmp pid out && echo same
             keychainctl run --env A=db/prod -- sh -c 'exit 7'; echo $?
             keychainctl run --env A=db/prod -- sh -c 'kill -KILL $$'; echo $?
+            ulimit -S -c 1000 2>&-
             ulimit -S -c >plain; keychainctl run --env A=db/prod -- sh -c 'ulimit -S -c; ulimit -H -c' >out
             ulimit -H -c >>plain; cmp plain out && echo limits
             """, "same\n7\n137\nlimits\n", errors: "Killed\n")
