@@ -8,7 +8,8 @@
 
 package enum RecoveryWords {
     /// In the order of their numbers, which is the alphabet's.
-    package static let all: [[UInt8]] = text.utf8.split { $0 == 0x20 || $0 == 0x0A }.map { Array($0) }
+    package static let all: [[UInt8]] = text.utf8.split { $0 == 0x20 || $0 == 0x0A }
+        .map { Array($0) }
 
     private static let text = """
         abandon ability able about above absent absorb abstract absurd abuse access accident
