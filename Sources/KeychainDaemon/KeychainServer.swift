@@ -212,6 +212,7 @@ package final class KeychainServer: Sendable {
         let log = log
         let workers = workers
         let audit = audit
+        let held = held
         let opened = ClientBootstrap(group: group)
             .channelOption(.autoRead, value: false)
             .channelOption(.maxMessagesPerRead, value: 4)

@@ -115,9 +115,8 @@ extension Store {
         isComplete = true
         try Self.visit(
             database,
-            SearchStatement.select(includesSecret: includesSecrets, index: nil) + " ORDER BY items.id",
-            [],
-            includesSecret: includesSecrets
+            SearchStatement.select(includesSecret: includesSecrets, index: nil)
+                + " ORDER BY items.id", [], includesSecret: includesSecrets
         ) { found in
             isComplete = visit(found, position, total)
             guard isComplete else { return false }
