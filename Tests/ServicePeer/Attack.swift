@@ -102,8 +102,10 @@ struct Attack {
                 }
                 if sent > 0 {
                     rest = rest.dropFirst(sent)
-                } else if Descriptor.ready(
-                    among: [connection.number], for: Int32(POLLOUT), milliseconds: 20) != [true]
+                } else if errno != EAGAIN
+                    || Descriptor.ready(
+                        among: [connection.number], for: Int32(POLLOUT), milliseconds: 20)
+                        != [true]
                 {
                     break
                 }
