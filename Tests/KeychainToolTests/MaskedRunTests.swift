@@ -108,9 +108,9 @@ import Testing
                 \(Self.waiting); trap "kill $p; exit 9" TERM; echo $$ >ready; wait; wait' &
             read program <ready
             is() { grep -q "^State:.$2" /proc/$1/status; }
-            # For some seconds at the most.
+            # For a minute at the most.
             are() {
-                for i in $(seq 1000); do is $! $1 && is $program $1 && return; done; echo not $1
+                for i in $(seq 20000); do is $! $1 && is $program $1 && return; done; echo not $1
             }
             kill -TSTP $!; are T; echo stopped
             kill -CONT $!; are S; echo goes on
