@@ -14,12 +14,16 @@ package struct SocketNote: Hashable, Sendable {
     package let folder: String
     private let device: UInt64
     private let inode: UInt64
+    /// When the socket was made: many file systems give the number of a file that was removed to the
+    /// next one.
+    private let changed: Int64
 
     /// The note about a socket that is there.
     package init(_ socket: FileStatus, folder: String) {
         self.folder = folder
         device = socket.identity.device
         inode = socket.identity.inode
+        changed = socket.identity.changed
     }
 
     /// The lock file beside a socket.
@@ -29,7 +33,7 @@ package struct SocketNote: Hashable, Sendable {
 
     /// Puts the note in the place of an earlier one. False: it failed, and `errno` says why.
     package func write(to file: OwnedDescriptor) -> Bool {
-        let bytes = Array("\(device) \(inode) \(folder)".utf8)
+        let bytes = Array("\(device) \(inode) \(changed) \(folder)".utf8)
         return ftruncate(file.number, 0) == 0 && Descriptor.write(bytes, to: file.number)
     }
 
@@ -37,11 +41,12 @@ package struct SocketNote: Hashable, Sendable {
     private init?(_ file: OwnedDescriptor) {
         guard let data = Files.content(of: file, atMost: Self.byteCount) else { return nil }
         let parts = String(decoding: data, as: UTF8.self)
-            .split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, let device = UInt64(parts[0]), let inode = UInt64(parts[1]) else {
-            return nil
-        }
-        (self.device, self.inode, folder) = (device, inode, String(parts[2]))
+            .split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, let device = UInt64(parts[0]), let inode = UInt64(parts[1]),
+            let changed = Int64(parts[2])
+        else { return nil }
+        (self.device, self.inode, self.changed) = (device, inode, changed)
+        folder = String(parts[3])
     }
 
     /// The note of a service that is gone about the socket that it left. nil: the service is there
