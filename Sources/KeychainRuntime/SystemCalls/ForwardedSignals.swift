@@ -33,7 +33,9 @@ package enum ForwardedSignals {
     package static func send(to process: pid_t) {
         program.store(process, ordering: .sequentiallyConsistent)
         let number = early.exchange(0, ordering: .sequentiallyConsistent)
-        if number != 0 { kill(process, number) }
+        guard number != 0 else { return }
+        kill(process, number)
+        if number == SIGTSTP { stop(with: process) }
     }
 
     /// From here on signals are this process's own again.
