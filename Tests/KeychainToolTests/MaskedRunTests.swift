@@ -101,19 +101,20 @@ import Testing
     @Test func `stops and goes on with this process`() throws {
         let outcome = try run(
             """
+            # In a shell of its own: bash leaves its loops when one of its jobs stops.
+            cat >are <<'END'
+            is() { grep -q "^State:.$2" /proc/$1/status; }
+            # For a minute at the most.
+            for i in $(seq 20000); do is $1 $3 && is $2 $3 && exit; done; echo not $3
+            END
             cat >script <<'END'
             set -m
             mkfifo ready
             keychainctl run --mask --env A=db -- sh -c '
                 \(Self.waiting); trap "kill $p; exit 9" TERM; echo $$ >ready; wait; wait' &
             read program <ready
-            is() { grep -q "^State:.$2" /proc/$1/status; }
-            # For a minute at the most.
-            are() {
-                for i in $(seq 20000); do is $! $1 && is $program $1 && return; done; echo not $1
-            }
-            kill -TSTP $!; are T; echo stopped
-            kill -CONT $!; are S; echo goes on
+            kill -TSTP $!; sh are $! $program T; echo stopped
+            kill -CONT $!; sh are $! $program S; echo goes on
             kill -CONT $program; kill -TERM $!; wait $!; echo $?
             END
             bash script
