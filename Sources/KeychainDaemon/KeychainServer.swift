@@ -7,7 +7,7 @@
 import Glibc
 import KeychainCore
 import KeychainCrypto
-package import KeychainEngine
+import KeychainEngine
 import KeychainRuntime
 import KeychainWire
 package import Logging
@@ -28,6 +28,7 @@ package final class KeychainServer: Sendable {
     private let workers: Workers
     private let connections = ConnectionTable()
     private let held = HeldBytes()
+    private let answers: AnswerBudget
     private let doorkeeper = Mutex<Doorkeeper?>(nil)
     private let credentials: CredentialServer?
     private let ownSockets = Mutex<OwnSockets?>(nil)
@@ -68,6 +69,7 @@ package final class KeychainServer: Sendable {
             folder: configuration.directory + "/audit", limits: configuration.audit, log: self.log)
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(System.coreCount, 4))
         workers = Workers(count: configuration.limits.requests)
+        answers = AnswerBudget(configuration.limits.answersOnTheirWay)
         credentials = try CredentialServer.make(
             configuration, given: credentialSocket, keychains, workers, self.log, audit)
     }
@@ -132,7 +134,8 @@ package final class KeychainServer: Sendable {
                 timeLimit: configuration.limits.handshakeTime,
                 handshakesPerUser: configuration.limits.handshakesPerUser,
                 untakenPerUser: configuration.limits.untakenPerUser),
-            onPeer: { [self] in admit($0, $1) }, onRefusal: { [log] in log.refused($0) })
+            run: { [workers] in workers.identify(for: $0, $1) },
+            onPeer: { [self] in admit($0, $1) }, onRefusal: { [log] in log.refused($0, $1) })
         try doorkeeper.start()
         return doorkeeper
     }
@@ -176,13 +179,26 @@ package final class KeychainServer: Sendable {
     private func admit(_ peer: Peer, _ socket: OwnedDescriptor) {
         let name = PeerName(pid: peer.pid, uid: peer.uid, identity: peer.identity)
         let party = name.party(configuration.kind)
+        let refuse: @Sendable (PeerRefusal) -> Void = { [log] refusal in
+            log.refused(refusal, peer.uid)
+            refusal.tell(socket)
+            socket.close()
+        }
         guard connections.reserve(for: peer.uid, party, configuration.limits) else {
-            log.refused(.tooMany(uid: peer.uid))
-            PeerRefusal.tooMany(uid: peer.uid).tell(socket)
-            return
+            return refuse(.tooMany(uid: peer.uid))
+        }
+        // The files may be on a file system that doesn't answer.
+        let decision = Once()
+        let deadline = group.next().scheduleTask(in: TimeAmount(configuration.limits.rightsTime)) {
+            [connections] in
+            guard decision.isFirst() else { return }
+            connections.release(for: peer.uid, party)
+            refuse(.slowFile(pid: peer.pid))
         }
         workers.identify(for: party) { [self] in
             let rights = Result { () throws(KeychainFailure) in try rules.rights(of: peer) }
+            guard decision.isFirst() else { return }
+            deadline.cancel()
             log.connected(name)
             if case .failure(let failure) = rights {
                 log.withoutAccess(name, failure.reason)
@@ -213,6 +229,7 @@ package final class KeychainServer: Sendable {
         let workers = workers
         let audit = audit
         let held = held
+        let answers = answers
         let opened = ClientBootstrap(group: group)
             .channelOption(.autoRead, value: false)
             .channelOption(.maxMessagesPerRead, value: 4)
@@ -225,9 +242,8 @@ package final class KeychainServer: Sendable {
                         onEvent: { events.add($0, $1) })
                     try channel.pipeline.syncOperations.addHandler(
                         Connection(
-                            session, workers,
-                            requestLimit: configuration.limits.requestsPerConnection,
-                            events: events, held: held, log: log, onEnd: onEnd))
+                            session, workers, configuration.limits, events: events, held: held,
+                            answers: answers, log: log, onEnd: onEnd))
                 }
             }
             .withConnectedSocket(socket.handOn())
@@ -246,11 +262,12 @@ package final class KeychainServer: Sendable {
         let log = log
         every(limits.registryInterval) { [self] in
             log.tellCounts()
-            workers.identify(for: 0) { self.followRegistry() }
+            workers.identify(for: .service) { self.followRegistry() }
         }
+        every(limits.idleInterval) { [connections] in connections.tell(LookForIdleness()) }
         if let lockAfter = configuration.lockAfter {
             every(min(max(lockAfter / 4, .milliseconds(20)), .seconds(15))) {
-                workers.run(for: 0) {
+                workers.run(for: .service) {
                     for user in keychains.lock(ifUnusedFor: lockAfter) {
                         log.note("locked for want of use: the keychain of uid \(user)")
                     }
@@ -258,12 +275,14 @@ package final class KeychainServer: Sendable {
             }
         }
         if configuration.engine.freshness != nil {
-            if configuration.kind == .user { workers.run(for: 0) { keychains.open(geteuid()) } }
+            if configuration.kind == .user {
+                workers.run(for: .service) { keychains.open(geteuid()) }
+            }
             every(limits.verificationInterval) { keychains.verify() }
         }
         if configuration.kind == .system {
             every(min(max(limits.idleTime / 4, .milliseconds(20)), .seconds(60))) {
-                workers.run(for: 0) { keychains.closeIdle(since: limits.idleTime) }
+                workers.run(for: .service) { keychains.closeIdle(since: limits.idleTime) }
             }
         }
     }
@@ -283,101 +302,9 @@ package final class KeychainServer: Sendable {
     }
 }
 
-// MARK: - Configuration
+/// Decides a race between two that may do something.
+private final class Once: Sendable {
+    private let isDecided = Atomic(false)
 
-package struct DaemonConfiguration: Sendable {
-    /// Whose keychains the service keeps.
-    package enum Kind: Hashable, Sendable {
-        /// That of the user who runs it: the folder itself is the keychain's.
-        case user
-        /// Those of all users of the machine: each has a folder of its own in the folder, named
-        /// by the number of the user.
-        case system
-    }
-
-    package var kind: Kind
-    /// The folder of the keychain, or of all keychains; an absolute path.
-    package var directory: String
-    /// Where to listen, an absolute path of at most 107 bytes. Not used where the service is given
-    /// a socket.
-    package var socket: String
-    /// Where systemd asks for the credentials of units, an absolute path. nil: nowhere, unless the
-    /// service is given a socket for that.
-    package var credentialSocket: String?
-    /// The folder that says which programs have which entitlements, an absolute path.
-    package var registry: String
-    /// Whether programs, or users of the machine's service, that the registry doesn't name get
-    /// nothing.
-    package var isRegistryOnly: Bool
-    /// The tool that may see every group of its own user's keychain. nil: there is none.
-    package var keychainctl: String?
-    /// Locks a keychain when no program opened an item of its when-unlocked classes for so long.
-    /// nil: never.
-    package var lockAfter: Duration?
-    package var limits: Limits
-    package var audit = AuditLimits()
-    /// The clock, and the cost of new passcodes, of the keychains. Their log is left out: each
-    /// request is logged by the service.
-    package var engine: EngineOptions
-
-    /// What keeps one program from using up what all share.
-    package struct Limits: Hashable, Sendable {
-        /// How long a program may take to show who it is.
-        package var handshakeTime: Duration = .seconds(5)
-        package var handshakesPerUser = 128
-        package var untakenPerUser = 1024
-        package var connectionsPerUser = 4096
-        /// How many of them are for programs that have fewer than `connectionsOfFew`, or, of the
-        /// machine's service, for users that do.
-        package var connectionsKeptForFew = 512
-        package var connectionsOfFew = 16
-        /// The most requests of one connection that are carried out at once; nothing is read from
-        /// it until one of them is answered and the answer is taken.
-        package var requestsPerConnection = 8
-        package var subscriptionsPerConnection = 64
-        /// The most requests of all connections that are carried out at once.
-        package var requests = 16
-        /// The most bytes of an answer that changed nothing: what a client takes.
-        package var answerByteCount = WireLimits.answerByteCount
-        /// How long requests may take to end when the service ends.
-        package var endTime: Duration = .seconds(10)
-        /// After how long without connections a user's keychain is closed, in a service of the
-        /// system.
-        package var idleTime: Duration = .seconds(600)
-        /// How often is looked whether the registry has changed.
-        package var registryInterval: Duration = .seconds(2)
-        /// How often is looked whether a keychain has to be verified.
-        package var verificationInterval: Duration = .seconds(60)
-
-        package init() {}
-    }
-
-    package init(
-        kind: Kind = .user, directory: String, socket: String, registry: String,
-        isRegistryOnly: Bool = false, keychainctl: String? = nil, lockAfter: Duration? = nil,
-        limits: Limits = Limits(), engine: EngineOptions = EngineOptions(),
-        credentialSocket: String? = nil
-    ) {
-        self.kind = kind
-        self.directory = directory
-        self.socket = socket
-        self.registry = registry
-        self.isRegistryOnly = isRegistryOnly
-        self.keychainctl = keychainctl
-        self.lockAfter = lockAfter
-        self.limits = limits
-        self.engine = engine
-        self.credentialSocket = credentialSocket
-    }
-}
-
-package struct ServiceFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A sentence for people, and what to do.
-    package let reason: String
-
-    package init(_ reason: String) {
-        self.reason = reason
-    }
-
-    package var description: String { reason }
+    func isFirst() -> Bool { !isDecided.exchange(true, ordering: .acquiringAndReleasing) }
 }

@@ -59,10 +59,9 @@ struct AuditLog: Sendable {
     }
 
     /// A caller isn't spoken to.
-    func refused(_ refusal: PeerRefusal) {
-        guard tally.tells(RefusalTally.Kind(message: "refused", subject: refusal.kind)) else {
-            return
-        }
+    func refused(_ refusal: PeerRefusal, _ user: uid_t?) {
+        let kind = RefusalTally.Kind(message: "refused", user: user, subject: refusal.kind)
+        guard tally.tells(kind) else { return }
         log.warning("refused", metadata: ["reason": "\(refusal)"])
     }
 
@@ -80,14 +79,15 @@ struct AuditLog: Sendable {
 
     private func tells(_ message: String, of peer: PeerName) -> Bool {
         tally.tells(
-            RefusalTally.Kind(message: message, subject: "uid \(peer.uid) \(quoted(peer.name))"))
+            RefusalTally.Kind(message: message, user: peer.uid, subject: peer.name))
     }
 
     /// Says how many refusals were not told one by one, of a while that is over.
     func tellCounts(atOnce: Bool = false) {
         for (kind, count) in tally.take(atOnce: atOnce) {
-            log.warning(
-                "\(kind.message)", metadata: ["count": "\(count)", "reason": "\(kind.subject)"])
+            var fields: Logger.Metadata = ["count": "\(count)", "reason": "\(kind.subject)"]
+            fields["uid"] = kind.user.map { "\($0)" }
+            log.warning("\(kind.message)", metadata: fields)
         }
     }
 

@@ -2,7 +2,9 @@
 // a journal drops what comes too fast, whoever it is about.
 //   (1) Of each kind the first few in a while are told in full; the others are counted, and their
 //       number is told when the while is over.
+//   (2) Each user's are counted apart: what one does hides nothing of what another does.
 
+import Glibc
 import KeychainCore
 import Synchronization
 
@@ -10,6 +12,8 @@ final class RefusalTally: Sendable {
     /// What is counted as one.
     struct Kind: Hashable, Sendable {
         let message: String
+        /// nil: the kernel doesn't say who it is.
+        let user: uid_t?
         /// Who is refused, or why.
         let subject: String
     }
@@ -17,12 +21,28 @@ final class RefusalTally: Sendable {
     /// How many of a kind are told in full in a while.
     static let toldCount = 5
     static let interval: Duration = .seconds(10)
-    /// How many kinds are told apart in a while; what is beyond counts as one.
+    /// How many kinds of one user are told apart in a while; what is beyond counts as one.
     static let kindCount = 64
+    /// The same for users.
+    static let userCount = 256
 
     private struct State {
         var begin: ContinuousClock.Instant
-        var counts: [Kind: Int] = [:]
+        var counts: [uid_t?: [Kind: Int]] = [:]
+
+        /// - Returns: How many of the kind there are now.
+        mutating func count(_ kind: Kind) -> Int {
+            var kind = kind
+            if counts[kind.user] == nil, counts.count >= RefusalTally.userCount {
+                kind = Kind(message: kind.message, user: nil, subject: "other users")
+            } else if counts[kind.user]?[kind] == nil,
+                counts[kind.user, default: [:]].count >= RefusalTally.kindCount
+            {
+                kind = Kind(message: kind.message, user: kind.user, subject: "others")
+            }
+            counts[kind.user, default: [:]][kind, default: 0] += 1
+            return counts[kind.user]?[kind] ?? 0
+        }
     }
 
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -37,14 +57,7 @@ final class RefusalTally: Sendable {
     ///
     /// - Returns: Whether it is to be told.
     func tells(_ kind: Kind) -> Bool {
-        state.withLock { state in
-            var kind = kind
-            if state.counts[kind] == nil, state.counts.count >= Self.kindCount {
-                kind = Kind(message: kind.message, subject: "others")
-            }
-            state.counts[kind, default: 0] += 1
-            return (state.counts[kind] ?? 0) <= Self.toldCount
-        }
+        state.withLock { $0.count(kind) <= Self.toldCount }
     }
 
     /// Ends a while that is over, and begins the next one.
@@ -56,10 +69,13 @@ final class RefusalTally: Sendable {
         let counts = state.withLock { state -> [Kind: Int] in
             guard atOnce || state.begin + Self.interval <= now else { return [:] }
             defer { state = State(begin: now) }
-            return state.counts
+            return state.counts.values.reduce(into: [:]) { $0.merge($1) { $0 + $1 } }
         }
         return counts.filter { $0.value > Self.toldCount }
             .map { ($0.key, $0.value - Self.toldCount) }
-            .sorted { ($0.kind.message, $0.kind.subject) < ($1.kind.message, $1.kind.subject) }
+            .sorted {
+                ($0.kind.message, $0.kind.subject, $0.kind.user ?? 0)
+                    < ($1.kind.message, $1.kind.subject, $1.kind.user ?? 0)
+            }
     }
 }

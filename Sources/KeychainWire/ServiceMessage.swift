@@ -19,6 +19,8 @@ package enum ServiceMessage: UInt8, Sendable {
     case progress = 3
     /// To a subscription: something changed. Several changes may be told of by one.
     case changed = 4
+    /// The connection ends, with the id 0. A message that has no answer yet was not carried out.
+    case closing = 5
 
     // MARK: Writing
 
@@ -64,6 +66,8 @@ package enum ServiceMessage: UInt8, Sendable {
     }
 
     package static func frameOfChange(id: UInt64) -> FrameBuffer { frame(id: id, .changed, Done()) }
+
+    package static var frameOfClosing: FrameBuffer { frame(id: 0, .closing, Done()) }
 
     private static func frame(
         id: UInt64, _ kind: ServiceMessage, _ body: some MessageCodable

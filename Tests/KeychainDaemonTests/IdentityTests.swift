@@ -40,6 +40,21 @@ private final class Door {
     }
 }
 
+extension PeerHandshake {
+    /// Begun, and the question sent.
+    fileprivate init(
+        asking first: OwnedDescriptor, accepting isAccepted: (uid_t) -> Bool
+    ) throws(PeerRefusal) {
+        try self.init(first, accepting: isAccepted)
+        _ = try take(Identity(of: process, by: identification))
+    }
+
+    fileprivate mutating func proceed() throws(PeerRefusal) -> Peer? {
+        try receive()
+        return step == .answer ? nil : try take(Identity(of: process, by: identification))
+    }
+}
+
 private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/\(pid)/exe") }
 
 @Suite struct IdentityTests {
@@ -47,7 +62,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let door = try Door()
         let input = Pipe()
         let process = try peer("stay", door.path, input: input)
-        var handshake = try PeerHandshake(door.accept(), accepting: { $0 == geteuid() })
+        var handshake = try PeerHandshake(asking: door.accept(), accepting: { $0 == geteuid() })
         let found = try door.peer(of: &handshake)
         #expect(found.pid == process.processIdentifier)
         #expect(found.uid == geteuid())
@@ -74,7 +89,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let pid = process.processIdentifier
         try eventually("the process becomes another program") { executable(of: pid) == other.path }
         // To the kernel it is the other program that connected, and the child has the socket.
-        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
         #expect(handshake.process.pid == pid)
         do {
             _ = try door.peer(of: &handshake)
@@ -95,7 +110,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let input = Pipe()
         let process = try peer("become", door.path, other.path, input: input)
         let pid = process.processIdentifier
-        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
         try eventually("the process becomes another program") { executable(of: pid) == other.path }
         #expect(
             throws: PeerRefusal.changedExecutable(
@@ -116,7 +131,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let process = try peer("write-to", door.path, other.path)
         let pid = process.processIdentifier
         try eventually("the process becomes another program") { executable(of: pid) == other.path }
-        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
         #expect(handshake.process.pid == pid)
         do {
             _ = try door.peer(of: &handshake)
@@ -137,7 +152,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let input = Pipe()
         let process = try peer("lend", door.path, other.path, input: input)
         let pid = process.processIdentifier
-        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
         do {
             _ = try door.peer(of: &handshake)
             Issue.record("accepted")
@@ -159,7 +174,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         #expect(process.endedWell)
         let socket = try door.accept()
         #expect(throws: PeerRefusal.self) {
-            _ = try PeerHandshake(socket, accepting: { _ in true })
+            _ = try PeerHandshake(asking: socket, accepting: { _ in true })
         }
     }
 
@@ -171,7 +186,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let socket = try door.accept()
         try FileManager.default.removeItem(atPath: copy.path)
         do {
-            _ = try PeerHandshake(socket, accepting: { _ in true })
+            _ = try PeerHandshake(asking: socket, accepting: { _ in true })
             Issue.record("accepted")
         } catch .replacedExecutable(let pid, _) {
             #expect(pid == process.processIdentifier)
@@ -194,7 +209,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
     @Test func `a wrong answer is refused`() throws {
         let door = try Door()
         let client = try RawClient(door.path, isAnswering: false)
-        var handshake = try PeerHandshake(door.accept(), accepting: { _ in true })
+        var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
         _ = try client.question()
         try client.send([UInt8](repeating: 7, count: 24))
         #expect(throws: PeerRefusal.wrongNonce(pid: getpid())) { try door.peer(of: &handshake) }

@@ -275,26 +275,6 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(answers == 1000)
     }
 
-    @Test func `a party that asks for much delays only itself`() throws {
-        let pool = FairPool(threadCount: 1)
-        let done = Mutex<[String]>([])
-        let gate = DispatchSemaphore(value: 0)
-        let end = DispatchSemaphore(value: 0)
-        pool.submit(for: 1) { _ in gate.wait() }
-        for number in 0..<1000 {
-            pool.submit(for: 1) { _ in done.withLock { $0.append("much \(number)") } }
-        }
-        pool.submit(for: 2) { _ in done.withLock { $0.append("little") } }
-        pool.submit(for: 1) { _ in end.signal() }
-        gate.signal()
-        end.wait()
-        pool.stop()
-        let order = done.withLock { $0 }
-        #expect(order.count == 1001)
-        #expect(order.prefix(3).contains("little"))
-        #expect(order.filter { $0 != "little" } == (0..<1000).map { "much \($0)" })
-    }
-
     @Test func `a user has so many connections and no more`() throws {
         let service = try TestService { $0.limits.connectionsPerUser = 3 }
         var clients = try (0..<3).map { _ in try RawClient(service.configuration.socket) }

@@ -19,7 +19,7 @@ import Testing
         try eventually("the first sign") { signs.withLock { $0 } == 1 }
         let begun = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
-        workers.run(for: 7) {
+        workers.run(for: .user(7)) {
             begun.signal()
             gate.wait()
         }

@@ -2,6 +2,7 @@
 
 import Foundation
 import KeychainCore
+import KeychainCrypto
 import KeychainWire
 import Testing
 
@@ -22,6 +23,67 @@ import Testing
                 .perform(FindItems(Self.query, Retrieval()), as: Self.caller)
         }
     }
+
+    // MARK: At the end of a connection
+
+    /// The service closes a connection while the request is on its way, before it or after it.
+    @Test(arguments: [false, true])
+    func `a change that was not carried out is asked for again`(_ isAfterRequest: Bool) throws {
+        let carriedOut = Recorded<Int>()
+        let service = try FakeService { peer, number in
+            guard peer.greet() else { return }
+            if number == 1 {
+                if isAfterRequest { _ = peer.request() }
+                peer.send(Self.closing)
+                return peer.hangUp()
+            }
+            while let request = peer.request() {
+                carriedOut.append(number)
+                peer.reply(request.id, .answer(Done()))
+            }
+        }
+        let client = ServiceClient(socketPath: service.path)
+        try client.perform(Lock())
+        #expect(carriedOut.values == [2])
+    }
+
+    @Test func `a service that closes every connection is a failure`() throws {
+        let service = try FakeService { peer, _ in
+            guard peer.greet() else { return }
+            _ = peer.request()
+            peer.send(Self.closing)
+        }
+        let failure = #expect(throws: KeychainFailure.self) {
+            try ServiceClient(socketPath: service.path).perform(Lock())
+        }
+        #expect(failure?.status == .notAvailable && failure?.cause == .contention)
+    }
+
+    @Test func `a service that closes instead of greeting is a failure`() throws {
+        let service = try FakeService { peer, _ in
+            peer.beginHandshake()
+            peer.send(Self.closing)
+        }
+        #expect(failedRead(service)?.cause == .contention)
+    }
+
+    // A message that didn't come whole can't have been carried out.
+    @Test func `a change that wasn't sent whole is asked for again`() throws {
+        let service = try FakeService { peer, number in
+            guard peer.greet() else { return }
+            if number == 1 {
+                _ = peer.receive(1000)
+                return peer.hangUp()
+            }
+            while let request = peer.request() { peer.reply(request.id, .answer(Done())) }
+        }
+        let large = Unlock(passcode: SecretBytes(copying: [UInt8](repeating: 7, count: 8 << 20)))
+        try ServiceClient(socketPath: service.path).perform(large)
+    }
+
+    private static let closing: [UInt8] =
+        // SAFETY: the bytes are copied within the closure.
+        unsafe ServiceMessage.frameOfClosing.withUnsafeBytes { unsafe Array($0) }
 
     // MARK: Before the first request
 

@@ -155,7 +155,7 @@ struct Hostile: Sendable, CustomStringConvertible {
         #expect(failure?.status == .unimplemented)
     }
 
-    @Test(arguments: ["", "0000000000000001", "0000000000000001 05", "0000000000000001 ff"])
+    @Test(arguments: ["", "0000000000000001", "0000000000000001 06", "0000000000000001 ff"])
     func `bytes that are no reply are refused`(_ hex: String) {
         let failure = #expect(throws: KeychainFailure.self) {
             try FrameBuffer(Hostile.bytes(hex)).read { reader throws(KeychainFailure) in

@@ -160,7 +160,7 @@ extension CredentialServer {
                 }
             },
             // A party of its own: no user has this number.
-            run: { workers.run(for: .max, $0) }, onLine: { log.note("credential", reason: $0) })
+            run: { workers.run(for: .user(0), $0) }, onLine: { log.note("credential", reason: $0) })
     }
 }
 

@@ -2,10 +2,13 @@
 //   (1) All of a connection's state belongs to the event loop of its channel.
 //   (2) Nothing is read while as many requests are under way as one connection may have. A request
 //       is under way until its answer has gone out, so a peer that doesn't read isn't read from.
+//       Neither is anything of a party begun that leaves too much of its answers untaken.
 //   (3) What a frame holds is erased when it was read, and when it was sent.
 //   (4) Telling a connection of an event never blocks the thread that tells: it may be one that
 //       writes to the store.
-//   (5) Events are told of one batch at a time: what happens while the last one goes out is told of
+//   (5) A connection that the service closes in good order ends with a message that says that nothing
+//       else was carried out. So a client that asked meanwhile can ask again over another one.
+//   (6) Events are told of one batch at a time: what happens while the last one goes out is told of
 //       by the next. An event that is waiting already is not added again, so what waits is bounded
 //       by the number of subscriptions and requests.
 
@@ -23,30 +26,38 @@ final class Connection: ChannelInboundHandler {
 
     private let session: PeerSession
     private let workers: Workers
-    private let requestLimit: Int
+    private let limits: DaemonConfiguration.Limits
     private let log: AuditLog
     private let events: EventQueue
     private let held: HeldBytes
+    private let answers: AnswerBudget
 
     private var heldByteCount = 0
     private var assembler = FrameAssembler(limit: WireLimits.helloByteCount)
     private var waiting: [FrameBuffer] = []
     private var underWay = 0
+    private var isWaitingForRoom = false
     private var isReading = false
+    /// When something came or went, and how much was still to go when this was looked at.
+    private var lastMove = NIODeadline.now()
+    private var unsentByteCount = 0
     /// No request is read any more; what is under way is answered.
     private var isEnding = false
+    private var isLastSent = false
     private var isClosed = false
     private let onEnd: () -> Void
 
     /// `onEnd` is called once, when the channel is closed and no request is under way.
     init(
-        _ session: PeerSession, _ workers: Workers, requestLimit: Int, events: EventQueue,
-        held: HeldBytes, log: AuditLog, onEnd: @escaping () -> Void
+        _ session: PeerSession, _ workers: Workers, _ limits: DaemonConfiguration.Limits,
+        events: EventQueue, held: HeldBytes, answers: AnswerBudget, log: AuditLog,
+        onEnd: @escaping () -> Void
     ) {
         self.held = held
+        self.answers = answers
         self.session = session
         self.workers = workers
-        self.requestLimit = requestLimit
+        self.limits = limits
         self.events = events
         self.log = log
         self.onEnd = onEnd
@@ -78,6 +89,7 @@ final class Connection: ChannelInboundHandler {
         let buffer = unwrapInboundIn(data)
         defer { buffer.erase() }
         guard !isEnding else { return }
+        lastMove = .now()
         if session.isGreeted { assembler.limit = WireLimits.messageByteCount }
         do {
             waiting += try buffer.withReadableSpan { span throws(KeychainFailure) in
@@ -113,6 +125,7 @@ final class Connection: ChannelInboundHandler {
             isEnding = true
             proceed(context)
         case is RightsMayHaveChanged: checkRights(context)
+        case is LookForIdleness: endIfIdle(context)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -135,24 +148,61 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
+    /// Ends a connection over which nothing has gone for too long.
+    private func endIfIdle(_ context: ChannelHandlerContext) {
+        let unsent = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
+        if unsentByteCount != unsent ?? 0 {
+            unsentByteCount = unsent ?? 0
+            lastMove = .now()
+        }
+        let rest = NIODeadline.now() - lastMove
+        if unsentByteCount > 0 {
+            guard rest >= TimeAmount(limits.answerTime) else { return }
+            log.broken(session.peer, "It takes nothing of what it is sent.")
+            context.close(promise: nil)
+        } else if underWay == 0, waiting.isEmpty, !session.isSubscribed {
+            let limit = session.isGreeted ? limits.connectionIdleTime : limits.handshakeTime
+            guard rest >= TimeAmount(limit) else { return }
+            isEnding = true
+            proceed(context)
+        }
+    }
+
     private func proceed(_ context: ChannelHandlerContext) {
-        while underWay < requestLimit, !waiting.isEmpty {
+        while underWay < limits.requestsPerConnection, !waiting.isEmpty, hasRoom(context) {
             if underWay > 0, !session.isGreeted {
                 breakOff(context, because: .param("A request before hello was answered."))
                 return
             }
             start(waiting.removeFirst(), context)
         }
-        if isEnding, underWay == 0, waiting.isEmpty { context.close(promise: nil) }
+        if isEnding, underWay == 0, waiting.isEmpty {
+            close(context, with: ServiceMessage.frameOfClosing)
+        }
         readMore(context)
     }
 
     private func readMore(_ context: ChannelHandlerContext) {
-        guard !isReading, !isEnding, !isClosed, underWay < requestLimit, waiting.isEmpty else {
-            return
-        }
+        guard !isReading, !isEnding, !isClosed, underWay < limits.requestsPerConnection,
+            waiting.isEmpty
+        else { return }
         isReading = true
         context.read()
+    }
+
+    private func hasRoom(_ context: ChannelHandlerContext) -> Bool {
+        guard !isWaitingForRoom else { return false }
+        let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let eventLoop = context.eventLoop
+        isWaitingForRoom = !answers.hasRoom(for: session.party) {
+            eventLoop.execute {
+                let connection = selfBound.value
+                connection.isWaitingForRoom = false
+                if !connection.isClosed { connection.proceed(contextBound.value) }
+            }
+        }
+        return !isWaitingForRoom
     }
 
     private func start(_ frame: FrameBuffer, _ context: ChannelHandlerContext) {
@@ -176,7 +226,10 @@ final class Connection: ChannelInboundHandler {
             let buffer = ByteBuffer(frames, allocator: context.channel.allocator)
             let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
             let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            answers.add(buffer.readableBytes, of: session.party)
             context.writeAndFlush(wrapOutboundOut(buffer)).whenComplete { _ in
+                let connection = selfBound.value
+                connection.answers.remove(buffer.readableBytes, of: connection.session.party)
                 buffer.erase()
                 selfBound.value.finish(contextBound.value)
             }
@@ -189,6 +242,7 @@ final class Connection: ChannelInboundHandler {
 
     private func finish(_ context: ChannelHandlerContext) {
         underWay -= 1
+        lastMove = .now()
         if isClosed { endIfDone() } else { proceed(context) }
     }
 
@@ -198,8 +252,13 @@ final class Connection: ChannelInboundHandler {
         isEnding = true
         waiting = []
         log.broken(session.peer, failure.reason)
-        let buffer = ByteBuffer(
-            [ServiceMessage.frame(id: 0, failure)], allocator: context.channel.allocator)
+        close(context, with: ServiceMessage.frame(id: 0, failure))
+    }
+
+    private func close(_ context: ChannelHandlerContext, with frame: FrameBuffer) {
+        guard !isLastSent else { return }
+        isLastSent = true
+        let buffer = ByteBuffer([frame], allocator: context.channel.allocator)
         let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(buffer)).whenComplete { _ in
             contextBound.value.close(promise: nil)
@@ -213,6 +272,9 @@ final class Connection: ChannelInboundHandler {
 
 /// Tells a connection that the service ends: it answers what is under way, and closes.
 struct EndOfService: Sendable {}
+
+/// Tells a connection to end where nothing goes over it.
+struct LookForIdleness: Sendable {}
 
 /// Tells a connection that the registry has changed.
 struct RightsMayHaveChanged: Sendable {}
@@ -275,7 +337,7 @@ final class EventQueue: Sendable {
 final class ConnectionTable: Sendable {
     private struct State {
         var counts: [uid_t: Int] = [:]
-        var parties: [UInt64: Int] = [:]
+        var parties: [Party: Int] = [:]
         var channels: [ObjectIdentifier: any Channel] = [:]
         var isEnding = false
 
@@ -292,7 +354,7 @@ final class ConnectionTable: Sendable {
     /// one that takes what it can get keeps none of the others out.
     /// - Returns: False when the user, or the party, has as many as it may, or the service ends.
     func reserve(
-        for user: uid_t, _ party: UInt64, _ limits: DaemonConfiguration.Limits
+        for user: uid_t, _ party: Party, _ limits: DaemonConfiguration.Limits
     ) -> Bool {
         state.withLock { state in
             let ofUser = state.counts[user, default: 0]
@@ -307,7 +369,7 @@ final class ConnectionTable: Sendable {
     }
 
     /// A connection is gone.
-    func release(for user: uid_t, _ party: UInt64) {
+    func release(for user: uid_t, _ party: Party) {
         let isLast = state.withLock { state in
             state.counts[user, default: 1] -= 1
             if state.counts[user] == 0 { state.counts[user] = nil }

@@ -2,15 +2,9 @@
 //   (1) Look-ups and changes never wait for what takes long: deriving keys from a passcode or a
 //       password, which takes a tenth of a second and much memory; going through a whole keychain;
 //       the chip; and the files that tell who a caller is. Each of these has threads of its own.
-//   (2) The threads take turns among clients, or users: work of one party is done in its order, and
-//       between parties it goes round, one piece of each.
 
 import KeychainCore
 import KeychainWire
-import NIOCore
-import NIOPosix
-import Synchronization
-
 /// What becomes of a frame.
 enum Outcome: Sendable {
     case answer([FrameBuffer])
@@ -50,23 +44,24 @@ final class Workers: Sendable {
     private let derivations = FairPool(threadCount: 1)
     private let whole = FairPool(threadCount: 1)
     private let chip = FairPool(threadCount: 1)
-    private let identification = FairPool(threadCount: 4)
+    /// A file system that hangs keeps a thread for as long as it hangs.
+    private let identification = FairPool(threadCount: 32, perParty: 2)
 
     init(count: Int) {
         pool = FairPool(threadCount: count)
     }
 
-    func run(for party: UInt64, _ body: @escaping @Sendable () -> Void) {
+    func run(for party: Party, _ body: @escaping @Sendable () -> Void) {
         Self.run(on: pool, for: party, body)
     }
 
     /// Runs what reads the files that tell who a caller is.
-    func identify(for party: UInt64, _ body: @escaping @Sendable () -> Void) {
+    func identify(for party: Party, _ body: @escaping @Sendable () -> Void) {
         Self.run(on: identification, for: party, body)
     }
 
     private static func run(
-        on pool: FairPool, for party: UInt64, _ body: @escaping @Sendable () -> Void
+        on pool: FairPool, for party: Party, _ body: @escaping @Sendable () -> Void
     ) {
         pool.submit(for: party) { isActive in
             if isActive { body() }
@@ -120,65 +115,16 @@ final class Workers: Sendable {
     /// Calls `then` from a thread that took this from its queue, once both kinds of threads did.
     func probe(_ then: @escaping @Sendable () -> Void) {
         // A party of its own, which no other keeps waiting.
-        run(for: .max) { [derivations] in
-            derivations.submit(for: .max) { isActive in
+        run(for: .watchdog) { [derivations] in
+            derivations.submit(for: .watchdog) { isActive in
                 if isActive { then() }
             }
         }
     }
 
-    /// Waits for what is under way, and ends the threads.
+    /// Waits for what is under way, and ends the threads. A file that hangs is not waited for.
     func stop() {
-        for pool in [identification, pool, derivations, whole, chip] { pool.stop() }
+        identification.abandon()
+        for pool in [pool, derivations, whole, chip] { pool.stop() }
     }
-}
-
-// MARK: - Turns
-
-final class FairPool: Sendable {
-    /// Told whether the pool still works, or ended before it came to this.
-    typealias Work = @Sendable (_ isActive: Bool) -> Void
-
-    private struct State {
-        var waiting: [UInt64: CircularBuffer<Work>] = [:]
-        /// Those for whom something is waiting, the next one first.
-        var turns: CircularBuffer<UInt64> = []
-
-        mutating func add(_ work: @escaping Work, for party: UInt64) {
-            if waiting[party] == nil { turns.append(party) }
-            waiting[party, default: []].append(work)
-        }
-
-        mutating func next() -> Work? {
-            guard let party = turns.popFirst(), let work = waiting[party]?.popFirst() else {
-                return nil
-            }
-            if waiting[party]?.isEmpty == true {
-                waiting[party] = nil
-            } else {
-                turns.append(party)
-            }
-            return work
-        }
-    }
-
-    private let threads: NIOThreadPool
-    private let state = Mutex(State())
-
-    init(threadCount: Int) {
-        threads = NIOThreadPool(numberOfThreads: threadCount)
-        threads.start()
-    }
-
-    func submit(for party: UInt64, _ work: @escaping Work) {
-        state.withLock { $0.add(work, for: party) }
-        // As many turns as pieces of work; whose turn it is shows when it comes.
-        threads.submit { [self] threadState in
-            let isActive = if case .active = threadState { true } else { false }
-            state.withLock { $0.next() }?(isActive)
-        }
-    }
-
-    /// Waits for what is under way, and ends the threads.
-    func stop() { try? threads.syncShutdownGracefully() }
 }

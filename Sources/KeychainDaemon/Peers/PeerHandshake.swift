@@ -8,8 +8,8 @@
 //       program that was read. What comes over the first socket is never read.
 //   (3) The kernel says of every byte of the answer who sent it: only the process that connected
 //       counts. So a program can't leave the answer to a child and become another program.
-//   (4) Nothing blocks. The thread that drives the handshake waits for the descriptor, and for the
-//       time.
+//   (4) Nothing blocks. The thread that drives the handshake waits for the descriptor, for what
+//       another thread reads, and for the time.
 //   (5) While `PinnedProcess.isRunning` is true, the number is that of the process which was
 //       pinned, and not of one that got its number later. Where the kernel can't pin the process
 //       that connected (before 6.5), the one that has its number now is pinned. It is taken for the
@@ -28,22 +28,32 @@ import KeychainCrypto
 import KeychainWire
 
 struct PeerHandshake: Sendable {
-    /// Over which the answer comes, and everything after it.
-    let socket: OwnedDescriptor
+    /// What has to come next.
+    enum Step: Hashable, Sendable {
+        /// What the process is known by, which may take reading its files.
+        case identity
+        /// Bytes over the socket.
+        case answer
+    }
+
     let process: PinnedProcess
-    private let identification: Identification
-    private let identity: Identity
+    let identification: Identification
+    private(set) var step = Step.identity
+    /// Over which the answer comes, and everything after it; until the question is sent, the one
+    /// that the caller made.
+    private(set) var socket: OwnedDescriptor
+    private var identity: Identity?
     /// What is sent, and has to come back.
-    private let question: [UInt8]
+    private let question = Handshake.random().bytes
     private var answer: [UInt8] = []
 
-    /// Begins it: sends the nonce and the new socket over the one that the caller made. That one is
-    /// of no use afterwards.
+    /// Begins it with the socket that the caller made. That one is of no use afterwards.
     init(
         _ first: OwnedDescriptor, by identification: Identification = .program,
         accepting isAccepted: (uid_t) -> Bool, isFull: (uid_t) -> Bool = { _ in false }
     ) throws(PeerRefusal) {
         self.identification = identification
+        socket = first
         if case .socket = identification {
             process = try PinnedProcess(unpinnedOf: first)
         } else {
@@ -51,24 +61,43 @@ struct PeerHandshake: Sendable {
         }
         guard isAccepted(process.uid) else { throw .otherUser(uid: process.uid) }
         guard !isFull(process.uid) else { throw .tooMany(uid: process.uid) }
-        identity = try Identity(of: process, by: identification)
+    }
+
+    /// Takes what the process was found to be; the first time it is asked the question then.
+    /// - Returns: Who it is; nil where the answer has to come.
+    mutating func take(_ found: Identity) throws(PeerRefusal) -> Peer? {
+        guard let identity else {
+            identity = found
+            try ask()
+            step = .answer
+            return nil
+        }
+        guard found.isSame(as: identity) else {
+            throw .changedExecutable(
+                pid: process.pid, first: identity.texts.text, second: found.texts.text)
+        }
+        // What follows is read without asking who sent it.
+        guard Sockets.setPassingCredentials(false, socket) else { throw .unknownProcess }
+        return Peer(pid: process.pid, uid: process.uid, identity: found)
+    }
+
+    /// Sends the nonce and the new socket over the one that the caller made.
+    private mutating func ask() throws(PeerRefusal) {
         guard let (own, passed) = UnixSockets.pair() else { throw .tooMany(uid: process.uid) }
         Sockets.prepare(own.number)
         // Asked for before the nonce is sent, so that every sender that knows the nonce is named.
         guard Sockets.setPassingCredentials(true, own) else { throw .unknownProcess }
-        socket = own
-        question = Handshake.random().bytes
-        guard UnixSockets.send(question, passing: passed, to: first) else {
+        guard UnixSockets.send(question, passing: passed, to: socket) else {
             throw .endedProcess(pid: process.pid)
         }
+        socket = own
     }
 
-    /// Takes what has come.
-    /// - Returns: Who it is; nil where more has to come.
-    mutating func proceed() throws(PeerRefusal) -> Peer? {
+    /// Takes the bytes that have come.
+    mutating func receive() throws(PeerRefusal) {
         while answer.count < question.count {
             switch Sockets.receive(atMost: question.count - answer.count, from: socket) {
-            case .nothing: return nil
+            case .nothing: return
             case .ended: throw .endedProcess(pid: process.pid)
             case .bytes(let bytes, let sender):
                 guard let sender, sender.pid == process.pid || !process.isPinned else {
@@ -78,14 +107,7 @@ struct PeerHandshake: Sendable {
             }
         }
         guard answer == question else { throw .wrongNonce(pid: process.pid) }
-        let now = try Identity(of: process, by: identification)
-        guard now.isSame(as: identity) else {
-            throw .changedExecutable(
-                pid: process.pid, first: identity.texts.text, second: now.texts.text)
-        }
-        // What follows is read without asking who sent it.
-        guard Sockets.setPassingCredentials(false, socket) else { throw .unknownProcess }
-        return Peer(pid: process.pid, uid: process.uid, identity: now)
+        step = .identity
     }
 }
 
@@ -110,6 +132,8 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     case otherSender(pid: pid_t, sender: pid_t)
     case wrongNonce(pid: pid_t)
     case timeLimit(pid: pid_t)
+    /// What it runs can't be read in time.
+    case slowFile(pid: pid_t)
     case tooMany(uid: uid_t)
 
     var description: String {
@@ -140,6 +164,9 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
             "process \(pid) didn't answer with what it was sent"
         case .timeLimit(let pid):
             "process \(pid) didn't answer in time"
+        case .slowFile(let pid):
+            "the file that process \(pid) runs can't be read in time: its file system doesn't "
+                + "answer, or it is very large"
         case .tooMany(let uid):
             "there are too many connections of the user (uid \(uid))"
         }
@@ -151,7 +178,7 @@ extension PeerRefusal {
     var kind: String {
         switch self {
         case .unknownProcess: "unknown process"
-        case .otherUser(let uid): "other user, uid \(uid)"
+        case .otherUser: "other user"
         case .endedProcess: "ended process"
         case .unreadableExecutable: "unreadable executable"
         case .replacedExecutable: "replaced executable"
@@ -159,7 +186,8 @@ extension PeerRefusal {
         case .otherSender: "other sender"
         case .wrongNonce: "wrong nonce"
         case .timeLimit: "time limit"
-        case .tooMany(let uid): "too many connections, uid \(uid)"
+        case .slowFile: "slow file"
+        case .tooMany: "too many connections"
         }
     }
 
@@ -170,7 +198,7 @@ extension PeerRefusal {
             + "keychain is in use."
         let failure: KeychainFailure =
             switch self {
-            case .tooMany, .timeLimit, .endedProcess: .busy(text)
+            case .tooMany, .timeLimit, .slowFile, .endedProcess: .busy(text)
             default: .notPermitted(text)
             }
         Sockets.send(ServiceMessage.frame(id: 0, failure), to: socket)

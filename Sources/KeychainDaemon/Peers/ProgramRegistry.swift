@@ -259,23 +259,18 @@ extension RegistryEntry {
 
 // MARK: - Digests
 
-/// The digests of executables. One file is read at a time, and each once.
+/// The digests of executables. They are made without a lock: a file may hang.
 private final class Digests: Sendable {
     private let kept = Mutex<[FileIdentity: [UInt8]]>([:])
-    private let reading = Mutex(())
     private static let keptCount = 512
 
     func digest(of program: Executable) -> [UInt8]? {
         if let digest = kept.withLock({ $0[program.file] }) { return digest }
-        return reading.withLock { _ in
-            // Another thread may have read it meanwhile.
-            if let digest = kept.withLock({ $0[program.file] }) { return digest }
-            guard let digest = program.digest() else { return nil }
-            kept.withLock {
-                if $0.count >= Self.keptCount { $0 = [:] }
-                $0[program.file] = digest
-            }
-            return digest
+        guard let digest = program.digest() else { return nil }
+        kept.withLock {
+            if $0.count >= Self.keptCount { $0 = [:] }
+            $0[program.file] = digest
         }
+        return digest
     }
 }

@@ -18,7 +18,7 @@ final class BackgroundVerification: Sendable {
 
     /// Verifies a user's keychain where it is open, unless that is remembered.
     func submit(_ keychain: ServedKeychain, of user: uid_t) {
-        pool.submit(for: UInt64(user)) { [self] isActive in
+        pool.submit(for: .user(user)) { [self] isActive in
             guard isActive, let engine = keychain.engineToVerify() else { return }
             defer { keychain.removeConnection() }
             Processes.lowerThreadPriority()

@@ -28,14 +28,14 @@ struct PeerName: Hashable, Sendable {
 
     /// Among whom the service's threads and connections are shared: users, or the programs of the
     /// one user. A program that starts more processes has no more of them.
-    func party(_ kind: DaemonConfiguration.Kind) -> UInt64 {
+    func party(_ kind: DaemonConfiguration.Kind) -> Party {
         switch kind {
         case .user:
             var hasher = Hasher()
             hasher.combine(key)
             hasher.combine(name)
-            return UInt64(bitPattern: Int64(hasher.finalize()))
-        case .system: return UInt64(uid)
+            return .program(hasher.finalize())
+        case .system: return .user(uid)
         }
     }
 }
@@ -46,7 +46,7 @@ final class PeerSession: Sendable {
     let kind: DaemonConfiguration.Kind
     let subscriptionLimit: Int
     let answerByteCount: Int
-    let party: UInt64
+    let party: Party
     private let rights: Result<Rights, KeychainFailure>
     private let rightsNow: @Sendable () -> Result<Rights, KeychainFailure>
     private let log: AuditLog
@@ -93,6 +93,8 @@ final class PeerSession: Sendable {
     }
 
     var isGreeted: Bool { state.withLock { $0.isGreeted } }
+
+    var isSubscribed: Bool { state.withLock { !$0.subscriptions.isEmpty } }
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
 

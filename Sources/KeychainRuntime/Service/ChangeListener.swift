@@ -100,7 +100,7 @@ final class ChangeListener: Sendable {
         case .answered: return connection
         case .failed(let failure): throw failure
         case .unreadable, .tooLarge, .givenUp: throw .serviceUnreadable(path)
-        case .notSent, .broken: throw .serviceRefuses(path)
+        case .notCarriedOut, .broken: throw .serviceRefuses(path)
         case .timedOut: throw .serviceSilent(path)
         }
     }

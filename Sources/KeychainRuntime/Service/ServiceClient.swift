@@ -1,8 +1,9 @@
 // ServiceClient: the keychain of the service, the connections to it that no thread uses at the
 // moment, and how long a client waits.
 //   (1) Every call ends: with an answer, or after the time of its kind.
-//   (2) A request whose connection broke is sent a second time where it changes nothing, or where
-//       nothing of it was sent. Otherwise the failure says that it isn't known what became of it.
+//   (2) A request whose connection ended is sent again where it was not carried out, which the
+//       service says when it closes one, and once where it changes nothing. Otherwise the failure
+//       says that it isn't known what became of it.
 //   (3) A request has a connection to itself. Several threads have several. A connection is in the
 //       pool or with one thread, never both.
 //   (4) After a fork the child uses none of its parent's connections: answers would go to either.
@@ -100,7 +101,7 @@ extension ServiceClient: RequestHandler {
                 throw failure
             case .givenUp:
                 throw KeychainFailure(.userCanceled, "The request was given up.")
-            case .notSent: pool.discardAll()
+            case .notCarriedOut: pool.discardAll()
             case .broken where R.code.isRead && !isRepeated:
                 pool.discardAll()
                 isRepeated = true

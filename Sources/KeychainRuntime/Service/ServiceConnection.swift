@@ -26,9 +26,10 @@ final class ServiceConnection: @unchecked Sendable {
         case answered(Answer)
         /// The service didn't carry the request out.
         case failed(KeychainFailure)
-        /// The connection was broken before anything of the request was sent.
-        case notSent
-        /// The connection broke after that.
+        /// The connection ended, and the request was not carried out: the service said so, or the
+        /// request hadn't been sent whole.
+        case notCarriedOut
+        /// The connection broke after the request was sent.
         case broken
         case timedOut
         case unreadable
@@ -137,6 +138,7 @@ final class ServiceConnection: @unchecked Sendable {
             switch head.kind {
             case .answer where head.id == helloID: return .success(try Welcome(from: &reader))
             case .failure: return .failure(try KeychainFailure(from: &reader))
+            case .closing: return .failure(.serviceRefuses(path))
             case .answer, .part, .progress, .changed: return .success(nil)
             }
         }
@@ -173,6 +175,7 @@ final class ServiceConnection: @unchecked Sendable {
             switch received {
             case .message(.answer(let answer)): return .answered(answer)
             case .message(.failure(let failure)): return .failed(failure)
+            case .message(.closing): return .notCarriedOut
             case .message(.endOfConnection): return .broken
             case .message(.part): deadline = Deadline(time)
             case .message(.progress(let made)):
@@ -191,11 +194,10 @@ final class ServiceConnection: @unchecked Sendable {
     private func send<Answer>(
         _ frame: FrameBuffer, until deadline: Deadline
     ) -> Outcome<Answer>? {
-        let (count, end) = frame.send(to: socket, until: deadline)
-        switch end {
-        case nil: return nil
-        case .timedOut: return .timedOut
-        default: return count == 0 ? .notSent : .broken
+        switch frame.send(to: socket, until: deadline) {
+        case nil: nil
+        case .timedOut: .timedOut
+        default: .notCarriedOut
         }
     }
 
@@ -218,7 +220,7 @@ final class ServiceConnection: @unchecked Sendable {
         }
         switch received {
         case .message(.changed): return .changed
-        case .message(.failure): return .ended
+        case .message(.failure), .message(.closing): return .ended
         case .message: return .other
         case .closed, .timedOut, .unreadable, .failed: return .ended
         }
@@ -231,6 +233,7 @@ private enum Notice<Answer: MessageCodable> {
     case failure(KeychainFailure)
     /// The failure of the connection as a whole, which has no request's id.
     case endOfConnection
+    case closing
     case part
     case tooLarge
     case progress(RequestProgress)
@@ -241,6 +244,7 @@ private enum Notice<Answer: MessageCodable> {
     ) throws(KeychainFailure) {
         let head = try ServiceMessage.head(from: &reader)
         switch head.kind {
+        case .closing: self = .closing
         case .failure where head.id == 0: self = .endOfConnection
         case .failure where head.id == id: self = .failure(try reader.whole())
         case .answer where head.id == id:

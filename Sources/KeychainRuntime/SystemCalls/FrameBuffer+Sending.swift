@@ -4,10 +4,8 @@ import KeychainCore
 
 extension FrameBuffer {
     /// Sends all bytes.
-    /// - Returns: How many were sent, and why no more; nil when all were.
-    func send(
-        to socket: UnixSocket, until deadline: Deadline
-    ) -> (count: Int, end: UnixSocket.Transfer?) {
+    /// - Returns: Why not all were sent; nil when all were.
+    func send(to socket: UnixSocket, until deadline: Deadline) -> UnixSocket.Transfer? {
         // SAFETY: the bytes are valid within the closure.
         unsafe withUnsafeBytes { unsafe socket.send(all: $0, until: deadline) }
     }
@@ -17,21 +15,21 @@ extension UnixSocket {
     /// Whether all bytes were sent.
     func sends(_ bytes: [UInt8], until deadline: Deadline) -> Bool {
         // SAFETY: the bytes are valid within the closure.
-        unsafe bytes.withUnsafeBytes { unsafe send(all: $0, until: deadline) }.end == nil
+        unsafe bytes.withUnsafeBytes { unsafe send(all: $0, until: deadline) } == nil
     }
 
     fileprivate func send(
         all bytes: UnsafeRawBufferPointer, until deadline: Deadline
-    ) -> (count: Int, end: Transfer?) {
+    ) -> Transfer? {
         var offset = 0
         while offset < bytes.count {
             // SAFETY: the offset is below the number of the bytes.
             let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[offset...])
             switch unsafe send(rest, until: deadline) {
             case .moved(let count): offset += count
-            case let end: return (offset, end)
+            case let end: return end
             }
         }
-        return (offset, nil)
+        return nil
     }
 }

@@ -58,8 +58,8 @@ import Testing
         let log = LogLines()
         let audit = AuditLog(
             log: log.logger(), tally: RefusalTally(now: { now.withLock { $0 } }))
-        for _ in 0..<10_000 { audit.refused(.tooMany(uid: 7)) }
-        for pid in 0..<pid_t(100) { audit.refused(.wrongNonce(pid: pid)) }
+        for _ in 0..<10_000 { audit.refused(.tooMany(uid: 7), 7) }
+        for pid in 0..<pid_t(100) { audit.refused(.wrongNonce(pid: pid), 7) }
         #expect(log.all.count == 2 * RefusalTally.toldCount)
         audit.tellCounts()
         #expect(log.all.count == 2 * RefusalTally.toldCount)
@@ -68,22 +68,43 @@ import Testing
         let counts = log.all.dropFirst(2 * RefusalTally.toldCount)
         #expect(
             Array(counts) == [
-                "warning refused count=9995 reason=\"too many connections, uid 7\"\n",
-                "warning refused count=95 reason=\"wrong nonce\"\n",
+                "warning refused count=9995 uid=7 reason=\"too many connections\"\n",
+                "warning refused count=95 uid=7 reason=\"wrong nonce\"\n",
             ])
         // The next while begins anew.
-        audit.refused(.tooMany(uid: 7))
+        audit.refused(.tooMany(uid: 7), 7)
         #expect(log.all.count == 2 * RefusalTally.toldCount + 3)
+    }
+
+    @Test func `tells of a user's refusals whatever another user does`() {
+        let log = LogLines()
+        let audit = AuditLog(log: log.logger())
+        for number in 0..<1000 {
+            audit.refused(.wrongNonce(pid: 1), 7)
+            audit.withoutAccess(
+                PeerName(pid: 1, uid: 7, identity: .socket("\(number)")), "a reason")
+        }
+        let told = log.all.count
+        audit.refused(.wrongNonce(pid: 2), 8)
+        audit.withoutAccess(PeerName(pid: 2, uid: 8, identity: .socket("other")), "a reason")
+        #expect(log.all.count == told + 2)
+        // Each is told, or counted.
+        audit.tellCounts(atOnce: true)
+        let counted = log.all.dropFirst(told + 2).reduce(0) { sum, line in
+            let count = line.split(separator: " ").first { $0.hasPrefix("count=") }
+            return sum + (count.flatMap { Int($0.dropFirst(6)) } ?? 0)
+        }
+        #expect(told + counted == 2000)
     }
 
     @Test func `tells a bounded number of kinds apart`() {
         let log = LogLines()
         let audit = AuditLog(log: log.logger())
-        for uid in 0..<10_000 { audit.refused(.otherUser(uid: UInt32(uid))) }
+        for uid in 0..<10_000 { audit.refused(.otherUser(uid: UInt32(uid)), UInt32(uid)) }
         let told = log.all.count
-        #expect(told == RefusalTally.kindCount + RefusalTally.toldCount)
+        #expect(told == RefusalTally.userCount + RefusalTally.toldCount)
         audit.tellCounts(atOnce: true)
         #expect(log.all.count == told + 1)
-        #expect(log.all.last?.contains("count=\(10_000 - told) reason=\"others\"") == true)
+        #expect(log.all.last?.contains("count=\(10_000 - told) reason=\"other users\"") == true)
     }
 }

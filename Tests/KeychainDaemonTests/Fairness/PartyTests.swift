@@ -1,6 +1,7 @@
 // PartyTests: among whom the service's threads and connections are shared.
 
 import KeychainCore
+import Synchronization
 import Testing
 
 @testable import KeychainDaemon
@@ -23,16 +24,16 @@ import Testing
         limits.connectionsPerUser = 100
         limits.connectionsKeptForFew = 20
         limits.connectionsOfFew = 4
-        let taken = (0..<200).count { _ in table.reserve(for: 1, 1, limits) }
+        let taken = (0..<200).count { _ in table.reserve(for: 1, .program(1), limits) }
         #expect(taken == 80)
         // Others of the user have the places that are left, and no more.
-        let others = (2..<50).count { table.reserve(for: 1, $0, limits) }
+        let others = (2..<50).count { table.reserve(for: 1, .program($0), limits) }
         #expect(others == 20)
         // Another user has all of its own.
-        #expect((0..<200).count { _ in table.reserve(for: 2, 100, limits) } == 80)
-        table.release(for: 1, 1)
-        #expect(table.reserve(for: 1, 60, limits))
-        #expect(!table.reserve(for: 1, 61, limits))
+        #expect((0..<200).count { _ in table.reserve(for: 2, .program(100), limits) } == 80)
+        table.release(for: 1, .program(1))
+        #expect(table.reserve(for: 1, .program(60), limits))
+        #expect(!table.reserve(for: 1, .program(61), limits))
     }
 
     @Test func `what takes long keeps no look-up waiting`() {
@@ -50,14 +51,33 @@ import Testing
     @Test func `large messages at the same time have a budget, and one has none`() {
         let held = HeldBytes()
         // One may be as large as any.
-        #expect(held.change(from: 0, to: 300 << 20, of: 1))
+        #expect(held.change(from: 0, to: 300 << 20, of: .user(1)))
         // What comes beside it doesn't fit, but what another party sends does.
-        #expect(!held.change(from: 0, to: 1, of: 1))
-        #expect(held.change(from: 1, to: 0, of: 1))
-        #expect(held.change(from: 0, to: 300 << 20, of: 2))
-        #expect(held.change(from: 300 << 20, to: 0, of: 1))
+        #expect(!held.change(from: 0, to: 1, of: .user(1)))
+        #expect(held.change(from: 1, to: 0, of: .user(1)))
+        #expect(held.change(from: 0, to: 300 << 20, of: .user(2)))
+        #expect(held.change(from: 300 << 20, to: 0, of: .user(1)))
         // Small ones beside one another.
-        #expect((0..<64).allSatisfy { _ in held.change(from: 0, to: 1 << 20, of: 1) })
-        #expect(!held.change(from: 0, to: 1, of: 1))
+        #expect((0..<64).allSatisfy { _ in held.change(from: 0, to: 1 << 20, of: .user(1)) })
+        #expect(!held.change(from: 0, to: 1, of: .user(1)))
+    }
+
+    @Test func `a party that takes no answers is asked to wait, and no other one`() {
+        let budget = AnswerBudget(100)
+        let called = Mutex(0)
+        let hasRoom = { (party: Party) in
+            budget.hasRoom(for: party) { called.withLock { $0 += 1 } }
+        }
+        budget.add(60, of: .user(1))
+        #expect(hasRoom(.user(1)))
+        // What is carried out already may go beyond.
+        budget.add(60, of: .user(1))
+        #expect(!hasRoom(.user(1)) && !hasRoom(.user(1)) && hasRoom(.user(2)))
+        budget.remove(10, of: .user(1))
+        #expect(called.withLock { $0 } == 0)
+        budget.remove(50, of: .user(1))
+        #expect(called.withLock { $0 } == 2 && hasRoom(.user(1)))
+        budget.remove(60, of: .user(1))
+        #expect(called.withLock { $0 } == 2)
     }
 }

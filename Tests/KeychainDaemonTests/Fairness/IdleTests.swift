@@ -1,0 +1,98 @@
+// IdleTests: connections over which nothing goes.
+
+import Foundation
+import Glibc
+import KeychainCore
+import KeychainRuntime
+import KeychainWire
+import Testing
+
+@testable import KeychainDaemon
+
+@Suite struct `A connection over which nothing goes` {
+    /// Long enough for a request, also on a machine under load.
+    private static let limit: Duration = .seconds(1)
+
+    private static func service() throws -> TestService {
+        try TestService {
+            $0.limits.connectionIdleTime = limit
+            $0.limits.answerTime = limit
+        }
+    }
+
+    @Test func `is closed after a while, and is told so`() throws {
+        let service = try Self.service()
+        let client = try RawClient(service.configuration.socket)
+        try client.greet()
+        let reply = try client.reply()
+        #expect(reply.id == 0 && reply.kind == .closing)
+        #expect(try client.isClosed())
+        try eventually("its place is free") { service.server.connectionCount == 0 }
+    }
+
+    @Test func `is closed with half a message on it`() throws {
+        let service = try Self.service()
+        let client = try RawClient(service.configuration.socket)
+        try client.greet()
+        try client.send([0, 0, 1, 0, 7, 7])
+        #expect(try client.reply().kind == .closing)
+    }
+
+    @Test func `is closed soon where nothing was asked yet`() throws {
+        let service = try TestService { $0.limits.handshakeTime = Self.limit }
+        let client = try RawClient(service.configuration.socket)
+        #expect(try client.reply().kind == .closing)
+        #expect(try client.isClosed())
+    }
+
+    @Test func `stays where it tells of changes, and while it is used`() throws {
+        let service = try Self.service()
+        let subscriber = try RawClient(service.configuration.socket)
+        try subscriber.greet()
+        #expect(try subscriber.tell(2, .subscribe).kind == .answer)
+        let user = try RawClient(service.configuration.socket)
+        try user.greet()
+        for number in 0..<30 {
+            let reply = try user.ask(2 + UInt64(number), HasPasscode())
+            try #require(reply.kind == .answer)
+            usleep(100_000)
+        }
+        #expect(try user.reply().kind == .closing)
+        #expect(try subscriber.ask(3, HasPasscode()).kind == .answer)
+    }
+
+    // A change isn't sent again where it isn't known what became of it.
+    @Test func `costs its client nothing, whatever it asks next`() throws {
+        let service = try Self.service()
+        let client = service.client()
+        for number in 0..<3 {
+            _ = try client.perform(
+                AddItem(password("\(number)", "x")), as: AccessGroups(["default"]))
+            try eventually("it is closed") { service.server.connectionCount == 0 }
+        }
+        #expect(service.log.all.count { $0.contains("add") && $0.contains("status=0") } == 3)
+    }
+
+    @Test func `is cut off where its answers aren't taken, and another one has waited`() throws {
+        let service = try TestService {
+            $0.limits.answerTime = Self.limit
+            $0.limits.answersOnTheirWay = 1 << 20
+        }
+        let groups = AccessGroups(["default"])
+        let value = String(repeating: "x", count: 4 << 20)
+        _ = try service.client().perform(AddItem(password("large", value)), as: groups)
+        let hung = try RawClient(service.configuration.socket)
+        try hung.greet()
+        let find = FindItems(ItemQuery(itemClass: .genericPassword), Retrieval(includesData: true))
+        try hung.send(try hung.request(2, find, as: ["default"]))
+        try eventually("it was answered") {
+            service.log.all.contains { $0.contains("find") && $0.contains("status=0") }
+        }
+        // Of the same party: what it asks waits until the other one is gone.
+        let start = ContinuousClock.now
+        #expect(try service.client().load("large", as: groups)?.utf8.count == value.utf8.count)
+        #expect(start.duration(to: .now) > Self.limit / 4)
+        #expect(service.log.all.contains { $0.contains("takes nothing of what it is sent") })
+        withExtendedLifetime(hung) {}
+    }
+}
