@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "Server",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        // With the traits that `dev` builds the package with, so that one build serves both.
+        .package(name: "swift-keychain", path: "../..", traits: ["OlderPKCS12", "TPM"])
+    ],
+    targets: [
+        .target(
+            name: "Shop",
+            dependencies: [.product(name: "Keychain", package: "swift-keychain")],
+            swiftSettings: settings),
+        .executableTarget(name: "shop-server", dependencies: ["Shop"], swiftSettings: settings),
+        .testTarget(
+            name: "ShopTests",
+            dependencies: [
+                "Shop", .product(name: "KeychainTesting", package: "swift-keychain"),
+            ],
+            swiftSettings: settings),
+    ]
+)

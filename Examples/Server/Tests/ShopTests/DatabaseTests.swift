@@ -1,0 +1,56 @@
+// DatabaseTests: the server over a keychain in memory. They need no service, no file and no secret, so
+// they run anywhere, several at once.
+
+import Keychain
+import KeychainTesting
+import Shop
+import Synchronization
+import Testing
+
+@Suite struct `The database's password` {
+    private let test = TestKeychain()
+
+    private var keychain: Keychain { Keychain(service: "shop", in: test.database) }
+
+    @Test func `is that of the keychain, also after it was replaced`() async throws {
+        let client = Client()
+        let database = Database(Secrets(keychain), client)
+        for password in ["tiger", "lion"] {
+            try await keychain.save(password, for: .databasePassword)
+            try await database.connect()
+        }
+        #expect(client.passwords == ["tiger", "lion"])
+    }
+
+    @Test func `is missing until somebody provisions it`() async throws {
+        let client = Client()
+        let missing = await #expect(throws: MissingSecret.self) {
+            try await Database(Secrets(keychain), client).connect()
+        }
+        #expect(missing?.description.contains("keychainctl set shop/database") == true)
+        #expect(client.passwords.isEmpty)
+    }
+
+    @Test func `can't be read before the keychain was unlocked`() async throws {
+        try await keychain.save("tiger", for: .databasePassword)
+        try test.setPasscode("1234 5678")
+        try test.restart()
+        let error = await #expect(throws: KeychainError.self) {
+            try await Secrets(keychain).databasePassword()
+        }
+        #expect(error?.code == .interactionNotAllowed)
+        try test.unlock()
+        #expect(try await Secrets(keychain).databasePassword() == "tiger")
+    }
+}
+
+/// Notes the passwords that it is given.
+private final class Client: DatabaseClient {
+    private let given = Mutex<[String]>([])
+
+    var passwords: [String] { given.withLock { $0 } }
+
+    func connect(user: String, password: String) async throws {
+        given.withLock { $0.append(password) }
+    }
+}
