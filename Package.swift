@@ -233,7 +233,7 @@ let package = Package(
             path: "Tests/FormatVectorGenerator", swiftSettings: settings),
         .testTarget(
             name: "KeychainCryptoTests",
-            dependencies: ["FormatVectors", "KeychainCore", "KeychainCrypto"],
+            dependencies: ["FormatVectors", "KeychainCore", "KeychainCrypto", crypto],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainWireTests",

@@ -91,6 +91,7 @@ package enum KeyDerivation {
         case keybag = "swift-keychain 2 keybag"
         case wrapping = "swift-keychain 2 wrap"
         case slot = "swift-keychain 2 slot"
+        case backup = "swift-keychain 1 backup"
     }
 
     /// HKDF-SHA-256 with the keychain's identifier as salt; for pages with that of the file. The
@@ -180,6 +181,18 @@ package enum Fingerprint {
         }
         return Array(hash.finalize())
     }
+}
+
+/// SHA-256 of what comes in parts.
+package struct RunningDigest {
+    private var hash = SHA256()
+
+    package init() {}
+
+    package mutating func add(_ part: Data) { hash.update(data: part) }
+
+    /// 32 bytes.
+    package var result: [UInt8] { Array(hash.finalize()) }
 }
 
 // MARK: - Random bytes

@@ -30,6 +30,14 @@ extension SecretBytes {
         }
     }
 
+    /// What two sides have agreed on.
+    package convenience init(_ secret: SharedSecret) {
+        // SAFETY: both ranges have the same size and do not overlap.
+        unsafe self.init(byteCount: secret.withUnsafeBytes { $0.count }) { target in
+            unsafe secret.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        }
+    }
+
     /// Calls `body` with the bytes as a key of the crypto library, which zeroes its copy.
     package func withSymmetricKey<Result>(
         _ body: (SymmetricKey) throws -> Result

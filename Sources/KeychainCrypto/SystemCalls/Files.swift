@@ -185,6 +185,17 @@ package enum Files {
         unsafe Glibc.rename(old, new) == 0
     }
 
+    /// Gives a file a second name, where nothing has it. The corresponding C function is `link`.
+    package static func link(_ path: String, as name: String) -> Bool {
+        // SAFETY: as above.
+        unsafe Glibc.link(path, name) == 0
+    }
+
+    /// Reads and writes go on at the start of a file. False for what has none, such as a pipe.
+    package static func seekToStart(_ descriptor: Int32) -> Bool {
+        lseek(descriptor, 0, SEEK_SET) == 0
+    }
+
     /// Has the disk keep room for the first bytes of a file, whose size stays. The corresponding C
     /// function is `fallocate`, which Glibc doesn't give to Swift.
     ///
