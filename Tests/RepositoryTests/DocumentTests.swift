@@ -115,15 +115,15 @@ import Testing
         #expect(documents.count >= 6)
         let vectors = try Repository.files(in: "Documentation/Formats/vectors", suffix: ".json")
         // The database has parts with vectors of their own; the protocol has an example. A test
-        // writes the freshness note byte by byte, one holds the audit against its example, and one
-        // reads the file storage-key.
+        // writes the freshness note byte by byte, one holds the audit against its example, one
+        // that of a backup, and one reads the file storage-key.
         let parts = [
             "anchor-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
             "label-v2.json", "pages-v2.json", "record-v1.json",
         ]
         let withoutVectors = [
-            "audit-v1.json", "database-v1.json", "database-v2.json", "freshness-note-v1.json",
-            "service-protocol-v2.json", "storage-key-v1.json",
+            "audit-v1.json", "backup-v1.json", "database-v1.json", "database-v2.json",
+            "freshness-note-v1.json", "service-protocol-v2.json", "storage-key-v1.json",
         ]
         #expect(
             Set(vectors.map { String($0.name) })

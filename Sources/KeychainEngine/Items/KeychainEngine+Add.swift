@@ -166,7 +166,7 @@ extension KeychainEngine {
         return nil
     }
 
-    private func removeTombstones(
+    func removeTombstones(
         under record: ItemRecord, butNot id: Int64? = nil,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {

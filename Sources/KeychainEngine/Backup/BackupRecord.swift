@@ -1,0 +1,258 @@
+// BackupRecord: the lines of a backup, each a JSON object with one member that says what it is.
+// Documentation/Formats/backup-v1.md.
+//   (1) What a line holds is checked when it becomes an item: nothing in it is trusted, since
+//       whoever knows a recipient can write a file that the recipient opens.
+
+import FoundationEssentials
+package import KeychainCore
+import KeychainCrypto
+import KeychainSQLite
+
+/// Why an item is not in a backup, or not brought back from one.
+package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
+    /// It is there while a passcode is set on its device.
+    case passcodeBound
+    /// Its key is in hardware.
+    case hardware
+    /// It is bound to its system.
+    case systemBound
+    /// It stays on its device, which has no identity that lasts.
+    case unidentifiedMachine
+    /// It stays on its device, and this is another one.
+    case otherMachine
+    /// It is sealed with an application password, for one keychain and reference.
+    case applicationPassword
+    /// It asks for the passcode, and none is set.
+    case passcodeNeeded
+    /// It is not as it was written.
+    case damaged
+}
+
+/// An item that a backup or a restore names.
+package struct BackupName: Hashable, Sendable {
+    /// Without its secret. nil: it is known by its reference alone.
+    package let item: ItemSnapshot?
+    package let reference: ItemReference
+    package let omission: BackupOmission?
+}
+
+struct BackupLine: Codable {
+    var head: BackupHead?
+    var machine: BackupMachine?
+    var item: BackupItem?
+    var deviceItem: BackupDeviceItem?
+    var leftOut: BackupLeftOut?
+    var end: BackupEnd?
+
+    /// How many of the members it has; a line has one.
+    var memberCount: Int {
+        [
+            head != nil, machine != nil, item != nil, deviceItem != nil, leftOut != nil,
+            end != nil,
+        ].count { $0 }
+    }
+
+    /// With a newline at its end. The bytes are the caller's to erase.
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self) + [UInt8(ascii: "\n")]
+    }
+}
+
+struct BackupHead: Codable, Hashable {
+    static let format = "swift-keychain backup"
+
+    var format = Self.format
+    var version = 1
+    /// Seconds since 2001-01-01.
+    var created: Double
+    /// The identifier of the keychain, 16 bytes.
+    var keychain: Data
+}
+
+struct BackupEnd: Codable, Hashable {
+    var items = 0
+    var deviceItems = 0
+    var leftOut = 0
+
+    var total: Int { items + deviceItems + leftOut }
+}
+
+/// One of four types, as attributes have them.
+struct BackupValue: Codable, Hashable {
+    var string: String?
+    var data: Data?
+    var number: Int64?
+    var date: Double?
+
+    init(_ value: AttributeValue) {
+        switch value {
+        case .string(let text): string = text
+        case .data(let bytes): data = bytes
+        case .number(let value): number = value
+        case .date(let seconds): date = seconds
+        }
+    }
+
+    /// nil: it isn't exactly one of them.
+    var value: AttributeValue? {
+        let values: [AttributeValue] = [
+            string.map { .string($0) }, data.map { .data($0) }, number.map { .number($0) },
+            date.map { .date($0) },
+        ].compactMap { $0 }
+        return values.count == 1 ? values[0] : nil
+    }
+}
+
+struct BackupItem: Codable, Hashable {
+    var itemClass: String
+    var reference: String
+    var group: String
+    var accessible: String
+    var synchronizable: Bool?
+    var constraints: UInt64?
+    var enrollment: Data?
+    var program: String?
+    var attributes: [String: BackupValue]
+    var data: Data?
+    /// Whether the data are what an application password opens.
+    var passwordSealed: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case itemClass = "class"
+        case reference, group, accessible, synchronizable, constraints, enrollment, program
+        case attributes, data, passwordSealed
+    }
+
+    init(
+        _ record: ItemRecord, _ reference: ItemReference, _ protection: ProtectionClass,
+        data: Data?
+    ) {
+        itemClass = record.itemClass.name
+        self.reference = reference.description
+        group = record.accessGroup
+        accessible = protection.code
+        synchronizable = record.isSynchronizable ? true : nil
+        constraints = record.constraints.isEmpty ? nil : record.constraints.rawValue
+        enrollment = record.enrollment
+        program = record.program
+        attributes = Dictionary(
+            uniqueKeysWithValues: record.attributes.map { ($0.key.name, BackupValue($0.value)) })
+        self.data = data
+        passwordSealed =
+            data != nil && record.constraints.requiresApplicationPassword ? true : nil
+    }
+
+    /// Class, group, reference, protection class, label and primary key.
+    var name: BackupItem {
+        var name = self
+        let shown = ItemClass(name: itemClass).map {
+            Set(($0.primaryKey + [.label]).map(\.name))
+        }
+        name.attributes = attributes.filter { shown?.contains($0.key) ?? false }
+        name.constraints = nil
+        name.enrollment = nil
+        name.program = nil
+        name.data = nil
+        name.passwordSealed = nil
+        return name
+    }
+
+    /// The item. nil: its attributes are none that a keychain holds.
+    var restored: RestoredItem? {
+        guard let itemClass = ItemClass(name: itemClass),
+            let reference = ItemReference(hexadecimal: reference),
+            let protection = ProtectionClass(code: accessible)
+        else { return nil }
+        var values = Attributes(minimumCapacity: attributes.count)
+        for (name, value) in attributes {
+            guard let attribute = Attribute(name: name), let value = value.value else { return nil }
+            values[attribute] = value
+        }
+        let constraints = AccessConstraints(rawValue: constraints ?? 0)
+        guard constraints.isSubset(of: .known) else { return nil }
+        let record = ItemRecord(
+            itemClass: itemClass, attributes: values, accessGroup: group, constraints: constraints,
+            enrollment: enrollment, program: program, isSynchronizable: synchronizable ?? false,
+            isTombstone: false)
+        guard record.misfit == nil,
+            enrollment == nil
+                || constraints.contains(.biometryCurrentSet)
+                    && ItemRecord.enrollmentSizes.contains(enrollment?.count ?? 0),
+            program.map({ (1...255).contains($0.utf8.count) }) ?? true,
+            (passwordSealed ?? false)
+                == (data != nil && constraints.requiresApplicationPassword),
+            data == nil || passwordSealed != true || PasswordSealing.isWellFormed(data ?? Data())
+        else { return nil }
+        return RestoredItem(
+            record: record, reference: reference, protection: protection, data: data,
+            isPasswordSealed: passwordSealed ?? false)
+    }
+}
+
+/// An item that stays on its device: its name, and all of it for that device.
+struct BackupDeviceItem: Codable, Hashable {
+    var name: BackupItem
+    var sealed: Data
+
+    /// What the box is bound to.
+    static func binding(_ reference: String) -> [UInt8] {
+        Array("backup device item ".utf8) + Array(reference.utf8)
+    }
+}
+
+struct BackupLeftOut: Codable, Hashable {
+    /// nil: it is damaged, and known by its reference.
+    var name: BackupItem?
+    var reference: String
+    var reason: BackupOmission
+}
+
+/// An item of a backup, whose attributes fit its class.
+struct RestoredItem {
+    var record: ItemRecord
+    let reference: ItemReference
+    let protection: ProtectionClass
+    let data: Data?
+    let isPasswordSealed: Bool
+
+    var modified: Double {
+        if case .date(let seconds) = record.attributes[.modificationDate] { seconds } else { 0 }
+    }
+
+    /// Whether a backup may hold it, beside its attributes: it has its dates and a group, and is no key
+    /// in hardware.
+    var isStorable: Bool {
+        guard case .date = record.attributes[.creationDate],
+            case .date = record.attributes[.modificationDate]
+        else { return false }
+        return !record.isOfSecureEnclave && record.attributes[.tokenID] == nil
+            && !record.accessGroup.isEmpty && record.accessGroup != AccessGroups.wildcard
+            && !(record.isSynchronizable && record.constraints.needsAuthentication)
+    }
+
+    func name(_ omission: BackupOmission?) -> BackupName {
+        let snapshot = ItemSnapshot(
+            itemClass: record.itemClass, reference: reference, attributes: record.attributes,
+            accessGroup: record.accessGroup, protection: protection,
+            constraints: record.constraints, isSynchronizable: record.isSynchronizable,
+            isTombstone: false, hasData: data != nil)
+        return BackupName(item: snapshot, reference: reference, omission: omission)
+    }
+}
+
+extension ItemReference {
+    /// Reads the 32 digits of ``description``.
+    package init?(hexadecimal text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count == 2 * Self.byteCount else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let byte = UInt8(text.dropFirst(index).prefix(2), radix: 16) else { return nil }
+            bytes.append(byte)
+        }
+        self.init(bytes: bytes)
+        guard description == text else { return nil }
+    }
+}

@@ -1,0 +1,279 @@
+// KeychainEngine+BackupRestore: the items of a backup back into a keychain.
+//   (1) All of the file is authenticated and read before the first change. It is read again for the
+//       changes, and has to be the same: SHA-256 of its content says so.
+//   (2) All changes are one commit, so a restore that is interrupted has changed nothing.
+//   (3) Of two states of one item the later modification stays, with the reference that is there.
+//   (4) Merging deletes nothing. Replacing deletes what isn't synchronizable first, as Apple's
+//       restore does.
+
+import FoundationEssentials
+package import KeychainCore
+package import KeychainCrypto
+import KeychainSQLite
+import Synchronization
+
+package enum BackupRestoreMode: Hashable, Sendable {
+    case merge
+    case replace
+}
+
+/// What restoring a backup changes, or would change.
+package struct BackupRestoration: Sendable {
+    package internal(set) var summary = BackupSummary()
+    package internal(set) var added: [BackupName] = []
+    /// Items that were there in an earlier state.
+    package internal(set) var updated: [BackupName] = []
+    /// Items that are there as they are in the backup, or in a later state.
+    package internal(set) var keptCount = 0
+    /// Items that are gone, and not in the backup.
+    package internal(set) var deleted: [BackupName] = []
+
+    package var isWithoutChange: Bool { added.isEmpty && updated.isEmpty && deleted.isEmpty }
+}
+
+extension KeychainEngine {
+    /// Reads all of a backup without a keychain, and checks it.
+    ///
+    /// - Throws: `decode` for a file that isn't whole, `authFailed` where nothing given opens it.
+    package static func readBackup(
+        _ source: BackupSource, on machine: Machine
+    ) throws(KeychainFailure) -> BackupSummary {
+        try verifiedBackup(source, on: machine).summary
+    }
+
+    private static func verifiedBackup(
+        _ source: BackupSource, on machine: Machine
+    ) throws(KeychainFailure) -> (summary: BackupSummary, keychain: [UInt8], digest: [UInt8]) {
+        var summary = BackupSummary()
+        let (head, end, digest) = try source.read(on: machine) { entry in
+            switch entry {
+            case .item: summary.itemCount += 1
+            case .leftOut(let name): summary.leftOut.append(name)
+            }
+        }
+        summary.deviceItemCount = end.deviceItems
+        summary.created = head.created
+        return (summary, Array(head.keychain), digest)
+    }
+
+    /// Restores a backup.
+    ///
+    /// - Parameters:
+    ///   - source: The file, and what opens it.
+    ///   - mode: Whether to delete what isn't in the backup.
+    ///   - isTrial: Whether nothing is to be changed. What is given back is what would be.
+    ///   - progress: Called now and then with the number of items done and the number of all.
+    /// - Returns: What was changed, by name.
+    /// - Throws: What ``readBackup(_:on:)`` does; `interactionNotAllowed` where the keychain is
+    ///   locked. Nothing was changed then.
+    package func restore(
+        _ source: BackupSource, _ mode: BackupRestoreMode, isTrial: Bool = false,
+        progress: (RequestProgress) -> Void = { _ in }
+    ) throws(KeychainFailure) -> BackupRestoration {
+        let verified = try Self.verifiedBackup(source, on: options.machine)
+        return try attempt { () throws(KeychainFailure) in
+            try reloadKeybag()
+            if let problem = try store.verify(notingAt: options.now).problem {
+                throw .damagedStore(problem)
+            }
+            var result: BackupRestoration?
+            do throws(KeychainFailure) {
+                try write { transaction throws(KeychainFailure) in
+                    var running = RunningRestore(self, mode, verified.keychain)
+                    result = nil
+                    try running.begin(in: &transaction)
+                    let total = verified.summary.itemCount
+                    var done = 0
+                    let (_, _, digest) = try source.read(on: options.machine) {
+                        entry throws(KeychainFailure) in
+                        guard case .item(let item) = entry else { return }
+                        if done % 100 == 0 { progress(RequestProgress(done: done, total: total)) }
+                        done += 1
+                        try running.place(item, in: &transaction)
+                    }
+                    guard digest == verified.digest else { throw .changedBackup }
+                    result = running.end(verified.summary)
+                    // What was done is given up with the transaction.
+                    if isTrial { throw .trial }
+                }
+            } catch {
+                guard isTrial, error == .trial else { throw error }
+            }
+            guard let result else { throw .changedBackup }
+            return result
+        }
+    }
+}
+
+/// A restore that is carried out in a transaction.
+private struct RunningRestore {
+    private let engine: KeychainEngine
+    private let mode: BackupRestoreMode
+    private let isOfThisKeychain: Bool
+    private var result = BackupRestoration()
+    private var leftOut: [BackupName] = []
+    private var removed: [PrimaryKey: BackupName] = [:]
+
+    init(_ engine: KeychainEngine, _ mode: BackupRestoreMode, _ keychain: [UInt8]) {
+        self.engine = engine
+        self.mode = mode
+        isOfThisKeychain = engine.store.keychainID == keychain
+    }
+
+    mutating func begin(in transaction: inout StoreTransaction) throws(KeychainFailure) {
+        try transaction.requireGuardedTier()
+        // So what is locked below is bound to another machine.
+        guard engine.lockState == .unlocked else { throw .locked(.whenUnlocked) }
+        guard mode == .replace else { return }
+        for protection in ProtectionClass.allCases {
+            for row in try transaction.rows(of: protection) {
+                try remove(row, in: &transaction)
+            }
+        }
+    }
+
+    func end(_ summary: BackupSummary) -> BackupRestoration {
+        var result = result
+        result.summary = summary
+        result.summary.itemCount -= leftOut.count
+        result.summary.leftOut += leftOut
+        result.deleted = removed.values.sorted {
+            $0.reference.description < $1.reference.description
+        }
+        return result
+    }
+
+    private mutating func remove(
+        _ row: SealedRow, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        switch engine.open(row) {
+        case .opened(let opened):
+            guard !opened.record.isSynchronizable else { return }
+            try transaction.delete(row)
+            guard !opened.record.isTombstone else { return }
+            removed[PrimaryKey(opened.record)] = BackupName(
+                item: opened.item(), reference: row.reference, omission: nil)
+        case .damaged:
+            try transaction.setAside(row, reason: .deleted, at: engine.options.now())
+        case .locked:
+            // What another machine alone can read stays: it is in no backup that this one makes.
+            break
+        }
+    }
+
+    mutating func place(
+        _ item: RestoredItem, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        let keys: ClassKeys
+        do throws(KeychainFailure) {
+            keys = try engine.keys(for: item.protection)
+        } catch {
+            guard error.cause == .otherMachine else { throw error }
+            return leaveOut(item, .otherMachine)
+        }
+        guard engine.hasPasscode || !item.record.constraints.asksForPasscode else {
+            return leaveOut(item, .passcodeNeeded)
+        }
+        let tier = item.protection.tier
+        let labels = RowLabels(item.record, index: try transaction.tiers.keys(of: tier).index)
+        if let there = try counterpart(of: item, labels, in: &transaction) {
+            guard case .opened(let opened) = there, !opened.record.isOfSecureEnclave,
+                item.modified > opened.item().modified
+            else {
+                result.keptCount += 1
+                return
+            }
+            guard canSeal(item, as: opened.row.reference) else {
+                return leaveOut(item, .applicationPassword)
+            }
+            try engine.removeTombstones(
+                under: item.record, butNot: opened.row.id, in: &transaction)
+            let row = sealed(item, labels, keys, as: opened.row.reference, id: opened.row.id)
+            try transaction.replace(opened.row, with: row, replacesSecret: true)
+            result.updated.append(item.name(nil))
+        } else {
+            guard canSeal(item, as: item.reference) else {
+                return leaveOut(item, .applicationPassword)
+            }
+            try engine.removeTombstones(under: item.record, in: &transaction)
+            try transaction.insert(sealed(item, labels, keys, as: item.reference, id: 0))
+            switch removed.removeValue(forKey: PrimaryKey(item.record))?.item?.modified {
+            case item.modified?: result.keptCount += 1
+            case .some: result.updated.append(item.name(nil))
+            case nil: result.added.append(item.name(nil))
+            }
+        }
+    }
+
+    /// The same item in the keychain: what has its primary key, or else its reference.
+    private func counterpart(
+        of item: RestoredItem, _ labels: RowLabels, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> OpeningOfRow? {
+        if let occupant = try engine.occupant(
+            of: item.record, labels, in: item.protection.tier, &transaction)
+        {
+            return occupant
+        }
+        guard let row = try transaction.row(withReference: item.reference) else { return nil }
+        let opened = engine.open(row)
+        guard case .damaged = opened else { return opened }
+        try transaction.setAside(row, reason: .replaced, at: engine.options.now())
+        return nil
+    }
+
+    /// What an application password opens is bound to one keychain and reference.
+    private func canSeal(_ item: RestoredItem, as reference: ItemReference) -> Bool {
+        !item.isPasswordSealed || isOfThisKeychain && reference == item.reference
+    }
+
+    private func sealed(
+        _ item: RestoredItem, _ labels: RowLabels, _ keys: ClassKeys,
+        as reference: ItemReference, id: Int64
+    ) -> SealedRow {
+        let binding = RowBinding(
+            keychainID: engine.store.keychainID, reference: reference,
+            protection: item.protection.rawValue, labels: labels)
+        var record = item.record
+        var secret: Data?
+        if let data = item.data {
+            let sealed = RowSealing.seal(
+                secret: data, itemClass: record.itemClass, constraints: record.constraints,
+                for: binding, keys: keys)
+            secret = sealed.bytes
+            record.secretTag = sealed.tag
+        }
+        return SealedRow(id: id, binding, record, keys: keys, secret: secret)
+    }
+
+    private mutating func leaveOut(_ item: RestoredItem, _ reason: BackupOmission) {
+        leftOut.append(item.name(reason))
+    }
+}
+
+/// What no two items have in common.
+private struct PrimaryKey: Hashable {
+    private let itemClass: ItemClass
+    private let accessGroup: String
+    private let values: [[UInt8]]
+
+    init(_ record: ItemRecord) {
+        itemClass = record.itemClass
+        accessGroup = record.accessGroup
+        values = record.itemClass.primaryKey.map {
+            (record.attributes[$0] ?? .empty(of: $0.kind)).comparisonBytes
+        }
+    }
+}
+
+extension ItemSnapshot {
+    /// Since 2001-01-01; 0 where the item has no date.
+    fileprivate var modified: Double {
+        if case .date(let seconds) = attributes[.modificationDate] { seconds } else { 0 }
+    }
+}
+
+extension KeychainFailure {
+    fileprivate static let trial = KeychainFailure(.userCanceled, "Nothing was to be changed.")
+    fileprivate static let changedBackup = KeychainFailure(
+        .decode, "The backup changed while it was read. Nothing was changed.", cause: .damage)
+}
