@@ -87,7 +87,8 @@ struct RootCommand: ParsableCommand {
                     RotateCommand.self, BindCommand.self, UnbindCommand.self, LockCommand.self,
                     UnlockCommand.self,
                     CheckCommand.self, RecoverCommand.self, DoctorCommand.self,
-                    RestoreCommand.self, ConvertCommand.self, DeviceKeyCommand.self,
+                    BackupCommand.self, RestoreCommand.self, ConvertCommand.self,
+                    DeviceKeyCommand.self,
                     AuditCommand.self,
                 ]),
             CommandGroup(

@@ -11,8 +11,13 @@ struct FileSession {
 
     /// Opens the keychain that is there; nil where there is none.
     init?(existing passcode: PasscodeSource) throws {
+        guard try KeychainPlace.holdsKeychain(KeychainPlace.folder().directory) else { return nil }
+        try self.init(making: passcode)
+    }
+
+    /// Opens the keychain, and makes it where there is none.
+    init(making passcode: PasscodeSource) throws {
         let directory = try KeychainPlace.folder().directory
-        guard try KeychainPlace.holdsKeychain(directory) else { return nil }
         engine = try KeychainPlace.showingConversion { () throws(KeychainFailure) in
             try EmbeddedKeychain.engine(in: directory)
         }

@@ -16,8 +16,12 @@ final class Dialogue {
     /// The longest wait for the program to say something, in milliseconds.
     private static let patience: Int32 = 60_000
 
-    /// Starts keychainctl with all three descriptors, and its session, at a new terminal.
-    init(_ home: TestHome, _ arguments: String..., variables: [String: String] = [:]) throws {
+    /// Starts keychainctl, or another program, with all three descriptors, and its session, at a new
+    /// terminal.
+    init(
+        _ home: TestHome, program: String = ChildProcess.programs + "/keychainctl",
+        _ arguments: String..., variables: [String: String] = [:]
+    ) throws {
         // SAFETY: the path is a terminated copy, and both calls use one integer each, within the
         // call.
         terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -27,7 +31,7 @@ final class Dialogue {
             unsafe terminal >= 0 && ioctl(terminal, Self.setLock, &isLocked) == 0
                 && ioctl(terminal, Self.number, &number) == 0)
         process = try ChildProcess.spawn(
-            [ChildProcess.programs + "/keychainctl"] + arguments,
+            [program] + arguments,
             environment: home.environment.merging(variables) { $1 },
             opening: (0...2).map {
                 .init(descriptor: $0, path: "/dev/pts/\(number)", flags: O_RDWR)

@@ -1,4 +1,5 @@
-// CheckCommand: reads everything once and says what is not as it was written.
+// CheckCommand: reads everything once, of the keychain or of a backup, and says what is not as it was
+// written.
 
 import ArgumentParser
 import KeychainRuntime
@@ -13,6 +14,8 @@ struct CheckCommand: ParsableCommand {
             Nothing is changed, unless --set-aside moves damaged items out of the way, so that \
             their names can be used again. Where part of the file is damaged, only \
             `keychainctl recover` does. `keychainctl doctor` lists what was set aside.
+
+            With --backup the keychain isn't looked at: all of the file is opened and read.
             """)
 
     @Flag(help: "Moves damaged items out of the way. None is deleted.")
@@ -21,12 +24,32 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Writes a JSON object.")
     var json = false
 
+    @OptionGroup var opening: BackupIdentityOptions
+
     @OptionGroup var passcode: PasscodeOptions
 
+    func validate() throws {
+        guard opening.backup == nil || !setAside else {
+            throw ValidationError("Of a backup nothing is set aside.")
+        }
+    }
+
     func run() throws {
+        if let backup = opening.backup { return try check(backup) }
         let (report, total) = try setAside ? checkFiles() : checkKeychain()
         try show(report, setAsideInAll: total)
         guard report.isSound else { throw Self.failure(for: report) }
+    }
+
+    private func check(_ backup: String) throws {
+        try opening.reading(backup, mayAsk: !passcode.noPrompt) { source in
+            let machine = EngineOptions.ofThisMachine.machine
+            let summary = try KeychainEngine.readBackup(source, on: machine)
+            try Output.print(
+                json
+                    ? JSON.object([("sound", .bool(true))] + BackupText.json(of: summary)).text
+                    : "The backup is whole. " + BackupText.text(of: summary))
+        }
     }
 
     /// By the process that has the keychain open: a service may have it unlocked.

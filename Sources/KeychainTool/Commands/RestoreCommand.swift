@@ -1,4 +1,5 @@
-// RestoreCommand: puts items that were set aside back in their places, or gives them up.
+// RestoreCommand: brings back the items of a backup, or puts items that were set aside back in their
+// places, or gives them up.
 
 import ArgumentParser
 import KeychainEngine
@@ -8,8 +9,14 @@ import KeychainSQLite
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Puts items that were set aside back in their places, or gives them up.",
+        abstract: "Brings back the items of a backup, or those that were set aside.",
         discussion: """
+            With --backup: reads all of the file and checks it, shows what would change, asks, and \
+            makes all changes at once or none. Of an item that is there already the later \
+            modification stays, and its reference; nothing is deleted, unless --replace is given: \
+            then every item that isn't synchronizable is deleted first.
+
+            Without --backup: puts items that were set aside back in their places. \
             Only an item whose bytes are all as they were written goes back. One that was \
             deleted or replaced, or may have been, goes back only if it is named. What can't be \
             restored stays set aside; `keychainctl doctor` lists it. --dismiss gives it up for \
@@ -26,8 +33,16 @@ struct RestoreCommand: ParsableCommand {
     @Flag(help: "Gives them up for good instead.")
     var dismiss = false
 
-    @Flag(help: "Confirms --dismiss without asking.")
+    @Flag(help: "With --backup: deletes the items that are not in it, too.")
+    var replace = false
+
+    @Flag(help: "With --backup: shows what would change, and changes nothing.")
+    var dryRun = false
+
+    @Flag(help: "Confirms --dismiss or --backup without asking.")
     var yes = false
+
+    @OptionGroup var opening: BackupIdentityOptions
 
     @Flag(help: "Writes a JSON array.")
     var json = false
@@ -35,10 +50,30 @@ struct RestoreCommand: ParsableCommand {
     @OptionGroup var passcode: PasscodeOptions
 
     func validate() throws {
-        guard dismiss || !yes else { throw ValidationError("--yes confirms --dismiss.") }
+        if opening.backup == nil {
+            guard !replace, !dryRun else {
+                throw ValidationError("--replace and --dry-run go with --backup.")
+            }
+            guard dismiss || !yes else {
+                throw ValidationError("--yes confirms --dismiss or --backup.")
+            }
+        } else {
+            guard references.isEmpty, !dismiss else {
+                throw ValidationError("A backup is restored as a whole, and dismisses nothing.")
+            }
+            guard !(dryRun && yes) else {
+                throw ValidationError("With --dry-run there is nothing to confirm with --yes.")
+            }
+        }
     }
 
     func run() throws {
+        if let backup = opening.backup {
+            return try BackupRestoring(
+                options: opening, mode: replace ? .replace : .merge, isTrial: dryRun,
+                isConfirmed: yes, isJSON: json, passcode: passcode
+            ).run(backup)
+        }
         guard let files = try FileSession(existing: passcode.source) else {
             throw ControlFailure(.notFound, "There is no keychain yet, so nothing is set aside.")
         }

@@ -1,0 +1,202 @@
+// BackupOptions: whom a backup is encrypted to, and what opens one.
+//   (1) A passphrase comes from the terminal or a descriptor. Private keys come from files.
+//   (2) To back up takes no secret where recipients are named.
+
+import ArgumentParser
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainEngine
+
+/// Whom a new backup is for.
+struct BackupRecipientOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("r"), .long],
+        help: ArgumentHelp(
+            "Encrypts to this public key of age, age1…; may be given several times. Without "
+                + "recipients the backup is under a passphrase.",
+            valueName: "key"))
+    var recipient: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Encrypts to the public keys in this file, one a line; # begins a comment.",
+            valueName: "file"))
+    var recipientsFile: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Reads the passphrase from this file descriptor; one newline at its end is left out.",
+            valueName: "number"))
+    var passphraseFd: Int32?
+
+    func validate() throws {
+        guard passphraseFd == nil || recipient.isEmpty && recipientsFile.isEmpty else {
+            throw ValidationError("A backup is for recipients or under a passphrase, not both.")
+        }
+    }
+
+    func recipients(mayAsk: Bool) throws(ControlFailure) -> [AgeRecipient] {
+        var recipients: [AgeRecipient] = []
+        for text in recipient { recipients.append(try Self.parsed(text)) }
+        for path in recipientsFile {
+            var bytes = try KeyFile.bytes(of: path)
+            defer { bytes.erase() }
+            let lines = KeyFile.lines(of: bytes)
+            guard !lines.isEmpty else {
+                throw ControlFailure(.failure, "\(printable(path)) names no recipient.")
+            }
+            for line in lines {
+                recipients.append(try Self.parsed(String(decoding: line, as: UTF8.self)))
+            }
+        }
+        guard recipients.isEmpty else { return recipients }
+        return [.passphrase(try passphrase(mayAsk))]
+    }
+
+    private static func parsed(_ text: String) throws(ControlFailure) -> AgeRecipient {
+        guard let recipient = AgeRecipient(text: text) else {
+            throw ControlFailure(
+                .usage,
+                "“\(printable(String(text.prefix(80))))” is no public key of age on Curve25519. "
+                    + "`age-keygen` prints one that begins with age1.")
+        }
+        return recipient
+    }
+
+    private func passphrase(_ mayAsk: Bool) throws(ControlFailure) -> SecretBytes {
+        let passphrase: SecretBytes
+        if let passphraseFd {
+            passphrase = try SecretInput.fromDescriptor(passphraseFd, "passphrase")
+        } else if mayAsk, let terminal = Terminal() {
+            passphrase = try SecretInput.new("Passphrase of the backup", at: terminal)
+        } else {
+            throw ControlFailure(
+                .failure,
+                "Name whom the backup is for with --recipient, or give a passphrase with "
+                    + "--passphrase-fd or at a terminal.")
+        }
+        guard passphrase.count > 0 else {
+            throw ControlFailure(.failure, "The passphrase is empty. No backup was made.")
+        }
+        return passphrase
+    }
+}
+
+/// A backup to read, and what opens it.
+struct BackupIdentityOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Reads this backup, made by `keychainctl backup`.", valueName: "file"))
+    var backup: String?
+
+    @Option(
+        name: [.customShort("i"), .long],
+        help: ArgumentHelp(
+            "With --backup: opens it with the private keys of age in this file, as `age-keygen` "
+                + "writes it.",
+            valueName: "file"))
+    var identity: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "With --backup: reads its passphrase from this file descriptor; one newline at its "
+                + "end is left out.",
+            valueName: "number"))
+    var passphraseFd: Int32?
+
+    func validate() throws {
+        guard backup != nil || identity.isEmpty && passphraseFd == nil else {
+            throw ValidationError("--identity and --passphrase-fd go with --backup.")
+        }
+    }
+
+    /// Opens a backup for `body`.
+    func reading<Result>(
+        _ path: String, mayAsk: Bool, _ body: (BackupSource) throws -> Result
+    ) throws -> Result {
+        guard let file = Files.open(path, O_RDONLY | O_NONBLOCK) else {
+            let code = errno
+            throw ControlFailure(
+                code == ENOENT ? .notFound : code == EACCES ? .denied : .failure,
+                "Can't read \(printable(path)): \(errorText(code)).")
+        }
+        guard Files.status(of: file)?.isPlainFile == true else {
+            throw ControlFailure(
+                .failure,
+                "\(printable(path)) is no file that can be read twice. Copy it to a file first.")
+        }
+        let identities = try identities(for: file, mayAsk: mayAsk)
+        return try body(BackupSource(descriptor: file.number, identities: identities))
+    }
+
+    private func identities(
+        for file: borrowing OwnedDescriptor, mayAsk: Bool
+    ) throws -> [AgeIdentity] {
+        ProcessProtection.beginHoldingSecrets()
+        var identities: [AgeIdentity] = []
+        for path in identity {
+            var bytes = try KeyFile.bytes(of: path)
+            defer { bytes.erase() }
+            let lines = KeyFile.lines(of: bytes)
+            guard !lines.isEmpty else {
+                throw ControlFailure(.failure, "\(printable(path)) holds no private key.")
+            }
+            for line in lines {
+                guard let identity = AgeIdentity(text: Array(line)) else {
+                    throw ControlFailure(
+                        .failure,
+                        "\(printable(path)) holds a line that is no private key of age on "
+                            + "Curve25519. `age-keygen` writes one that begins with "
+                            + "AGE-SECRET-KEY-1.")
+                }
+                identities.append(identity)
+            }
+        }
+        if let passphraseFd {
+            let passphrase = try SecretInput.fromDescriptor(passphraseFd, "passphrase")
+            identities.append(.passphrase(passphrase))
+        }
+        guard identities.isEmpty else { return identities }
+        let isForPassphrase: Bool
+        do {
+            isForPassphrase = try AgeReader.isForPassphrase(file.number)
+        } catch {
+            throw KeychainFailure.noBackup(error)
+        }
+        guard isForPassphrase else {
+            throw ControlFailure(
+                .locked, "The backup is for recipients. Name the private key with --identity.")
+        }
+        guard mayAsk, let terminal = Terminal(),
+            let passphrase = terminal.askHidden("Passphrase of the backup: ")
+        else {
+            throw ControlFailure(
+                .locked,
+                "The backup is under a passphrase. Give it with --passphrase-fd or at a terminal.")
+        }
+        return [.passphrase(passphrase)]
+    }
+}
+
+/// A file of keys, one a line.
+private enum KeyFile {
+    private static let limit = 1 << 20
+
+    /// The bytes are the caller's to erase.
+    static func bytes(of path: String) throws(ControlFailure) -> [UInt8] {
+        guard let file = Files.open(path, O_RDONLY),
+            let content = try? SecretBytes(readingFrom: file.number, atMost: limit)
+        else {
+            throw ControlFailure(.failure, "Can't read \(printable(path)): \(errorText(errno)).")
+        }
+        return content.plainBytes
+    }
+
+    /// The lines that are neither empty nor a comment.
+    static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            return line.isEmpty || line.first == UInt8(ascii: "#") ? nil : line
+        }
+    }
+}
