@@ -211,6 +211,31 @@ import Testing
         }
     }
 
+    @Test func `a keychain that came from another machine keeps what it can't read`() throws {
+        let keychain = try fixture.keychain()
+        let reference = try fixture.add(
+            "device", "x", .whenUnlockedThisDeviceOnly, to: keychain)
+        try fixture.add("any", to: keychain)
+        let whole = try TestBackup()
+        try whole.make(keychain.engine)
+        keychain.engine.close()
+        let engine = try KeychainEngine.open(
+            directory: keychain.directory, options: fixture.options("elsewhere"))
+        defer { engine.close() }
+        let backup = try TestBackup()
+        let summary = try backup.make(engine)
+        #expect(summary.itemCount == 1)
+        #expect(summary.leftOut.map(\.reference) == [reference])
+        #expect(summary.leftOut.map(\.omission) == [.otherMachine])
+        let restoration = try engine.restore(whole.source, .replace)
+        #expect(restoration.deleted.isEmpty && restoration.keptCount == 1)
+        #expect(fixture.accounts(restoration.summary.leftOut) == ["device"])
+        engine.close()
+        // On its machine it is there.
+        try keychain.reopen()
+        #expect(try fixture.secrets(keychain) == ["device": "x", "any": "secret"])
+    }
+
     @Test func `where nothing tells the machine, items of this device are left out`() throws {
         let keychain = try fixture.keychain(nil)
         try fixture.add("device", "x", .whenUnlockedThisDeviceOnly, to: keychain)
