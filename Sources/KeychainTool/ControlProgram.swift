@@ -26,7 +26,11 @@ package enum ControlProgram {
     private static func run(_ arguments: [String]) -> ControlStatus {
         EngineLog.install()
         do {
-            if let request = DirectGet.request(arguments) {
+            if NameCompletion.isAsked(arguments) {
+                NameCompletion.printNames()
+            } else if ClipboardKeeper.isAsked(arguments) {
+                ClipboardKeeper.run(arguments)
+            } else if let request = DirectGet.request(arguments) {
                 try request.run()
             } else {
                 var command = try RootCommand.parseAsRoot(arguments)
@@ -77,8 +81,10 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Items",
                 subcommands: [
-                    SetCommand.self, GenerateCommand.self, GetCommand.self, DeleteCommand.self,
-                    ListCommand.self, InfoCommand.self, RunCommand.self,
+                    SetCommand.self, GenerateCommand.self, GetCommand.self, RenameCommand.self,
+                    DuplicateCommand.self, LabelCommand.self, DeleteCommand.self,
+                    ListCommand.self, FindCommand.self, InfoCommand.self, OTPCommand.self,
+                    EditCommand.self, CopyCommand.self, RunCommand.self,
                 ]),
             CommandGroup(
                 name: "Keychain",

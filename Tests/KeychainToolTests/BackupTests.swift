@@ -85,12 +85,14 @@ import Testing
         }
         #expect(try writing.end() == .exit(0), "\(writing.shown)")
         let text = home.path + "/text"
-        let opening = try Dialogue(home, program: Self.age, "-d", "-o", text, file)
+        let opening = try Dialogue(
+            home, program: Self.age, ["-d", "-o", text, file])
         try opening.expect("passphrase: ")
         try opening.type("correct horse\r")
         #expect(try opening.end() == .exit(0), "\(opening.shown)")
         let sealed = home.path + "/again.age"
-        let sealing = try Dialogue(home, program: Self.age, "-p", "-o", sealed, text)
+        let sealing = try Dialogue(
+            home, program: Self.age, ["-p", "-o", sealed, text])
         for prompt in ["secure one): ", "passphrase: "] {
             try sealing.expect(prompt)
             try sealing.type("battery staple\r")

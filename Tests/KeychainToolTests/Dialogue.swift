@@ -16,11 +16,18 @@ final class Dialogue {
     /// The longest wait for the program to say something, in milliseconds.
     private static let patience: Int32 = 60_000
 
-    /// Starts keychainctl, or another program, with all three descriptors, and its session, at a new
-    /// terminal.
+    /// Starts keychainctl with all three descriptors, and its session, at a new terminal.
+    convenience init(
+        _ home: TestHome, _ arguments: String..., variables: [String: String] = [:]
+    ) throws {
+        try self.init(
+            home, program: ChildProcess.programs + "/keychainctl", arguments, variables: variables)
+    }
+
+    /// Starts any program in the same way.
     init(
-        _ home: TestHome, program: String = ChildProcess.programs + "/keychainctl",
-        _ arguments: String..., variables: [String: String] = [:]
+        _ home: TestHome, program: String, _ arguments: [String],
+        variables: [String: String] = [:]
     ) throws {
         // SAFETY: the path is a terminated copy, and both calls use one integer each, within the
         // call.

@@ -25,6 +25,26 @@ import Testing
         #expect(query.itemClass == .genericPassword && query.accessGroup == "team")
     }
 
+    @Test(
+        arguments: [
+            ("db", "prod", "db/prod"), ("db", "", "db"), ("a/b", "", "a/b/"),
+            ("a/b", "c/d", "a/b/c%2Fd"),
+            ("https://example.org", "ada", "https://example.org/ada"),
+            ("100%", "5%", "100%/5%"), ("%2F", "%25", "%252F/%2525"), ("%", "2F", "%/2F"),
+            ("é", "%2f/", "é/%252f%2F"), ("a\n", "$(x)", "a\n/$(x)"),
+        ])
+    func `the word for an item means that item`(
+        _ service: String, _ account: String, _ word: String
+    ) throws {
+        #expect(ItemName.text(service: service, account: account) == word)
+        let name = try #require(ItemName(word))
+        #expect(name.service == service && name.account ?? "" == account)
+    }
+
+    @Test func `an item without a service has no word`() {
+        #expect(ItemName.text(service: "", account: "ada") == nil)
+    }
+
     @Test(arguments: ["", "/", "/ada"])
     func `one without a service is none`(_ text: String) {
         #expect(ItemName(text) == nil)

@@ -137,9 +137,7 @@ private struct RunningRestore {
         result.summary = summary
         result.summary.itemCount -= leftOut.count
         result.summary.leftOut += leftOut
-        result.deleted = removed.values.sorted {
-            $0.reference.description < $1.reference.description
-        }
+        result.deleted = removed.sorted { $0.key.stands(before: $1.key) }.map(\.value)
         return result
     }
 
@@ -262,6 +260,15 @@ private struct PrimaryKey: Hashable {
         values = record.itemClass.primaryKey.map {
             (record.attributes[$0] ?? .empty(of: $0.kind)).comparisonBytes
         }
+    }
+
+    /// In a list for people: the same each time.
+    func stands(before other: PrimaryKey) -> Bool {
+        let (own, others) = (
+            [Array(itemClass.name.utf8)] + values + [Array(accessGroup.utf8)],
+            [Array(other.itemClass.name.utf8)] + other.values + [Array(other.accessGroup.utf8)]
+        )
+        return own.lexicographicallyPrecedes(others) { $0.lexicographicallyPrecedes($1) }
     }
 }
 

@@ -1,5 +1,5 @@
-// ProgramStart: a program that takes the place of this one, or runs below it, with the arguments,
-// variables and descriptors of this process.
+// ProgramStart: a program that takes the place of this one, or runs below it, with the variables and
+// descriptors of this process, and its arguments or others.
 //   (1) Arguments and variables that came from the caller go on byte for byte: Swift's texts would
 //       change what is not UTF-8.
 //   (2) What is added to the variables lies in memory for secrets until the kernel has copied it.
@@ -12,6 +12,8 @@ import KeychainTPM
 package struct ProgramStart {
     private let path: String
     private let argumentCount: Int
+    /// In the place of this process's arguments, its name first.
+    private let ownArguments: [String]?
     private let isCleared: Bool
     /// Variables that the caller doesn't have.
     private let leftOut: [[UInt8]]
@@ -26,7 +28,17 @@ package struct ProgramStart {
     package init(_ path: String, argumentCount: Int, isCleared: Bool) {
         self.path = path
         self.argumentCount = argumentCount
+        ownArguments = nil
         self.isCleared = isCleared
+        leftOut = PlatformHardware.ownVariables.map { Array($0.utf8) }
+    }
+
+    /// A program with arguments of its own, of which the first is its name.
+    package init(_ path: String, arguments: [String]) {
+        self.path = path
+        argumentCount = 0
+        ownArguments = arguments
+        isCleared = false
         leftOut = PlatformHardware.ownVariables.map { Array($0.utf8) }
     }
 
@@ -81,21 +93,46 @@ package struct ProgramStart {
         }
     }
 
-    /// Starts the program below this process, with other standard output and error.
+    /// Starts the program below this process, with other standard streams where they are given.
+    /// In a session of its own it stays when the terminal goes, and takes no signal of it.
     ///
     /// - Returns: Its process number, or the error's number where it can't be started.
-    package func spawn(output: Int32, errors: Int32) -> (process: pid_t, code: Int32) {
-        // SAFETY: the object is initialized here and destroyed below; the arrays are as above.
+    package func spawn(
+        input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil,
+        hasOwnSession: Bool = false
+    ) -> (process: pid_t, code: Int32) {
+        // SAFETY: both objects are initialized here and destroyed below; the arrays are as above.
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        let streams = [(input, STDIN_FILENO), (output, STDOUT_FILENO), (errors, STDERR_FILENO)]
+        for case (let descriptor?, let stream) in streams {
+            unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, stream)
+        }
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        if hasOwnSession { unsafe posix_spawnattr_setflags(&attributes, Self.ownSession) }
         var process: pid_t = 0
         let code = unsafe withVectors { path, arguments, environment in
-            unsafe posix_spawn(&process, path, &actions, nil, arguments, environment)
+            unsafe posix_spawn(&process, path, &actions, &attributes, arguments, environment)
         }
         return (process, code)
+    }
+
+    /// POSIX_SPAWN_SETSID of spawn.h, which is declared for GNU sources only.
+    private static let ownSession: Int16 = 0x80
+
+    /// Waits for a program that was started.
+    ///
+    /// - Returns: Its exit status; nil where a signal ended it.
+    package static func exitStatus(of process: pid_t) -> Int32? {
+        var status: Int32 = 0
+        // SAFETY: the status is written within the call.
+        while unsafe waitpid(process, &status, 0) != process {
+            guard errno == EINTR else { return nil }
+        }
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
     }
 
     private typealias Vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
@@ -116,9 +153,13 @@ package struct ProgramStart {
         }
         unsafe environment.append(nil)
         let first = Int(CommandLine.argc) - argumentCount
-        var arguments = unsafe (first..<Int(CommandLine.argc)).map {
-            unsafe CommandLine.unsafeArgv[$0]
-        }
+        let copies = unsafe (ownArguments ?? []).map { unsafe strdup($0) }
+        defer { unsafe copies.forEach { unsafe free($0) } }
+        var arguments =
+            unsafe copies
+            + (first..<Int(CommandLine.argc)).map {
+                unsafe CommandLine.unsafeArgv[$0]
+            }
         unsafe arguments.append(nil)
         let shell = unsafe [strdup("/bin/sh"), strdup(path)]
         defer { unsafe shell.forEach { unsafe free($0) } }

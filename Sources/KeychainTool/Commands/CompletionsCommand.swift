@@ -5,7 +5,8 @@ import ArgumentParser
 struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions",
-        abstract: "Prints a completion script for a shell.")
+        abstract: "Prints a completion script for a shell.",
+        discussion: "It completes the names of items too, as far as they can be seen unasked.")
 
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish
@@ -23,6 +24,6 @@ struct CompletionsCommand: ParsableCommand {
     var shell: Shell
 
     func run() throws {
-        try Output.print(RootCommand.completionScript(for: shell.completionShell))
+        try Output.print(NameCompletion.script(for: shell))
     }
 }

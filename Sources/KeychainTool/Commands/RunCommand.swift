@@ -109,13 +109,8 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard !ProcessEnvironment.hasRightsOfOthers else {
-            throw ControlFailure(
-                .denied,
-                "This program has rights that its caller doesn't have, and starts no other with "
-                    + "them.")
-        }
-        let inherited = Self.openDescriptors.filter(Descriptor.isInherited)
+        try ControlFailure.refuseRightsOfOthers()
+        let inherited = Descriptor.openNumbers.filter(Descriptor.isInherited)
         let values = try variableValues()
         guard
             let path = ProgramStart.find(
@@ -245,20 +240,25 @@ struct RunCommand: ParsableCommand {
     /// Keeps every other descriptor from the program, and those that a passcode came from.
     private func keep(_ kept: Set<Int32>) {
         let read = [passcode.passcodeFd, application.applicationPasswordFd].compactMap(\.self)
-        for descriptor in Self.openDescriptors where descriptor > STDERR_FILENO {
+        for descriptor in Descriptor.openNumbers where descriptor > STDERR_FILENO {
             if !kept.contains(descriptor) || read.contains(descriptor) {
                 Descriptor.setClosedOnExec(descriptor)
             }
         }
     }
-
-    private static var openDescriptors: [Int32] {
-        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-        return (names ?? []).compactMap { Int32($0) }
-    }
 }
 
 extension ControlFailure {
+    /// - Throws: ``ControlFailure`` in a program with more rights than its caller.
+    static func refuseRightsOfOthers() throws(ControlFailure) {
+        guard !ProcessEnvironment.hasRightsOfOthers else {
+            throw ControlFailure(
+                .denied,
+                "This program has rights that its caller doesn't have, and starts no other with "
+                    + "them.")
+        }
+    }
+
     /// What kept a program from its secret. Of the item it says what the caller wrote.
     fileprivate init(_ failure: KeychainFailure, of item: ItemName) {
         let own = ControlFailure(failure)

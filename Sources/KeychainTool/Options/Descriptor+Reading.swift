@@ -1,9 +1,20 @@
-// Descriptor+Reading: what a command reads from file descriptors.
+// Descriptor+Reading: what a command reads from file descriptors, and which are open.
 
+import FoundationEssentials
 import Glibc
 import KeychainCrypto
 
 extension Descriptor {
+    static var openNumbers: [Int32] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return (names ?? []).compactMap { Int32($0) }
+    }
+
+    /// Keeps what the caller left open from programs that are started: a passcode's, for instance.
+    static func closeInheritedOnExec() {
+        openNumbers.filter { $0 > STDERR_FILENO }.forEach(setClosedOnExec)
+    }
+
     /// Whether what is read from one descriptor is gone for the other: they are one, or both are
     /// the same pipe or socket.
     static func isSameInput(_ first: Int32, _ second: Int32) -> Bool {

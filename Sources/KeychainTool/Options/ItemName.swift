@@ -25,6 +25,29 @@ struct ItemName: Hashable, CustomStringConvertible {
         if service.isEmpty { return nil }
     }
 
+    /// The word that names an item with this service and account. nil: none does.
+    static func text(service: String, account: String) -> String? {
+        guard !service.isEmpty else { return nil }
+        let service = withMarkedPercents(service)
+        // Without an account a slash of the service would separate.
+        guard !account.isEmpty else { return service.contains("/") ? service + "/" : service }
+        return service + "/" + withMarkedPercents(account).replacing("/", with: "%2F")
+    }
+
+    /// With `%25` for each percent sign that would be read as the beginning of another character.
+    private static func withMarkedPercents(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        let scalars = Array(text.unicodeScalars)
+        for (index, scalar) in scalars.enumerated() {
+            result.append(scalar)
+            let next = String(String.UnicodeScalarView(scalars[(index + 1)...].prefix(2)))
+            if scalar == "%", ["2F", "2f", "25"].contains(next) {
+                result.append(contentsOf: "25".unicodeScalars)
+            }
+        }
+        return String(result)
+    }
+
     private static func decoded(_ bytes: Substring.UTF8View) -> String {
         var result: [UInt8] = []
         var rest = bytes

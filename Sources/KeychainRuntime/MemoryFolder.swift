@@ -1,0 +1,83 @@
+// MemoryFolder: a folder in memory with one file, for programs that work on a file by its path and may
+// put another in its place.
+//   (1) It stands in a file system that is memory, and nobody but this user can enter it.
+//   (2) At the end everything that stands in it by then is overwritten and removed, also what the
+//       program put there beside the file. A process that is killed leaves it until the machine
+//       stops, or the user's session ends.
+
+package import FoundationEssentials
+import Glibc
+package import KeychainCore
+import KeychainCrypto
+
+package struct MemoryFolder {
+    private let folder: String
+    /// Of the file.
+    package let path: String
+
+    /// Makes the folder and the file, in the first of some folders that is memory.
+    ///
+    /// - Returns: nil where none is, or it can't be made; `errno` says why.
+    package init?(with content: SecretBytes, in parents: [String]) {
+        guard let parent = parents.first(where: Self.isInMemory) else {
+            errno = ENOENT
+            return nil
+        }
+        folder = parent + "/keychainctl-" + ItemReference.random().description
+        path = folder + "/secret"
+        guard Files.makeFolder(folder, mode: 0o700) else { return nil }
+        guard
+            let file = Files.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600),
+            content.write(to: file.number, at: 0)
+        else {
+            let code = errno
+            remove()
+            errno = code
+            return nil
+        }
+    }
+
+    /// By the type of its file system: a line of `mountinfo`, of which the third field is the device,
+    /// and the type follows a dash alone.
+    private static func isInMemory(_ path: String) -> Bool {
+        guard let device = Files.status(of: path)?.identity.device, Files.mayWrite(path),
+            let file = Files.open("/proc/self/mountinfo", O_RDONLY),
+            let mounts = Files.content(of: file, atMost: 1 << 24)
+        else { return false }
+        let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
+        let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
+        return String(decoding: mounts, as: UTF8.self).split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 2, fields[2] == "\(major):\(minor)",
+                let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count
+            else { return false }
+            return ["tmpfs", "ramfs"].contains(fields[dash + 1])
+        }
+    }
+
+    /// What the file holds now. nil: it is gone or no plain file of this user's, can't be read or is
+    /// larger.
+    package func content(atMost limit: Int) -> Data? {
+        guard let file = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let status = Files.status(of: file), status.isPlainFile, status.owner == geteuid()
+        else { return nil }
+        return Files.content(of: file, atMost: limit)
+    }
+
+    /// Overwrites and removes everything.
+    package func remove() {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
+        for name in names ?? [] { Self.overwrite(folder + "/" + name) }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    private static func overwrite(_ path: String) {
+        guard let status = Files.status(ofLink: path), status.isPlainFile,
+            let file = Files.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+        else { return }
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        for _ in 0...status.identity.size / Int64(zeros.count) {
+            guard Descriptor.write(zeros, to: file.number) else { return }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// Clipboard: what a graphical session's clipboard holds, through the programs that are there for it.
+//   (1) A secret goes to such a program as a file in memory on its standard input, never as an
+//       argument.
+//   (2) A process in the background empties the clipboard when the time is over, if it still holds
+//       the same. It knows the secret's SHA-256 alone.
+
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+
+struct Clipboard {
+    enum Tool: String, CaseIterable {
+        case wayland = "wl-copy"
+        case xclip
+        case xsel
+
+        /// The variable without which there is no display for it.
+        var display: String { self == .wayland ? "WAYLAND_DISPLAY" : "DISPLAY" }
+
+        var filling: [String] {
+            switch self {
+            case .wayland: ["wl-copy", "--type", "text/plain;charset=utf-8"]
+            case .xclip: ["xclip", "-selection", "clipboard", "-in"]
+            case .xsel: ["xsel", "--clipboard", "--input"]
+            }
+        }
+
+        var reading: [String] {
+            switch self {
+            case .wayland: ["wl-paste", "--no-newline"]
+            case .xclip: ["xclip", "-selection", "clipboard", "-out"]
+            case .xsel: ["xsel", "--clipboard", "--output"]
+            }
+        }
+
+        /// With an empty standard input.
+        var emptying: [String] {
+            switch self {
+            case .wayland: ["wl-copy", "--clear"]
+            case .xclip: ["xclip", "-selection", "clipboard", "-in"]
+            case .xsel: ["xsel", "--clipboard", "--clear"]
+            }
+        }
+    }
+
+    let tool: Tool
+    private let path: String?
+
+    /// - Throws: ``ControlFailure`` where there is no display, or no program for it.
+    init(_ variables: [String: String]) throws(ControlFailure) {
+        path = variables["PATH"]
+        let reachable = Tool.allCases.filter { variables[$0.display].map { !$0.isEmpty } ?? false }
+        guard !reachable.isEmpty else {
+            throw ControlFailure(
+                .failure,
+                "There is no clipboard: neither WAYLAND_DISPLAY nor DISPLAY is set. "
+                    + "`keychainctl get` writes the secret to standard output.")
+        }
+        guard
+            let tool = reachable.first(where: {
+                ProgramStart.find($0.rawValue, in: variables["PATH"]) != nil
+            })
+        else {
+            throw ControlFailure(
+                .failure,
+                "There is no program for the clipboard. Install wl-clipboard for Wayland, or xclip or "
+                    + "xsel for X11.")
+        }
+        self.tool = tool
+    }
+
+    init(_ tool: Tool, path: String?) {
+        self.tool = tool
+        self.path = path
+    }
+
+    /// Fills it, and has it emptied later.
+    func hold(_ secret: [UInt8], for seconds: Int) throws(ControlFailure) {
+        let digest = Fingerprint.sha256(of: secret)
+        guard run(tool.filling, input: secret) == 0 else {
+            throw ControlFailure(
+                .failure, "\(tool.rawValue) failed. The clipboard is as it was, or empty.")
+        }
+        guard ClipboardKeeper.start(tool, digest, seconds) else {
+            empty()
+            throw ControlFailure(
+                .failure,
+                "Can't start what would empty the clipboard later: \(errorText(errno)). It was emptied."
+            )
+        }
+    }
+
+    func empty() { _ = run(tool.emptying, input: []) }
+
+    /// nil: it can't be read, or holds more.
+    func content(atMost limit: Int) -> [UInt8]? {
+        guard let (reading, writing) = Descriptor.pipe(),
+            let process = spawn(tool.reading, input: [], output: writing.number)
+        else { return nil }
+        writing.close()
+        let content = Files.content(of: reading, atMost: limit)
+        reading.close()
+        _ = ProgramStart.exitStatus(of: process)
+        return content.map(Array.init)
+    }
+
+    // MARK: Programs
+
+    /// - Returns: Its exit status; nil where it wasn't started or a signal ended it.
+    private func run(_ arguments: [String], input: [UInt8]) -> Int32? {
+        spawn(arguments, input: input, output: nil).flatMap(ProgramStart.exitStatus)
+    }
+
+    /// What such a program leaves in the background must not keep this one's output open.
+    private func spawn(_ arguments: [String], input: [UInt8], output: Int32?) -> pid_t? {
+        guard let name = arguments.first, let path = ProgramStart.find(name, in: path),
+            let null = Files.open("/dev/null", O_WRONLY),
+            let file = MemoryFile.make(of: SecretBytes(copying: input))
+        else { return nil }
+        let (process, code) = ProgramStart(path, arguments: arguments)
+            .spawn(input: file.number, output: output ?? null.number, errors: null.number)
+        return code == 0 ? process : nil
+    }
+}
+
+// MARK: - Later
+
+/// The process that empties a clipboard.
+enum ClipboardKeeper {
+    /// In the place of a verb. Three dashes are no option of the parser's.
+    private static let verb = "---empty-clipboard"
+    /// More isn't the secret that was put there.
+    private static let longest = 1 << 28
+
+    /// - Returns: False where it can't be started; `errno` says why.
+    fileprivate static func start(
+        _ tool: Clipboard.Tool, _ digest: [UInt8], _ seconds: Int
+    ) -> Bool {
+        guard let file = MemoryFile.make(of: SecretBytes(copying: digest)),
+            let null = Files.open("/dev/null", O_WRONLY)
+        else { return false }
+        let start = ProgramStart(
+            "/proc/self/exe", arguments: ["keychainctl", verb, tool.rawValue, String(seconds)])
+        let (_, code) = start.spawn(
+            input: file.number, output: null.number, errors: null.number, hasOwnSession: true)
+        errno = code
+        return code == 0
+    }
+
+    static func isAsked(_ arguments: [String]) -> Bool {
+        arguments.first == verb && arguments.count == 3
+    }
+
+    /// - Parameter arguments: Those of the process, without its name.
+    static func run(_ arguments: [String]) {
+        guard let tool = Clipboard.Tool(rawValue: arguments[1]), let seconds = UInt32(arguments[2]),
+            let digest = try? [UInt8](readingFrom: STDIN_FILENO, atMost: 32), digest.count == 32
+        else { return }
+        // So that no file system stays in use.
+        _ = FileManager.default.changeCurrentDirectoryPath("/")
+        var rest = seconds
+        while rest > 0 { rest = sleep(rest) }
+        let clipboard = Clipboard(tool, path: ProcessEnvironment.variables["PATH"])
+        guard let content = clipboard.content(atMost: longest),
+            Fingerprint.sha256(of: content) == digest
+        else { return }
+        clipboard.empty()
+    }
+}

@@ -1,0 +1,170 @@
+// EditCommand: a secret in the user's editor.
+//   (1) The text is in a file in memory for as long as the editor runs; see `MemoryFolder`.
+//   (2) A failing editor, a text that is unchanged, an empty one and a change by another process in
+//       the meantime leave the item as it is.
+//   (3) Signals go to the editor, and the file is removed before any has its effect on this process.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+
+struct EditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Opens the secret of an item in an editor.",
+        discussion: """
+            The editor is $VISUAL, or $EDITOR, or vi. The text stands in a file in memory \
+            (below $XDG_RUNTIME_DIR or /dev/shm) that only this user can read, and that is \
+            overwritten and removed at the end. Memory may be written to swap.
+
+            Editors keep copies of their own: swap files, undo files, backups, histories. Vim and \
+            Neovim are started without them, Emacs without backups and automatic saves. What \
+            another editor, an extension or a server such as emacsclient's writes, this command \
+            can't know.
+            """)
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Flag(help: "Saves an empty secret where the text is empty.")
+    var allowEmpty = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    @OptionGroup var application: ApplicationPasswordOptions
+
+    mutating func validate() throws {
+        try selection.requireNarrowed()
+        try InputOption.requireDistinct([
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ])
+    }
+
+    func run() throws {
+        try ControlFailure.refuseRightsOfOthers()
+        guard let session = try KeychainSession(existing: application.source(with: passcode)) else {
+            throw KeychainFailure.itemNotFound
+        }
+        defer { session.close() }
+        ProcessProtection.beginHoldingSecrets()
+        let item = try session.openOne(selection.queries)
+        let before = Array(item.data ?? Data())
+        guard String(validating: before, as: UTF8.self) != nil, !before.contains(0) else {
+            throw ControlFailure(
+                .failure, "The secret is no text. `keychainctl get` and `set` take any bytes.")
+        }
+        let after = try Editor().edit(before)
+        guard after != before else { return Output.complain("Nothing was changed.") }
+        guard allowEmpty || !after.isEmpty else {
+            throw ControlFailure(
+                .failure,
+                "The text is empty: nothing was changed. To save an empty secret, add "
+                    + "--allow-empty.")
+        }
+        try session.replaceSecret(of: item, with: Data(after))
+    }
+}
+
+extension KeychainSession {
+    /// Replaces a secret that nobody has changed since it was read.
+    fileprivate func replaceSecret(of item: ItemSnapshot, with data: Data) throws {
+        var attributes: Attributes = [:]
+        // Each change has a date of its own.
+        attributes[.modificationDate] = item.attributes[.modificationDate]
+        do {
+            _ = try authenticating { authorization throws(KeychainFailure) in
+                let query = ItemQuery(
+                    itemClass: item.itemClass, attributes: attributes, isSynchronizable: nil,
+                    reference: item.reference, authorization: authorization)
+                return try keychain.perform(
+                    UpdateItems(query, ItemChanges(data: data)), as: caller)
+            }
+        } catch let failure as KeychainFailure where failure.status == .itemNotFound {
+            throw ControlFailure(
+                .failure,
+                "Another process changed or deleted the item meanwhile. Nothing was saved.")
+        }
+    }
+}
+
+/// The user's editor.
+struct Editor {
+    /// A command for the shell, as the user wrote it.
+    private let command: String
+
+    /// The largest text, in bytes.
+    private static let largest = 1 << 28
+
+    init(_ variables: [String: String] = ProcessEnvironment.variables) {
+        command =
+            ["VISUAL", "EDITOR"].lazy.compactMap { variables[$0] }.first { !$0.isEmpty } ?? "vi"
+    }
+
+    /// Has a person edit a text.
+    ///
+    /// - Throws: ``ControlFailure`` where the editor fails; nothing is left of the text.
+    func edit(_ text: [UInt8]) throws(ControlFailure) -> [UInt8] {
+        Descriptor.closeInheritedOnExec()
+        let parents = [RuntimeFolder().path, "/dev/shm"].compactMap(\.self)
+        ForwardedSignals.take()
+        defer { ForwardedSignals.release() }
+        guard let folder = MemoryFolder(with: SecretBytes(copying: text), in: parents) else {
+            throw ControlFailure(
+                .failure,
+                "Can't make a file in memory, below $XDG_RUNTIME_DIR or /dev/shm: "
+                    + "\(errorText(errno)). Nothing was changed.")
+        }
+        defer { folder.remove() }
+        let start = ProgramStart(
+            "/bin/sh",
+            arguments: ["sh", "-c", command + " \"$@\"", command]
+                + Self.options(of: command, ProcessEnvironment.variables["PATH"]) + [folder.path])
+        // No core of the editor: it would hold the text.
+        let (process, code) = start.spawn()
+        guard code == 0 else { throw Self.failure("can't be started: \(errorText(code))") }
+        ForwardedSignals.send(to: process)
+        let status = ForwardedSignals.wait(for: process)
+        guard status == 0 else { throw Self.failure("ended with status \(status)") }
+        guard let content = folder.content(atMost: Self.largest) else {
+            throw Self.failure("left no file that can be read")
+        }
+        var result = Array(content)
+        let newline = UInt8(ascii: "\n")
+        // Editors put one at the end of a file that has none.
+        if text.last != newline, result.last == newline { result.removeLast() }
+        return result
+    }
+
+    private static func failure(_ what: String) -> ControlFailure {
+        ControlFailure(.failure, "The editor \(what). Nothing was changed.")
+    }
+
+    /// What keeps an editor that is known from writing copies elsewhere.
+    static func options(of command: String, _ path: String?) -> [String] {
+        let word = String(command.prefix { $0 != " " && $0 != "\t" })
+        guard var program = ProgramStart.find(word, in: path) else { return [] }
+        // /usr/bin/vi may be any of many.
+        for _ in 0..<8 {
+            guard let target = Files.target(ofLink: program) else { break }
+            let folder = program.prefix(through: program.lastIndex(of: "/") ?? program.startIndex)
+            program = target.hasPrefix("/") ? target : folder + target
+        }
+        let name = program.split(separator: "/").last.map(String.init) ?? ""
+        if name.hasPrefix("vim") || name.hasPrefix("nvim") {
+            return [
+                "-n", "-i", "NONE", "-c",
+                "silent! setlocal noundofile | silent! set nobackup nowritebackup",
+            ]
+        }
+        if name.hasPrefix("emacs"), !name.hasPrefix("emacsclient") {
+            return [
+                "--eval",
+                "(setq make-backup-files nil auto-save-default nil create-lockfiles nil)",
+            ]
+        }
+        return []
+    }
+}

@@ -1,0 +1,206 @@
+// FindCommand: finds items by a part of a name or label, without opening a secret.
+//   (1) A line names one item, as other verbs take it and quoted for a shell.
+
+import ArgumentParser
+import FoundationEssentials
+import KeychainCore
+
+struct FindCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find",
+        abstract: "Finds items by a part of their name or label.",
+        discussion: """
+            Case doesn't count. Of several texts all must be found. Each line names one item, \
+            quoted for bash, zsh and ksh, so that it can stand after another verb. No secret is \
+            opened.
+            """)
+
+    @Argument(help: "What stands in the service or server, the account or the label.")
+    var text: [String] = []
+
+    @Flag(help: "The name SERVICE/ACCOUNT begins with the text.")
+    var prefix = false
+
+    @Flag(help: "Shows the names as a tree, by their slashes.")
+    var tree = false
+
+    @Flag(help: "Writes an array of JSON objects with all attributes.")
+    var json = false
+
+    @Option(
+        name: .customLong("class"),
+        help: ArgumentHelp("Items of one class only.", valueName: "class"))
+    var className: ClassName?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The access group.", valueName: "name"))
+    var group: String?
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    mutating func validate() throws {
+        guard !(tree && json) else {
+            throw ValidationError("--tree and --json exclude each other.")
+        }
+    }
+
+    func run() throws {
+        let session = try KeychainSession(existing: passcode.source)
+        defer { session?.closeIfLogIsLong() }
+        let classes = className.map { [$0.itemClass] } ?? ItemClass.allCases
+        let all =
+            try session?.find(
+                classes.map {
+                    ItemQuery(itemClass: $0, accessGroup: group, isSynchronizable: nil)
+                }) ?? []
+        let found = all.filter(isMeant)
+        let shown =
+            if json {
+                JSON.array(found.map { .object($0.members) }).text
+            } else if tree {
+                NameTree(found).text
+            } else {
+                ItemNames(all).lines(for: found).map { $0 + "\n" }.joined()
+            }
+        if !found.isEmpty || json { try Output.print(shown) }
+        if EngineLog.tellsOfDamage {
+            throw ControlFailure(
+                .damaged,
+                "Damaged items can't be found. `keychainctl check` names them.")
+        }
+    }
+
+    private func isMeant(_ item: ItemSnapshot) -> Bool {
+        let name = item.nameParts.joined(separator: "/")
+        let fields = prefix ? [name] : item.nameParts + [name, item.plainText(of: .label)]
+        return text.map { $0.lowercased() }.allSatisfy { part in
+            fields.contains {
+                prefix ? $0.lowercased().hasPrefix(part) : $0.lowercased().contains(part)
+            }
+        }
+    }
+}
+
+extension ItemSnapshot {
+    /// A text as it is stored; empty for anything else.
+    func plainText(of attribute: Attribute) -> String {
+        if case .string(let text) = attributes[attribute] { text } else { "" }
+    }
+
+    /// What it belongs to, and whose it is where that is said.
+    var nameParts: [String] {
+        [itemClass.firstKey, itemClass.secondKey].map(plainText).filter { !$0.isEmpty }
+    }
+
+    /// The word that names a generic password. nil: none does.
+    var word: String? {
+        guard itemClass == .genericPassword else { return nil }
+        return ItemName.text(service: plainText(of: .service), account: plainText(of: .account))
+    }
+}
+
+// MARK: - Lines
+
+/// What names each item of a keychain to other verbs.
+struct ItemNames {
+    /// How many items a word, or options, mean.
+    private var counts: [[String]: Int] = [:]
+
+    init(_ items: [ItemSnapshot]) {
+        for item in items {
+            // A service alone means all of its accounts.
+            counts[Self.key(item), default: 0] += 1
+            if !item.plainText(of: .account).isEmpty {
+                counts[Self.key(item, withAccount: false), default: 0] += 1
+            }
+        }
+    }
+
+    private static func key(_ item: ItemSnapshot, withAccount: Bool = true) -> [String] {
+        [item.itemClass.name, item.plainText(of: item.itemClass.firstKey)]
+            + (withAccount ? [item.plainText(of: item.itemClass.secondKey)] : [""])
+    }
+
+    func lines(for items: [ItemSnapshot]) -> [String] { items.map(line) }
+
+    private func line(_ item: ItemSnapshot) -> String {
+        guard counts[Self.key(item)] == 1 else { return "--reference \(item.reference)" }
+        switch item.itemClass {
+        case .genericPassword:
+            guard let word = item.word, !word.hasPrefix("-") else { break }
+            return shellQuoted(word)
+        case .internetPassword:
+            let server = item.plainText(of: .server)
+            guard !server.isEmpty, !server.hasPrefix("-") else { break }
+            let account = item.plainText(of: .account)
+            guard !account.hasPrefix("-") else { break }
+            return "--server \(shellQuoted(server))"
+                + (account.isEmpty ? "" : " --account \(shellQuoted(account))")
+        case .certificate, .key: break
+        }
+        return "--reference \(item.reference)"
+    }
+}
+
+// MARK: - A tree
+
+/// Names by their parts. The last line of each is an item.
+struct NameTree {
+    private struct Node {
+        let name: String
+        var children: [Node] = []
+
+        mutating func insert(_ parts: ArraySlice<String>) {
+            guard let first = parts.first else { return }
+            let index = children.firstIndex { $0.name == first } ?? children.count
+            if index == children.count { children.append(Node(name: first)) }
+            children[index].insert(parts.dropFirst())
+        }
+
+        func lines(_ indent: String) -> [String] {
+            let sorted = children.sorted { $0.name < $1.name }
+            return sorted.enumerated().flatMap { index, child in
+                let isLast = index == sorted.count - 1
+                return [indent + (isLast ? "└── " : "├── ") + printable(child.name)]
+                    + child.lines(indent + (isLast ? "    " : "│   "))
+            }
+        }
+    }
+
+    private var root = Node(name: "")
+
+    init(_ items: [ItemSnapshot]) {
+        for item in items {
+            let account = item.plainText(of: item.itemClass.secondKey)
+            let place = item.plainText(of: item.itemClass.firstKey)
+            let parts = Self.parts(of: place) + (account.isEmpty ? [] : [account])
+            root.insert((parts.isEmpty ? [item.reference.description] : parts)[...])
+        }
+    }
+
+    var text: String {
+        root.children.sorted { $0.name < $1.name }
+            .flatMap { [printable($0.name)] + $0.lines("") }.map { $0 + "\n" }.joined()
+    }
+
+    /// The parts between slashes. A slash at the beginning, or after another, belongs to what follows;
+    /// a scheme and its host are one part.
+    static func parts(of place: String) -> [String] {
+        var parts: [String] = []
+        var rest = place[...]
+        var pending = ""
+        if let scheme = place.firstRange(of: "://") {
+            pending = String(place[..<scheme.upperBound])
+            rest = place[scheme.upperBound...]
+        }
+        for part in rest.split(separator: "/", omittingEmptySubsequences: false) {
+            guard !part.isEmpty else {
+                pending += "/"
+                continue
+            }
+            parts.append(pending + part)
+            pending = ""
+        }
+        if !pending.isEmpty { parts.append(pending) }
+        return parts
+    }
+}

@@ -1,0 +1,127 @@
+// RenameCommand: gives an item another name, or another label, by a change of attributes alone.
+//   (1) The secret is not read. An item under an access control asks for the same as before its
+//       secret is opened, since who can't open it may not change it.
+//   (2) What has the name already stays, unless --replace is given; it goes only when the change is
+//       sure to be allowed.
+
+import ArgumentParser
+import KeychainCore
+import KeychainRuntime
+
+struct RenameCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename",
+        abstract: "Gives an item another name.",
+        usage: "keychainctl rename [<options>] <item> <new-name>",
+        discussion: """
+            The new name is SERVICE/ACCOUNT; SERVICE alone keeps the account. Of an internet \
+            password it is SERVER/ACCOUNT. The secret is not read, and everything else of the \
+            item stays as it is.
+            """,
+        aliases: ["mv"])
+
+    @OptionGroup var options: TargetOptions
+
+    @Argument(help: ArgumentHelp("The name that it gets.", valueName: "new-name"))
+    var target: String?
+
+    @Flag(
+        name: [.customShort("f"), .customLong("replace")],
+        help: "Replaces the item that has the name already.")
+    var replace = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    @OptionGroup var application: ApplicationPasswordOptions
+
+    mutating func validate() throws {
+        _ = try NewName(options.target(target, "name that it gets"))
+        try InputOption.requireDistinct([
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ])
+    }
+
+    func run() throws {
+        let name = try NewName(options.target(target, "name that it gets"))
+        guard let session = try KeychainSession(existing: application.source(with: passcode)) else {
+            throw KeychainFailure.itemNotFound
+        }
+        defer { session.close() }
+        let item = try session.findOne(options.queries)
+        let attributes = try name.attributes(of: item.itemClass)
+        guard attributes.contains(where: { !$1.isEqual(to: item.attributes[$0]) }) else { return }
+        do {
+            try session.change(item, to: ItemChanges(attributes: attributes), replacing: replace)
+        } catch let failure as KeychainFailure where failure.status == .duplicateItem {
+            throw ControlFailure.occupied
+        }
+    }
+}
+
+struct LabelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "label",
+        abstract: "Gives an item another label, without reading its secret.",
+        usage: "keychainctl label [<options>] <item> <text>")
+
+    @OptionGroup var options: TargetOptions
+
+    @Argument(help: ArgumentHelp("The label: a name for people.", valueName: "text"))
+    var text: String?
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    @OptionGroup var application: ApplicationPasswordOptions
+
+    mutating func validate() throws {
+        _ = try options.target(text, "label")
+        try InputOption.requireDistinct([
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ])
+    }
+
+    func run() throws {
+        let text = try options.target(text, "label")
+        guard let session = try KeychainSession(existing: application.source(with: passcode)) else {
+            throw KeychainFailure.itemNotFound
+        }
+        defer { session.close() }
+        let item = try session.findOne(options.queries)
+        try session.change(item, to: ItemChanges(attributes: [.label: .string(text)]))
+    }
+}
+
+extension AttributeValue {
+    fileprivate func isEqual(to other: AttributeValue?) -> Bool {
+        other.map { isEqual(to: $0) } ?? false
+    }
+}
+
+extension KeychainSession {
+    /// Changes one item. With `replacing`, an item that has the primary key already is deleted.
+    func change(
+        _ item: ItemSnapshot, to changes: ItemChanges, replacing: Bool = false
+    ) throws {
+        try authenticating { authorization throws(KeychainFailure) in
+            let query = ItemQuery(
+                itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference,
+                authorization: authorization)
+            do throws(KeychainFailure) {
+                _ = try keychain.perform(UpdateItems(query, changes), as: caller)
+            } catch {
+                // Authorization is looked at before the name is.
+                guard error.status == .duplicateItem, replacing,
+                    let occupant = try occupant(of: item, with: changes.attributes)
+                else { throw error }
+                let other = ItemQuery(
+                    itemClass: occupant.itemClass, isSynchronizable: nil,
+                    reference: occupant.reference)
+                _ = try keychain.perform(
+                    DeleteItems(other, tombstones: .automatic), as: caller)
+                _ = try keychain.perform(UpdateItems(query, changes), as: caller)
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// NameCompletion: the names of items, for the shells that complete them.
+//   (1) A name is untrusted text. It is one line that a shell reads as data: no script gives it to
+//       `eval`, or to `compgen -W`, which expands it. What a line or a terminal would act on is not
+//       offered.
+//   (2) It asks no person, makes no keychain and starts no service. Of any failure it says nothing.
+
+import ArgumentParser
+import KeychainCore
+
+enum NameCompletion {
+    /// In the place of a verb. Three dashes are no option of the parser's.
+    private static let verb = "---names"
+
+    static func isAsked(_ arguments: [String]) -> Bool { arguments == [verb] }
+
+    static func printNames() {
+        let source = PasscodeSource(mayAsk: false)
+        guard let session = try? KeychainSession(existing: source) else { return }
+        defer { session.closeIfLogIsLong() }
+        let query = ItemQuery(itemClass: .genericPassword, isSynchronizable: nil)
+        let items = (try? session.find([query])) ?? []
+        let names = Set(items.compactMap(\.word)).filter(isOffered)
+        try? Output.print(names.sorted().map { $0 + "\n" }.joined())
+    }
+
+    /// A dash would make an option of it, and a tilde a folder.
+    private static func isOffered(_ name: String) -> Bool {
+        !name.hasPrefix("-") && !name.hasPrefix("~")
+            && !name.unicodeScalars.contains(where: \.isUnsafeInLine)
+    }
+
+    // MARK: In scripts
+
+    /// The verbs whose words name items.
+    private static let verbs: [any ParsableCommand.Type] = [
+        SetCommand.self, GenerateCommand.self, GetCommand.self, RenameCommand.self,
+        DuplicateCommand.self, LabelCommand.self, DeleteCommand.self, ListCommand.self,
+        InfoCommand.self, DoctorCommand.self, OTPCommand.self, EditCommand.self, CopyCommand.self,
+    ]
+
+    /// Options that no value follows, in these verbs.
+    private static let flags = [
+        "--json", "--raw", "--no-prompt", "--synchronizable", "--no-synchronizable", "--all",
+        "--yes",
+        "--new", "--trim-newline", "--allow-empty", "--replace", "-f", "--print", "--tree", "--",
+    ]
+
+    /// The parser's script, with the names of items and with the verbs' short names.
+    static func script(for shell: CompletionsCommand.Shell) -> String {
+        let script = RootCommand.completionScript(for: shell.completionShell)
+        switch shell {
+        case .bash: return script + "\n" + bash
+        case .zsh:
+            let cases = verbs.flatMap { verb in
+                verb.configuration.aliases.map { alias in
+                    "\n                \(alias)) _keychainctl_\(name(of: verb)) && ret=0 ;;"
+                }
+            }
+            let first = "#compdef keychainctl\n"
+            return first + zsh
+                + script.replacing(first, with: "", maxReplacements: 1)
+                .replacing(":item:'", with: ":item:_keychainctl_items'")
+                .replacing(":new-name:'", with: ":new-name:_keychainctl_items'")
+                .replacing(
+                    "case \"${words[1]}\" in",
+                    with: "case \"${words[1]}\" in" + cases.joined(), maxReplacements: 1)
+        case .fish: return script + "\n" + fish
+        }
+    }
+
+    private static func name(of verb: any ParsableCommand.Type) -> String {
+        verb.configuration.commandName ?? ""
+    }
+
+    private static var words: String {
+        verbs.flatMap { [name(of: $0)] + $0.configuration.aliases }.joined(separator: " ")
+    }
+
+    /// Readline breaks words at colons and equals signs, and offers the rest of one alone. What it
+    /// takes for the name of a file it quotes, but not a dollar sign or a backquote in all places: so
+    /// names are quoted here. In open quotes only those are offered that need none.
+    private static var bash: String {
+        #"""
+        _keychainctl_with_names() {
+            _keychainctl "$@"
+            [[ ${COMP_CWORD} -gt 1 && " \#(words) " == *" ${COMP_WORDS[1]} "* ]] || return 0
+            local line=${COMP_LINE:0:COMP_POINT} word=${2//\\/} cut= before name rest is_quoted=
+            case ${line} in
+                *[\"\']*) is_quoted=yes ;;
+                *\\*) ;;
+                *)
+                    word=${line##*[[:space:]]}
+                    cut=${word%"$2"}
+                    ;;
+            esac
+            before=${line%"${line##*[[:space:]]}"}
+            before=${before%"${before##*[![:space:]]}"}
+            before=${before##*[[:space:]]}
+            [[ ${word} != -* ]] || return 0
+            [[ ${before} != -* || " \#(flags.joined(separator: " ")) " == *" ${before} "* ]] || return 0
+            compopt +o filenames 2>/dev/null
+            while IFS= read -r name; do
+                [[ ${name} == "${word}"* ]] || continue
+                rest=${name#"${cut}"}
+                if [[ -z ${is_quoted} ]]; then
+                    printf -v rest %q "${rest}"
+                elif [[ ${rest} == *[!a-zA-Z0-9\ ._/:@+,=-]* ]]; then
+                    continue
+                fi
+                COMPREPLY+=("${rest}")
+            done < <(keychainctl ---names 2>/dev/null </dev/null)
+            return 0
+        }
+
+        complete -o filenames -F _keychainctl_with_names keychainctl
+
+        """#
+    }
+
+    private static let zsh = #"""
+        _keychainctl_items() {
+            local -a names
+            setopt localoptions banghist
+            names=("${(@f)$(keychainctl ---names 2>/dev/null </dev/null)}")
+            names=("${(@)names:#}")
+            (( ${#names} )) && compadd -- "${names[@]}"
+        }
+
+
+        """#
+
+    private static var fish: String {
+        #"""
+        function __keychainctl_takes_item
+            __fish_seen_subcommand_from \#(words)
+            and not string match -q -- '-*' (commandline -ct)
+        end
+
+        complete -c keychainctl -n __keychainctl_takes_item -f -a '(keychainctl ---names 2>/dev/null </dev/null)'
+
+        """#
+    }
+}

@@ -1,0 +1,111 @@
+// TargetOptions: the item that a command changes or copies, and one more word for what it becomes.
+//   (1) With options that name the item, that word is the only one. So the parser takes it for the
+//       item, and it is put right here.
+
+import ArgumentParser
+import KeychainCore
+import KeychainRuntime
+
+struct TargetOptions: ParsableArguments {
+    @OptionGroup var key: KeyOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The one item with this persistent reference, 32 digits, as `keychainctl info` shows it.",
+            valueName: "hex"))
+    var reference: ReferenceArgument?
+
+    private var isNamedByOptions: Bool { key.isNamedByOptions || reference != nil }
+
+    /// The word, of which the parser has taken the only one for the item.
+    ///
+    /// - Throws: `ValidationError` unless there are one item and one word.
+    func target(_ word: String?, _ name: String) throws -> String {
+        if isNamedByOptions, word != nil {
+            throw ValidationError("Name the item by SERVICE/ACCOUNT or by options, not by both.")
+        }
+        guard isNamedByOptions || key.item.map({ ItemName($0) != nil }) ?? true else {
+            throw ValidationError("No service is named. Write SERVICE/ACCOUNT.")
+        }
+        guard key.item != nil, let target = isNamedByOptions ? key.item : word else {
+            throw ValidationError("Name the item, and after it the \(name).")
+        }
+        return target
+    }
+
+    /// One query for each class that may be meant.
+    var queries: [ItemQuery] {
+        var key = key
+        if isNamedByOptions { key.item = nil }
+        let attributes = key.attributes
+        let classes =
+            key.itemClass.map { [$0] }
+            ?? ItemClass.allCases.filter { attributes.keys.allSatisfy($0.has) }
+        return classes.map { itemClass in
+            ItemQuery(
+                itemClass: itemClass, attributes: attributes, accessGroup: key.group,
+                isSynchronizable: key.synchronizable, reference: reference?.reference)
+        }
+    }
+}
+
+// MARK: - Where it goes
+
+/// The name that an item gets.
+struct NewName {
+    private let name: ItemName
+
+    /// - Throws: `ValidationError` where it names nothing.
+    init(_ word: String) throws {
+        guard let name = ItemName(word) else {
+            throw ValidationError("The new name has no service. Write SERVICE/ACCOUNT.")
+        }
+        self.name = name
+    }
+
+    /// What the name sets of a password. Without an account it leaves the one that is there.
+    ///
+    /// - Throws: ``ControlFailure`` for a certificate or key, whose names are parts of it.
+    func attributes(of itemClass: ItemClass) throws(ControlFailure) -> Attributes {
+        guard itemClass == .genericPassword || itemClass == .internetPassword else {
+            throw ControlFailure(
+                .failure,
+                "A \(ClassName(itemClass).noun) has no name of this kind. `keychainctl label` sets what "
+                    + "people read.")
+        }
+        var attributes: Attributes = [itemClass.firstKey: .string(name.service)]
+        attributes[itemClass.secondKey] = name.account.map { .string($0) }
+        return attributes
+    }
+}
+
+extension ControlFailure {
+    /// The target of a change is there.
+    static let occupied = ControlFailure(
+        .exists, "An item has that name already. With --replace it is replaced.")
+}
+
+extension KeychainSession {
+    /// The item that has the primary key which an item would have with these attributes. nil: none.
+    func occupant(
+        of item: ItemSnapshot, with attributes: Attributes
+    ) throws(KeychainFailure) -> ItemSnapshot? {
+        let itemClass = item.itemClass
+        let own = item.attributes.merging(attributes) { $1 }
+        let query = ItemQuery(
+            itemClass: itemClass, attributes: attributes, accessGroup: item.accessGroup,
+            isSynchronizable: item.isSynchronizable)
+        do throws(KeychainFailure) {
+            return try keychain.perform(FindItems(query, Retrieval(limit: nil)), as: caller)
+                .first { other in
+                    itemClass.primaryKey.allSatisfy { name in
+                        let empty = AttributeValue.empty(of: name.kind)
+                        return (other.attributes[name] ?? empty).isEqual(to: own[name] ?? empty)
+                    }
+                }
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return nil
+        }
+    }
+}
