@@ -39,7 +39,8 @@ struct ItemSaving {
             .failure, "Other processes keep changing the item. Nothing was changed. Try again.")
     }
 
-    private func existing(_ session: KeychainSession) throws -> ItemSnapshot? {
+    /// The item that has the whole name; nil where there is none.
+    func existing(_ session: KeychainSession) throws -> ItemSnapshot? {
         let query = ItemQuery(
             itemClass: itemClass, attributes: keys, accessGroup: group,
             isSynchronizable: isSynchronizable)

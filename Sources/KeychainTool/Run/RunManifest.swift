@@ -29,9 +29,11 @@ struct RunManifest {
         try self.init(Array(content), named: path)
     }
 
-    init(_ bytes: [UInt8], named path: String) throws(ControlFailure) {
+    init(
+        _ bytes: [UInt8], named path: String, consequence: String = "Nothing was started."
+    ) throws(ControlFailure) {
         func failure(_ line: Int, _ problem: String) -> ControlFailure {
-            ControlFailure(.failure, "\(path):\(line): \(problem) Nothing was started.")
+            ControlFailure(.failure, "\(path):\(line): \(problem) \(consequence)")
         }
         var variables: [(name: String, value: VariableValue)] = []
         var lines: [String: Int] = [:]

@@ -1,0 +1,127 @@
+// ImportCommand: takes over what another program's file holds.
+//   (1) The whole file is read and checked, and compared with the keychain, before the first write.
+//   (2) What has the same secret already is left alone: a second run changes nothing.
+//   (3) Each new item's comment says which file it came from. The file stays as it is.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Takes over the secrets of another program's file.",
+        discussion: """
+            It shows what it will do and asks. The whole file is checked first: one that isn't \
+            understood changes nothing. Variables become passwords of the --service, logins \
+            become passwords of their servers. The file stays as it is.
+            """)
+
+    enum Policy: String, CaseIterable, ExpressibleByArgument {
+        case fail, skip, replace
+    }
+
+    @Argument(help: "What kind of file it is.")
+    var source: ImportSource
+
+    @Argument(help: "The file.")
+    var path: String
+
+    @Option(
+        help: ArgumentHelp("With env: the service that the items belong to.", valueName: "name"))
+    var service: String?
+
+    @Option(help: ArgumentHelp("What becomes of an item with another secret.", valueName: "policy"))
+    var onConflict = Policy.fail
+
+    @Flag(help: "Shows what it would do, and does nothing.")
+    var dryRun = false
+
+    @Flag(help: "Imports without asking.")
+    var yes = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func validate() throws {
+        guard (source == .env) == (service != nil), service != "" else {
+            throw ValidationError("--service belongs to env, which needs it.")
+        }
+        guard !dryRun || !yes else { throw ValidationError("--dry-run does nothing to confirm.") }
+    }
+
+    private enum Step: String {
+        case add, replace, skip, unchanged
+    }
+
+    func run() throws {
+        try KeychainPlace.connect()
+        ProcessProtection.beginHoldingSecrets()
+        let items = try source.items(in: try content(), named: path, service: service ?? "")
+        let session = try KeychainSession(existing: passcode.source)
+        var steps: [(item: ImportedItem, step: Step)] = []
+        for item in items {
+            steps.append((item, try session.map { try step(for: item, $0) } ?? .add))
+        }
+        let plan = steps.map { "\($0.step.rawValue): \($0.item.name)\n" }.joined()
+        let changes = steps.filter { $0.step == .add || $0.step == .replace }
+        if dryRun || changes.isEmpty { return try Output.print(plan + summary(steps.map(\.step))) }
+        if !yes {
+            try Confirmation.require(
+                plan + "\(counted(changes.count, "item")) will be written.",
+                phrase: "import \(changes.count)", noPrompt: passcode.noPrompt)
+        }
+        let writing = try session ?? KeychainSession(making: passcode.source)
+        defer { writing.close() }
+        for (item, step) in changes {
+            try saving(item, isNew: step == .add).save(Data(item.secret.utf8), in: writing)
+        }
+        try Output.print(plan + summary(steps.map(\.step)))
+    }
+
+    private func content() throws(ControlFailure) -> [UInt8] {
+        // A pipe would keep this process waiting.
+        guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
+            let status = Files.systemStatus(of: file.number), status.st_mode & S_IFMT == S_IFREG,
+            let content = Files.content(of: file, atMost: 1 << 20)
+        else {
+            throw ControlFailure(
+                .failure,
+                "Can't read \(path): it is no file that can be read, or has more than \(1 << 20) "
+                    + "bytes. \(ImportSource.consequence)")
+        }
+        return Array(content)
+    }
+
+    private func saving(_ item: ImportedItem, isNew: Bool) -> ItemSaving {
+        ItemSaving(
+            itemClass: item.itemClass, keys: item.keys,
+            remarks: isNew
+                ? [.comment: .string("Imported from \(source.rawValue): \(path)")] : [:],
+            isNew: isNew)
+    }
+
+    private func step(for item: ImportedItem, _ session: KeychainSession) throws -> Step {
+        guard let existing = try saving(item, isNew: true).existing(session) else { return .add }
+        let reference = ItemQuery(
+            itemClass: item.itemClass, isSynchronizable: nil, reference: existing.reference)
+        if try session.openOne([reference]).data == Data(item.secret.utf8) { return .unchanged }
+        switch onConflict {
+        case .skip: return .skip
+        case .replace: return .replace
+        case .fail:
+            throw ControlFailure(
+                .exists,
+                "\(item.name) has another secret in the keychain. \(ImportSource.consequence) "
+                    + "--on-conflict skip or replace says which counts.")
+        }
+    }
+
+    private func summary(_ steps: [Step]) -> String {
+        let count = { (step: Step) in steps.count { $0 == step } }
+        return (dryRun ? "Would be added: " : "Added: ")
+            + "\(count(.add)), replaced: \(count(.replace)), skipped: \(count(.skip)), "
+            + "unchanged: \(count(.unchanged))."
+    }
+}

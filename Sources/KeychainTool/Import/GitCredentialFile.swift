@@ -1,0 +1,67 @@
+// GitCredentialFile: the file of git's own `store` helper. git-credential-store(1): a line is a URL
+// with user and password, each escaped with percent signs.
+
+enum GitCredentialFile {
+    static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
+        var items: [ImportedItem] = []
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, bytes) in lines.enumerated() {
+            var line = String(Substring(bytes))[...]
+            if line.utf8.last == UInt8(ascii: "\r") { line = line.dropLast() }
+            // git passes over empty lines and remarks.
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            guard let item = item(of: line, line: index + 1) else {
+                throw ImportProblem(
+                    line: index + 1, text: "It is not PROTOCOL://USER:PASSWORD@HOST.")
+            }
+            items.append(item)
+        }
+        return items
+    }
+
+    private static func item(of line: Substring, line number: Int) -> ImportedItem? {
+        let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, parts[1].hasPrefix("//") else { return nil }
+        let rest = parts[1].dropFirst(2)
+        let authority = rest.prefix { $0 != "/" }
+        guard let sign = authority.lastIndex(of: "@") else { return nil }
+        let login = authority[..<sign].split(
+            separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard login.count == 2, let user = decoded(login[0]), let password = decoded(login[1]),
+            let place = decoded(authority[authority.index(after: sign)...]), !place.isEmpty,
+            let path = decoded(rest.dropFirst(authority.count + 1))
+        else { return nil }
+        var host = place[...]
+        var port: Int?
+        if let colon = place.lastIndex(of: ":"), !place.hasSuffix("]") {
+            guard let number = UInt16(place[place.index(after: colon)...]) else { return nil }
+            port = Int(number)
+            host = place[..<colon]
+        }
+        guard !host.isEmpty else { return nil }
+        return ImportedItem(
+            server: String(host), account: user, protocolName: String(parts[0]), port: port,
+            path: path.isEmpty ? nil : path, secret: password, line: number)
+    }
+
+    /// nil: a percent sign without two digits after it, or what it stands for is no text.
+    static func decoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst(), let low = rest.popFirst(),
+                let first = digit(high), let second = digit(low)
+            else { return nil }
+            bytes.append(first << 4 | second)
+        }
+        return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+    }
+}

@@ -1,0 +1,137 @@
+// ImportedItem: one secret of another program's store, and where it stood there.
+
+import ArgumentParser
+import KeychainCore
+
+struct ImportedItem {
+    let itemClass: ItemClass
+    /// What names it: service and account, or server, protocol, port, path and account.
+    let keys: Attributes
+    let secret: String
+    /// Where it stood: for a problem that is found later.
+    let line: Int
+
+    /// A generic password.
+    init(service: String, account: String, secret: String, line: Int) {
+        itemClass = .genericPassword
+        keys = [.service: .string(service), .account: .string(account)]
+        self.secret = secret
+        self.line = line
+    }
+
+    /// An internet password.
+    init(
+        server: String, account: String, protocolName: String? = nil, port: Int? = nil,
+        path: String? = nil, secret: String, line: Int
+    ) {
+        itemClass = .internetPassword
+        var keys: Attributes = [.server: .string(server), .account: .string(account)]
+        keys[.protocolType] = protocolName.flatMap {
+            NetworkNames.value(of: $0, for: .protocolType)
+        }
+        keys[.port] = port.map { .number(Int64($0)) }
+        keys[.path] = path.map { .string($0) }
+        self.keys = keys
+        self.secret = secret
+        self.line = line
+    }
+
+    /// On one line, without the secret.
+    var name: String {
+        let place = text(itemClass == .genericPassword ? .service : .server)
+        let port = keys[.port].map { _ in ":\(text(.port))" } ?? ""
+        let path = text(.path).isEmpty ? "" : "/" + text(.path)
+        return printable("\(place)\(port)\(path)")
+            + (text(.account).isEmpty ? "" : " " + printable(text(.account)))
+    }
+
+    private func text(_ attribute: Attribute) -> String {
+        switch keys[attribute] {
+        case .string(let text): text
+        case .number(let number): String(number)
+        default: ""
+        }
+    }
+
+    /// The same for two items of one name, and for these only.
+    var identity: [String] {
+        [String(describing: itemClass)] + itemClass.primaryKey.map { text($0) }
+    }
+}
+
+/// What is wrong with a store, and where. No part of a secret stands in it.
+struct ImportProblem: Error, Equatable {
+    let line: Int
+    let text: String
+    /// What another reader said, whole.
+    var failure: ControlFailure?
+}
+
+/// The programs whose stores are read.
+enum ImportSource: String, CaseIterable, ExpressibleByArgument {
+    case env, netrc
+    case gitCredentials = "git-credentials"
+
+    static let consequence = "Nothing was imported."
+
+    /// All items of a store, each name once. `service` is what the names of variables belong to; the
+    /// other sources have servers.
+    func items(
+        in bytes: [UInt8], named path: String, service: String
+    ) throws(ControlFailure) -> [ImportedItem] {
+        do throws(ImportProblem) {
+            return try Self.distinct(try parsed(bytes, path, service))
+        } catch {
+            if let failure = error.failure { throw failure }
+            throw ControlFailure(
+                .failure, "\(path):\(error.line): \(error.text) \(Self.consequence)")
+        }
+    }
+
+    private func parsed(
+        _ bytes: [UInt8], _ path: String, _ service: String
+    ) throws(ImportProblem) -> [ImportedItem] {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated()
+        where line.contains(0) || String(validating: line, as: UTF8.self) == nil {
+            throw ImportProblem(line: index + 1, text: "The line is no text in UTF-8.")
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch self {
+        case .netrc: return try NetrcFile.items(in: text)
+        case .gitCredentials: return try GitCredentialFile.items(in: text)
+        case .env:
+            do throws(ControlFailure) {
+                return try RunManifest(bytes, named: path, consequence: Self.consequence)
+                    .variables.compactMap { name, value in
+                        // A reference holds no secret.
+                        guard case .text(let secret) = value else { return nil }
+                        return ImportedItem(
+                            service: service, account: name, secret: secret, line: 0)
+                    }
+            } catch {
+                throw ImportProblem(line: 0, text: "", failure: error)
+            }
+        }
+    }
+
+    /// A store that says two things of one name is refused: which of them counts differs by program.
+    private static func distinct(
+        _ items: [ImportedItem]
+    ) throws(ImportProblem) -> [ImportedItem] {
+        var seen: [[String]: ImportedItem] = [:]
+        var result: [ImportedItem] = []
+        for item in items {
+            guard let first = seen.updateValue(item, forKey: item.identity) else {
+                result.append(item)
+                continue
+            }
+            guard first.secret == item.secret else {
+                throw ImportProblem(
+                    line: item.line,
+                    text: "\(item.name) has another secret in line \(first.line).")
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,109 @@
+// NetrcFile: logins of ftp, curl and others, as the manual of GNU inetutils describes them.
+//   (1) Words stand between blanks, on one line or several. In double quotes a word has blanks, and
+//       \", \\, \n, \r and \t, as curl reads them.
+//   (2) A macro goes to the next empty line. `default` names no machine: it is an error.
+//   (3) A machine without a password holds no secret, and is passed over.
+
+enum NetrcFile {
+    private struct Login {
+        let machine: String
+        let line: Int
+        var user = ""
+        var password: String?
+    }
+
+    static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
+        var logins: [Login] = []
+        var isMacro = false
+        // The word that a value is awaited for.
+        var awaiting: (word: String, line: Int)?
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, bytes) in lines.enumerated() {
+            let number = index + 1
+            let words = try words(
+                of: Array(bytes), line: number, isMacro: isMacro, isValue: awaiting != nil)
+            if isMacro {
+                isMacro = !words.isEmpty
+                continue
+            }
+            for word in words {
+                if let awaited = awaiting {
+                    awaiting = nil
+                    switch awaited.word {
+                    case "machine": logins.append(Login(machine: word, line: number))
+                    case "macdef": isMacro = true
+                    case "login": logins[logins.count - 1].user = word
+                    case "password": logins[logins.count - 1].password = word
+                    default: break
+                    }
+                    continue
+                }
+                switch word {
+                case "machine", "macdef": awaiting = (word, number)
+                case "login", "password", "account":
+                    guard !logins.isEmpty else {
+                        throw ImportProblem(line: number, text: "“\(word)” belongs to no machine.")
+                    }
+                    awaiting = (word, number)
+                case "default":
+                    throw ImportProblem(
+                        line: number, text: "“default” names no machine: take it out first.")
+                default:
+                    // It may be a part of a password, so it isn't repeated.
+                    throw ImportProblem(
+                        line: number,
+                        text: "A word is none of machine, login, password, account and macdef.")
+                }
+                if isMacro { break }
+            }
+        }
+        if let awaiting {
+            throw ImportProblem(line: awaiting.line, text: "Nothing follows “\(awaiting.word)”.")
+        }
+        return logins.compactMap { login in
+            login.password.map {
+                ImportedItem(
+                    server: login.machine, account: login.user, secret: $0, line: login.line)
+            }
+        }
+    }
+
+    private static func words(
+        of line: [UInt8], line number: Int, isMacro: Bool, isValue: Bool
+    ) throws(ImportProblem) -> [String] {
+        var words: [String] = []
+        var rest = line[...]
+        let isBlank = { (byte: UInt8) in [0x20, 0x09, 0x0D].contains(byte) }
+        while true {
+            rest = rest.drop(while: isBlank)
+            guard let first = rest.first else { return words }
+            // A remark, where no value is awaited: what names one and the value take turns.
+            let awaitsValue = words.count.isMultiple(of: 2) == isValue
+            if !isMacro, !awaitsValue, first == UInt8(ascii: "#") { return words }
+            var word: [UInt8] = []
+            if first == UInt8(ascii: "\""), !isMacro {
+                rest.removeFirst()
+                while true {
+                    guard let byte = rest.popFirst() else {
+                        throw ImportProblem(line: number, text: "The closing quote is missing.")
+                    }
+                    if byte == UInt8(ascii: "\"") { break }
+                    word.append(byte == UInt8(ascii: "\\") ? escaped(rest.popFirst()) : byte)
+                }
+            } else {
+                word = Array(rest.prefix { !isBlank($0) })
+                rest = rest.dropFirst(word.count)
+            }
+            words.append(String(decoding: word, as: UTF8.self))
+        }
+    }
+
+    private static func escaped(_ byte: UInt8?) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: byte ?? UInt8(ascii: "\\")
+        }
+    }
+}
