@@ -38,7 +38,7 @@ package enum ControlProgram {
             }
             return .success
         } catch let failure as ControlFailure {
-            Output.report(failure.message)
+            if !failure.message.isEmpty { Output.report(failure.message) }
             return failure.status
         } catch let failure as KeychainFailure {
             let failure = ControlFailure(failure)
@@ -85,7 +85,7 @@ struct RootCommand: ParsableCommand {
                     DuplicateCommand.self, LabelCommand.self, DeleteCommand.self,
                     ListCommand.self, FindCommand.self, InfoCommand.self, OTPCommand.self,
                     EditCommand.self, CopyCommand.self, RunCommand.self,
-                    ImportCommand.self,
+                    ImportCommand.self, ExportCommand.self,
                 ]),
             CommandGroup(
                 name: "Keychain",

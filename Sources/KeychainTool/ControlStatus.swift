@@ -45,7 +45,8 @@ package enum ControlStatus: Int32, CaseIterable, Sendable {
 /// Why a command was not carried out: the exit status and what to tell the person.
 package struct ControlFailure: Error, Hashable, Sendable {
     package let status: ControlStatus
-    /// What happened and what to do next. It may name attributes, never a secret.
+    /// What happened and what to do next; nothing where the status says it all. It may name attributes,
+    /// never a secret.
     package let message: String
 
     package init(_ status: ControlStatus, _ message: String) {

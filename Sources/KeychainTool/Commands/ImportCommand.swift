@@ -98,7 +98,9 @@ struct ImportCommand: ParsableCommand {
         ItemSaving(
             itemClass: item.itemClass, keys: item.keys,
             remarks: isNew
-                ? [.comment: .string("Imported from \(source.rawValue): \(path)")] : [:],
+                ? item.remarks.merging(
+                    [.comment: .string("Imported from \(source.rawValue): \(path)")]) { $1 }
+                : [:],
             isNew: isNew)
     }
 

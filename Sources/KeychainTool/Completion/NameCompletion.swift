@@ -2,7 +2,7 @@
 //   (1) A name is untrusted text. It is one line that a shell reads as data: no script gives it to
 //       `eval`, or to `compgen -W`, which expands it. What a line or a terminal would act on is not
 //       offered.
-//   (2) It asks no person, makes no keychain and starts no service. Of any failure it says nothing.
+//   (2) It asks no person and makes no keychain. Of any failure it says nothing.
 
 import ArgumentParser
 import KeychainCore

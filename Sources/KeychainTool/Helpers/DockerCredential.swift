@@ -9,7 +9,8 @@ import KeychainCore
 import KeychainRuntime
 
 struct DockerCredential {
-    private static let kind: Attributes = [.description: .string("registry credential")]
+    static let description = "registry credential"
+    private static let kind: Attributes = [.description: .string(description)]
 
     static let notFound = "credentials not found in native keychain"
     static let noServer = "no credentials server URL"

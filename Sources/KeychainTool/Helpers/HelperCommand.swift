@@ -14,11 +14,12 @@ struct HelperCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "helper",
         abstract: "Answers git, Docker and others that ask for credentials.",
-        subcommands: [GitHelper.self, DockerHelper.self])
+        subcommands: [GitHelper.self, DockerHelper.self, KeyringHelper.self, AWSHelper.self])
 
     /// The names that this program can be called by, and what that stands for.
     static let names = [
         "git-credential-keychain": "git", "docker-credential-keychain": "docker",
+        "keyring": "keyring",
     ]
 
     /// The arguments, where the program was called by a helper's name.
@@ -32,7 +33,7 @@ struct HelperCommand: ParsableCommand {
     /// The most that a helper reads, in bytes.
     fileprivate static let largestRequest = 1 << 20
 
-    fileprivate static func request() throws -> [UInt8] {
+    static func request() throws -> [UInt8] {
         try KeychainPlace.connect()
         ProcessProtection.beginHoldingSecrets()
         return try Descriptor.readToEnd(of: STDIN_FILENO, atMost: largestRequest)

@@ -7,14 +7,21 @@ struct ImportedItem {
     let itemClass: ItemClass
     /// What names it: service and account, or server, protocol, port, path and account.
     let keys: Attributes
+    /// What a new item has beside its name: label and description.
+    private(set) var remarks: Attributes = [:]
     let secret: String
     /// Where it stood: for a problem that is found later.
     let line: Int
 
     /// A generic password.
-    init(service: String, account: String, secret: String, line: Int) {
+    init(
+        service: String, account: String, label: String? = nil, description: String? = nil,
+        secret: String, line: Int
+    ) {
         itemClass = .genericPassword
         keys = [.service: .string(service), .account: .string(account)]
+        remarks[.label] = label.map { .string($0) }
+        remarks[.description] = description.map { .string($0) }
         self.secret = secret
         self.line = line
     }
@@ -22,9 +29,10 @@ struct ImportedItem {
     /// An internet password.
     init(
         server: String, account: String, protocolName: String? = nil, port: Int? = nil,
-        path: String? = nil, secret: String, line: Int
+        path: String? = nil, label: String? = nil, secret: String, line: Int
     ) {
         itemClass = .internetPassword
+        remarks[.label] = label.map { .string($0) }
         var keys: Attributes = [.server: .string(server), .account: .string(account)]
         keys[.protocolType] = protocolName.flatMap {
             NetworkNames.value(of: $0, for: .protocolType)
@@ -40,8 +48,8 @@ struct ImportedItem {
     var name: String {
         let place = text(itemClass == .genericPassword ? .service : .server)
         let port = keys[.port].map { _ in ":\(text(.port))" } ?? ""
-        let path = text(.path).isEmpty ? "" : "/" + text(.path)
-        return printable("\(place)\(port)\(path)")
+        let separator = text(.path).isEmpty || text(.path).hasPrefix("/") ? "" : "/"
+        return printable("\(place)\(port)\(separator)\(text(.path))")
             + (text(.account).isEmpty ? "" : " " + printable(text(.account)))
     }
 
@@ -69,8 +77,9 @@ struct ImportProblem: Error, Equatable {
 
 /// The programs whose stores are read.
 enum ImportSource: String, CaseIterable, ExpressibleByArgument {
-    case env, netrc
+    case env, netrc, csv, aws, docker
     case gitCredentials = "git-credentials"
+    case keychainDump = "keychain-dump"
 
     static let consequence = "Nothing was imported."
 
@@ -100,6 +109,10 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         switch self {
         case .netrc: return try NetrcFile.items(in: text)
         case .gitCredentials: return try GitCredentialFile.items(in: text)
+        case .csv: return try PasswordTable.items(in: text)
+        case .aws: return try AWSCredentialFile.items(in: text)
+        case .docker: return try DockerConfigFile.items(in: text)
+        case .keychainDump: return try KeychainDump.items(in: text)
         case .env:
             do throws(ControlFailure) {
                 return try RunManifest(bytes, named: path, consequence: Self.consequence)

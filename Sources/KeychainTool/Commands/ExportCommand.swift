@@ -1,0 +1,141 @@
+// ExportCommand: writes secrets so that other programs can read them, unencrypted.
+//   (1) It says so, before and after, and asks.
+//   (2) Everything is opened before the first byte is written: an item that can't be opened, or has no
+//       place in the format, leaves no file.
+
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Writes secrets to a file, unencrypted.",
+        discussion: """
+            Who can read the file has every secret in it, and disks and backups may keep it \
+            after it was removed. `keychainctl backup` writes an encrypted file, and `keychainctl \
+            run` gives secrets to a program without one.
+
+            env: lines NAME="VALUE", the accounts of one --service as the names. json: what `get \
+            --json` writes, for all passwords or those of the --service.
+            """)
+
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case env, json
+    }
+
+    @Argument(help: "The form of the file.")
+    var format: Format
+
+    @Argument(help: "The file, of mode 600, or - for standard output.")
+    var path: String
+
+    @Option(help: ArgumentHelp("The passwords of this service only.", valueName: "name"))
+    var service: String?
+
+    @Flag(help: "Replaces a file of this name, once the new one is whole.")
+    var overwrite = false
+
+    @Flag(help: "Writes without asking.")
+    var yes = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    func validate() throws {
+        guard format == .json || service != nil else {
+            throw ValidationError("env needs a --service, whose accounts become the names.")
+        }
+    }
+
+    private var queries: [ItemQuery] {
+        var attributes: Attributes = [:]
+        attributes[.service] = service.map { .string($0) }
+        let classes: [ItemClass] =
+            service == nil ? [.genericPassword, .internetPassword] : [.genericPassword]
+        return classes.map {
+            ItemQuery(itemClass: $0, attributes: attributes, isSynchronizable: nil)
+        }
+    }
+
+    func run() throws {
+        if path == "-", Descriptor.isTerminal(STDOUT_FILENO) {
+            throw ControlFailure(
+                .usage, "A terminal isn't written to. Name a file, or send the output on.")
+        }
+        guard let session = try KeychainSession(existing: passcode.source) else {
+            throw KeychainFailure.itemNotFound
+        }
+        defer { session.closeIfLogIsLong() }
+        ProcessProtection.beginHoldingSecrets()
+        let found = try session.find(queries)
+        guard !found.isEmpty else { throw KeychainFailure.itemNotFound }
+        let place = path == "-" ? "standard output" : printable(path)
+        let consequence =
+            "\(counted(found.count, "secret")) will be written to \(place), UNENCRYPTED."
+        if !yes {
+            try Confirmation.require(
+                consequence, phrase: "export \(found.count)", noPrompt: passcode.noPrompt)
+        }
+        let items = try found.map { item in
+            try session.openOne([
+                ItemQuery(
+                    itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference)
+            ])
+        }
+        try write(Array(try text(of: items).utf8))
+        Output.complain(
+            "keychainctl: \(counted(items.count, "secret")) written to \(place), UNENCRYPTED"
+                + (path == "-" ? "." : ": remove it when it has served."))
+    }
+
+    private func text(of items: [ItemSnapshot]) throws(ControlFailure) -> String {
+        if format == .json { return JSON.array(items.map(GetRequest.json)).text + "\n" }
+        var lines = ""
+        for item in items {
+            guard case .string(let name) = item.attributes[.account],
+                NamedItem.isVariable(name[...])
+            else {
+                let name = item.text(of: .account)
+                throw ControlFailure(
+                    .failure,
+                    NamedItem.complaint(about: name[...])
+                        + " Nothing was written; json takes any name.")
+            }
+            guard let data = item.data, !data.contains(0),
+                let value = String(validating: data, as: UTF8.self)
+            else {
+                throw ControlFailure(
+                    .failure,
+                    "The secret of \(name) is no text. Nothing was written; json takes any bytes.")
+            }
+            lines += "\(name)=\"\(Self.escaped(value))\"\n"
+        }
+        return lines
+    }
+
+    /// As `run --manifest` and `import env` read it.
+    static func escaped(_ value: String) -> String {
+        value.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case "\"", "\\", "$": text += "\\\(scalar)"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private func write(_ bytes: [UInt8]) throws(ControlFailure) {
+        guard path != "-" else { return try Output.write(bytes) }
+        let file = try BackupFile(path, replaces: overwrite)
+        guard Descriptor.write(bytes, to: file.descriptor) else {
+            let code = errno
+            file.discard()
+            throw ControlFailure(.failure, "Can't write \(printable(path)): \(errorText(code)).")
+        }
+        try file.commit()
+    }
+}

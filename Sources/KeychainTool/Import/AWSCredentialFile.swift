@@ -1,0 +1,82 @@
+// AWSCredentialFile: the access keys of AWS's tools, `~/.aws/credentials`: profiles in brackets, and
+// below them lines NAME = VALUE.
+//   (1) A profile becomes one item: the JSON that `credential_process` answers with, so that it can
+//       be given as it is.
+//   (2) A profile without keys of its own holds no secret, and is passed over.
+
+import FoundationEssentials
+
+enum AWSCredentialFile {
+    /// What the AWS CLI's user guide says of `credential_process`.
+    struct Credentials: Codable {
+        var version = 1
+        var accessKeyID: String?
+        var secretAccessKey: String?
+        var sessionToken: String?
+        /// When they end, in RFC 3339. Without it they don't.
+        var expiration: String?
+
+        enum CodingKeys: String, CodingKey {
+            case version = "Version"
+            case accessKeyID = "AccessKeyId"
+            case secretAccessKey = "SecretAccessKey"
+            case sessionToken = "SessionToken"
+            case expiration = "Expiration"
+        }
+    }
+
+    private struct Profile {
+        let name: String
+        let line: Int
+        var credentials = Credentials()
+    }
+
+    static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
+        var profiles: [Profile] = []
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, bytes) in lines.enumerated() {
+            let isIndented = bytes.first == 0x20 || bytes.first == 0x09
+            let line = trimmed(String(Substring(bytes))[...])
+            guard !line.isEmpty, !line.hasPrefix("#"), !line.hasPrefix(";") else { continue }
+            if line.hasPrefix("["), line.hasSuffix("]") {
+                let name = trimmed(line.dropFirst().dropLast())
+                profiles.append(Profile(name: String(name), line: index + 1))
+                continue
+            }
+            // Settings of a service below a name of theirs.
+            if isIndented { continue }
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !profiles.isEmpty else {
+                throw ImportProblem(
+                    line: index + 1, text: "It is neither [PROFILE] nor NAME = VALUE below one.")
+            }
+            let value = String(trimmed(parts[1]))
+            let last = profiles.count - 1
+            switch trimmed(parts[0]).lowercased() {
+            case "aws_access_key_id": profiles[last].credentials.accessKeyID = value
+            case "aws_secret_access_key": profiles[last].credentials.secretAccessKey = value
+            case "aws_session_token": profiles[last].credentials.sessionToken = value
+            default: break
+            }
+        }
+        var items: [ImportedItem] = []
+        for profile in profiles where profile.credentials.secretAccessKey != nil {
+            guard profile.credentials.accessKeyID != nil,
+                let json = try? DockerCredential.json(profile.credentials)
+            else {
+                throw ImportProblem(
+                    line: profile.line, text: "The profile has no aws_access_key_id.")
+            }
+            items.append(
+                ImportedItem(
+                    service: "aws", account: profile.name, secret: json, line: profile.line))
+        }
+        return items
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text.drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,52 @@
+// DockerConfigFile: the credentials that `docker login` writes into `~/.docker/config.json` where it has
+// no helper: for each registry USER:PASSWORD in Base64, or a token. They become what
+// `docker-credential-keychain` stores.
+
+import FoundationEssentials
+import KeychainCore
+
+enum DockerConfigFile {
+    private struct Config: Decodable {
+        struct Registry: Decodable {
+            var auth: String?
+            var identitytoken: String?
+        }
+
+        var auths: [String: Registry]?
+    }
+
+    /// Docker's name for who has a token.
+    private static let tokenUser = "<token>"
+
+    static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
+        guard let config = try? JSONDecoder().decode(Config.self, from: Data(text.utf8)) else {
+            // What is wrong may be about a secret, so it isn't repeated.
+            throw ImportProblem(line: 1, text: "It is not JSON as Docker writes it.")
+        }
+        var items: [ImportedItem] = []
+        for (server, registry) in (config.auths ?? [:]).sorted(by: { $0.key < $1.key }) {
+            if let token = registry.identitytoken, !token.isEmpty {
+                items.append(item(server, tokenUser, token))
+            } else if let auth = registry.auth, !auth.isEmpty {
+                guard let data = Data(base64Encoded: auth),
+                    let login = String(validating: data, as: UTF8.self),
+                    let colon = login.firstIndex(of: ":")
+                else {
+                    throw ImportProblem(
+                        line: 1, text: "“auth” of \(printable(server)) is not USER:PASSWORD.")
+                }
+                let password = login[login.index(after: colon)...]
+                // Docker pads with zeros.
+                items.append(
+                    item(server, String(login[..<colon]), password.filter { $0 != "\0" }))
+            }
+        }
+        return items
+    }
+
+    private static func item(_ server: String, _ user: String, _ secret: String) -> ImportedItem {
+        ImportedItem(
+            service: server, account: user, label: server,
+            description: DockerCredential.description, secret: secret, line: 1)
+    }
+}

@@ -1,0 +1,98 @@
+// KeychainDump: what macOS's `security dump-keychain -d` writes: the passwords of a keychain's file.
+//   (1) Each entry begins with `keychain:`, has `class:`, attributes, and `data:` with the secret in the
+//       next line.
+//   (2) A value is "TEXT", or 0xHEX with the same as text behind it, or <NULL>. In "TEXT" nothing is
+//       escaped: what has a character that would need it is written as 0xHEX.
+//   (3) Entries of other classes than passwords, and those whose secret isn't text, are passed over: they
+//       are keys and certificates, which are exported in formats of their own.
+
+enum KeychainDump {
+    private struct Entry {
+        let line: Int
+        var itemClass = ""
+        var attributes: [String: [UInt8]] = [:]
+        var secret: [UInt8]?
+    }
+
+    static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
+        var entries: [Entry] = []
+        var isData = false
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, bytes) in lines.enumerated() {
+            let line = String(Substring(bytes))[...]
+            if line.hasPrefix("keychain: ") {
+                entries.append(Entry(line: index + 1))
+                isData = false
+                continue
+            }
+            guard !entries.isEmpty else {
+                guard line.isEmpty else {
+                    throw ImportProblem(line: index + 1, text: "It is not “keychain: …”.")
+                }
+                continue
+            }
+            let last = entries.count - 1
+            if isData {
+                isData = false
+                guard line.isEmpty || value(line[...]) != nil else {
+                    throw ImportProblem(line: index + 1, text: "It is no value.")
+                }
+                entries[last].secret = value(line)
+            } else if line == "data:" {
+                isData = true
+            } else if line.hasPrefix("class: ") {
+                let text = value(line.dropFirst(7)).map { String(decoding: $0, as: UTF8.self) }
+                entries[last].itemClass = text ?? ""
+            } else if line.hasPrefix("    "), let (name, value) = attribute(line.dropFirst(4)) {
+                entries[last].attributes[name] = value
+            }
+        }
+        return entries.compactMap(item)
+    }
+
+    private static func item(_ entry: Entry) -> ImportedItem? {
+        func text(_ name: String) -> String {
+            entry.attributes[name].flatMap { String(validating: $0, as: UTF8.self) } ?? ""
+        }
+        guard let bytes = entry.secret, !bytes.contains(0),
+            let secret = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        // The label has a number in place of a name.
+        let label = text("0x00000007").isEmpty ? nil : text("0x00000007")
+        switch entry.itemClass {
+        case "genp":
+            return ImportedItem(
+                service: text("svce"), account: text("acct"), label: label, secret: secret,
+                line: entry.line)
+        case "inet":
+            let port = entry.attributes["port"].map { $0.reduce(0) { $0 << 8 | Int($1) } }
+            return ImportedItem(
+                server: text("srvr"), account: text("acct"),
+                protocolName: text("ptcl").isEmpty ? nil : text("ptcl"),
+                port: port == 0 ? nil : port, path: text("path").isEmpty ? nil : text("path"),
+                label: label, secret: secret, line: entry.line)
+        default: return nil
+        }
+    }
+
+    /// `"acct"<blob>="ada"`: name and value.
+    private static func attribute(_ text: Substring) -> (String, [UInt8])? {
+        let name = text.prefix { $0 != "<" && $0 != " " }
+        guard let sign = text.firstIndex(of: "=") else { return nil }
+        let bare = name.hasPrefix("\"") ? name.dropFirst().dropLast() : name
+        return value(text[text.index(after: sign)...]).map { (String(bare), $0) }
+    }
+
+    /// nil: none, or no value.
+    private static func value(_ text: Substring) -> [UInt8]? {
+        if text.hasPrefix("0x") {
+            let digits = Array(text.dropFirst(2).prefix { $0.isHexDigit }.utf8)
+            guard digits.count.isMultiple(of: 2), !digits.isEmpty else { return nil }
+            return stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16)
+            }
+        }
+        guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return nil }
+        return Array(text.dropFirst().dropLast().utf8)
+    }
+}

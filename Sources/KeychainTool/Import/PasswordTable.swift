@@ -1,0 +1,121 @@
+// PasswordTable: what KeePassXC and browsers export, a table of comma-separated values (RFC 4180) with
+// its columns named in the first line.
+//   (1) Columns are told by their names, in any order and case: those of KeePassXC, and of Chrome,
+//       Firefox, Safari and their kin. Others are passed over.
+//   (2) An entry with a web address is an internet password; another one is a generic password, and
+//       its title the service. One without a password holds no secret, and is passed over.
+//   (3) The key of one-time codes is an item of its own, as `keychainctl otp` reads it.
+
+enum PasswordTable {
+    private enum Column: CaseIterable {
+        case title, address, user, password, codes
+
+        var names: [String] {
+            switch self {
+            case .title: ["title", "name"]
+            case .address: ["url", "login_uri"]
+            case .user: ["username", "login_username"]
+            case .password: ["password", "login_password"]
+            case .codes: ["totp", "otpauth", "login_totp"]
+            }
+        }
+    }
+
+    static func items(in text: String) throws(ImportProblem) -> [ImportedItem] {
+        var rows = try CommaSeparatedValues.rows(in: text)
+        guard !rows.isEmpty else { return [] }
+        let header = rows.removeFirst().fields.map { $0.lowercased() }
+        var columns: [Column: Int] = [:]
+        for column in Column.allCases {
+            columns[column] = header.firstIndex { column.names.contains($0) }
+        }
+        guard columns[.password] != nil, columns[.title] != nil || columns[.address] != nil else {
+            throw ImportProblem(
+                line: 1,
+                text: "The first line names no column “password”, and “url” or “title” beside it.")
+        }
+        var items: [ImportedItem] = []
+        for row in rows {
+            guard row.fields.count == header.count else {
+                throw ImportProblem(
+                    line: row.line,
+                    text: "It has \(row.fields.count) values for \(header.count) columns.")
+            }
+            func value(_ column: Column) -> String { columns[column].map { row.fields[$0] } ?? "" }
+            let (title, user) = (value(.title), value(.user))
+            if !value(.password).isEmpty {
+                guard
+                    let item = item(
+                        title: title, address: value(.address), user: user,
+                        secret: value(.password), line: row.line)
+                else {
+                    throw ImportProblem(
+                        line: row.line, text: "It has neither a title nor a web address.")
+                }
+                items.append(item)
+            }
+            if !value(.codes).isEmpty {
+                let name = title.isEmpty ? value(.address) : title
+                items.append(try codes(value(.codes), of: name, user, line: row.line))
+            }
+        }
+        return items
+    }
+
+    private static func item(
+        title: String, address: String, user: String, secret: String, line: Int
+    ) -> ImportedItem? {
+        if let place = WebAddress(address) {
+            return ImportedItem(
+                server: place.host, account: user, protocolName: place.scheme, port: place.port,
+                path: place.path, label: title.isEmpty ? nil : title, secret: secret, line: line)
+        }
+        let service = title.isEmpty ? address : title
+        guard !service.isEmpty else { return nil }
+        return ImportedItem(service: service, account: user, secret: secret, line: line)
+    }
+
+    private static func codes(
+        _ text: String, of name: String, _ user: String, line: Int
+    ) throws(ImportProblem) -> ImportedItem {
+        do throws(OneTimeSecret.Problem) {
+            let secret =
+                text.lowercased().hasPrefix("otpauth:")
+                ? try OneTimeSecret(text)
+                : try OneTimeSecret(base32: text, label: name, parameters: [])
+            return ImportedItem(
+                service: name + " (TOTP)", account: user, secret: secret.uri, line: line)
+        } catch {
+            throw ImportProblem(line: line, text: "The key of the one-time codes: \(error.text)")
+        }
+    }
+}
+
+/// Where a password is used.
+private struct WebAddress {
+    let scheme: String
+    let host: String
+    let port: Int?
+    let path: String?
+
+    /// nil: it is none, or names no host. A query and a fragment are left out.
+    init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[1].hasPrefix("//") else { return nil }
+        let whole = parts[1].dropFirst(2).prefix { $0 != "?" && $0 != "#" }
+        var place = whole.prefix { $0 != "/" }
+        let rest = whole.dropFirst(place.count)
+        if let sign = place.lastIndex(of: "@") { place = place[place.index(after: sign)...] }
+        var port: Int?
+        if let colon = place.lastIndex(of: ":"), !place.hasSuffix("]") {
+            guard let number = UInt16(place[place.index(after: colon)...]) else { return nil }
+            port = Int(number)
+            place = place[..<colon]
+        }
+        guard !place.isEmpty else { return nil }
+        scheme = parts[0].lowercased()
+        host = String(place)
+        self.port = port
+        path = rest.count > 1 ? String(rest) : nil
+    }
+}

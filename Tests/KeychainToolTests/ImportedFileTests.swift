@@ -1,0 +1,123 @@
+// ImportedFileTests: exports of other programs, as these write them.
+// Origin: RFC 4180, what KeePassXC 2.7 and Chrome export, the user guide of the AWS CLI, docker's
+// config.json, and what `security dump-keychain -d` of macOS prints.
+
+import KeychainCore
+import Testing
+
+@testable import KeychainTool
+
+@Suite struct `Exports of other programs` {
+    private static let keePassXC = #"""
+        "Group","Title","Username","Password","URL","Notes","TOTP","Icon"
+        "Root","Mail","ada","a,""b""","https://example.org:8443/login?x","n","","0"
+        "Root/Work","Safe","","x
+        y","","","GEZDGNBVGY3TQOJQ","0"
+        """#
+    private static let chrome =
+        "\u{FEFF}name,url,username,password,note\r\nm,http://m/,a,x,\r\n,,,,\r\n"
+    private static let aws = """
+        # remark
+        [default]
+        aws_access_key_id = AK
+        aws_secret_access_key=S=/+
+        s3 =
+          max_concurrent_requests = 3
+        [role]
+        role_arn = arn
+        """
+    private static let docker = #"""
+        {"auths": {
+          "https://r/v1/": {"auth": "YWRhOmE6Yg=="},
+          "t": {"auth": "", "identitytoken": "k"},
+          "empty": {}
+        }, "credsStore": "x"}
+        """#
+    private static let dump = #"""
+        keychain: "/Users/ada/Library/Keychains/login.keychain-db"
+        version: 512
+        class: "genp"
+        attributes:
+            0x00000007 <blob>="Label"
+            "acct"<blob>=0x61C3A9  "a\303\251"
+            "svce"<blob>="s"t"
+            "gena"<blob>=<NULL>
+        data:
+        "p"w"
+        keychain: "/Users/ada/Library/Keychains/login.keychain-db"
+        class: "inet"
+        attributes:
+            "acct"<blob>="b"
+            "path"<blob>=<NULL>
+            "port"<uint32>=0x000001BB
+            "ptcl"<uint32>="htps"
+            "srvr"<blob>="h"
+        data:
+        0x78C3A9  "x\303\251"
+        keychain: "/Users/ada/Library/Keychains/login.keychain-db"
+        class: 0x0000000F
+        attributes:
+        data:
+        0x00
+        """#
+
+    @Test(
+        arguments: [
+            (
+                .csv, keePassXC,
+                [
+                    "example.org:8443/login ada=a,\"b\"", "Safe=x\ny",
+                    "Safe (TOTP)=otpauth://totp/Safe?secret=GEZDGNBVGY3TQOJQ",
+                ]
+            ),
+            (.csv, chrome, ["m a=x"]),
+            (.csv, "password,title\nx,m\ny,n\n", ["m=x", "n=y"]),
+            (
+                .aws, aws,
+                [#"aws default={"AccessKeyId":"AK","SecretAccessKey":"S=/+","Version":1}"#]
+            ),
+            (.docker, docker, ["https://r/v1/ ada=a:b", "t <token>=k"]),
+            (.keychainDump, dump, ["s\"t aé=p\"w", "h:443 b=xé"]),
+        ] as [(ImportSource, String, [String])])
+    func `their secrets are read`(
+        _ source: ImportSource, _ text: String, _ items: [String]
+    ) throws {
+        let read = try source.items(in: Array(text.utf8), named: "f", service: "s")
+        #expect(read.map { "\($0.name)=\($0.secret)" } == items)
+    }
+
+    @Test(
+        arguments: [
+            (.csv, "name,user,secret\nhunter2,,", 1), (.csv, "name,password\na\nhunter2", 2),
+            (.csv, "name,password\nm,\"hunter2", 2), (.csv, "name,password\nm,\"hun\"ter2", 2),
+            (.csv, "name,password\n,hunter2", 2),
+            (.csv, "url,password\n\"a\nb\",x\n,hunter2", 4),
+            (.csv, "name,password,totp\nm,x,hunter2!", 2),
+            (.csv, "name,password\nm,x\nm,hunter2", 3),
+            (.aws, "aws_secret_access_key = hunter2", 1), (.aws, "[p]\nhunter2", 2),
+            (.aws, "\n[p]\naws_secret_access_key = hunter2", 2),
+            (.docker, #"{"auths":{"r":{"auth":"hunter2"}}}"#, 1), (.docker, "hunter2", 1),
+            (.keychainDump, "hunter2", 1),
+            (.keychainDump, "keychain: \"/k\"\nclass: \"genp\"\ndata:\nhunter2\n", 4),
+        ] as [(ImportSource, String, Int)])
+    func `what isn't understood is named by its line, without the secret`(
+        _ source: ImportSource, _ text: String, _ line: Int
+    ) throws {
+        let failure = try #require(throws: ControlFailure.self) {
+            try source.items(in: Array(text.utf8), named: "f", service: "s")
+        }
+        #expect(failure.message.hasPrefix("f:\(line): "), "\(failure.message)")
+        #expect(!failure.message.contains("hun") && !failure.message.contains("ter2"))
+    }
+
+    @Test func `labels, addresses and what Docker looks for come along`() throws {
+        let mail = try ImportSource.csv.items(
+            in: Array(Self.keePassXC.utf8), named: "f", service: "")[0]
+        #expect(mail.remarks == [.label: .string("Mail")])
+        #expect(mail.keys[.protocolType] == .string("htps"))
+        #expect(mail.keys[.path] == .string("/login"))
+        let registry = try ImportSource.docker.items(
+            in: Array(Self.docker.utf8), named: "f", service: "")[0]
+        #expect(registry.remarks[.description] == .string("registry credential"))
+    }
+}
