@@ -71,11 +71,13 @@ package final class DeferredKeychain: RequestHandler {
     private func engine(for code: RequestCode) throws(KeychainFailure) -> KeychainEngine {
         switch code {
         // A key in hardware is bound to its keychain, so there has to be one.
-        case .add, .addAll, .put, .setPasscode, .changeSlots, .makeSecureEnclaveKey: try changing()
+        case .add, .addAll, .put, .setPasscode, .changeSlots, .makeSecureEnclaveKey,
+            .setHistory:
+            try changing()
         case .find, .update, .delete, .findIdentities, .updateIdentities, .deleteIdentities,
             .authenticate, .hasPasscode, .hasSecureEnclave, .sign, .sharedSecret, .unlock, .lock,
             .lockAll, .changePasscode, .removePasscode, .unlockWith, .slots, .rotate, .status,
-            .statistics, .check:
+            .statistics, .check, .findVersions, .restoreVersion, .purgeVersions:
             try looking()
         }
     }

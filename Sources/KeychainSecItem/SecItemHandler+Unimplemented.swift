@@ -29,6 +29,30 @@ extension SecItemHandler {
     }
 
     package func execute(
+        _ request: FindVersions, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [ItemVersion] {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: RestoreVersion, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ItemSnapshot {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: PurgeVersions, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        throw Self.unimplemented
+    }
+
+    package func execute(
+        _ request: SetHistory, as caller: AccessGroups
+    ) throws(KeychainFailure) -> HistoryPolicy {
+        throw Self.unimplemented
+    }
+
+    package func execute(
         _ request: Authenticate, as caller: AccessGroups
     ) throws(KeychainFailure) -> AuthenticationGrant {
         throw Self.unimplemented

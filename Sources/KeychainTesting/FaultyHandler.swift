@@ -119,9 +119,8 @@ extension TestKeychain.Operations {
         case .makeSecureEnclaveKey, .sign, .sharedSecret: self = .secureEnclave
         case .authenticate, .hasPasscode, .hasSecureEnclave, .unlock, .lock, .lockAll,
             .setPasscode, .changePasscode, .removePasscode, .unlockWith, .slots, .changeSlots,
-            .rotate,
-            .status, .statistics,
-            .check:
+            .rotate, .status, .statistics, .check, .findVersions, .restoreVersion, .purgeVersions,
+            .setHistory:
             return nil
         }
     }

@@ -24,6 +24,8 @@ package struct Observation: CustomStringConvertible {
 
     package var failureOfOpening: KeychainFailure?
     package var answers: [Int: Answer] = [:]
+    /// The earlier values of the accounts that have any, the last one last.
+    package var versions: [Int: [Int]] = [:]
     /// How many items a list of all gave; nil where it failed.
     package var listedCount: Int?
     /// The passcodes that unlock it. nil: it has none.
@@ -40,10 +42,12 @@ package struct Observation: CustomStringConvertible {
     ///   - directory: Where it is.
     ///   - states: All that it is or was; every account and passcode of them is asked for.
     package init(of directory: String, knowing states: [KeychainState]) {
-        let accounts = Set(states.flatMap { $0.values.keys } + states.flatMap { $0.setAside.keys })
+        let accounts = Set(
+            states.flatMap { Array($0.values.keys) + $0.setAside.keys + $0.versions.keys })
         let values = states.reduce(into: [Int: Set<Int>]()) { known, state in
             for (account, value) in state.values { known[account, default: []].insert(value) }
             for (account, value) in state.setAside { known[account, default: []].insert(value) }
+            known.merge(state.versions.mapValues { Set($0) }) { $0.union($1) }
         }
         do throws(KeychainFailure) {
             Self.convert(directory, Set(states.compactMap(\.passcode)))
@@ -60,6 +64,9 @@ package struct Observation: CustomStringConvertible {
             }
             for account in accounts {
                 answers[account] = Self.load(account, values[account] ?? [], from: engine)
+            }
+            for account in accounts {
+                versions[account] = Self.versions(account, values[account] ?? [], from: engine)
             }
             let all = ItemQuery(
                 itemClass: .genericPassword, attributes: [.service: .string("fault")])
@@ -101,6 +108,16 @@ package struct Observation: CustomStringConvertible {
         }
     }
 
+    private static func versions(
+        _ account: Int, _ values: Set<Int>, from engine: KeychainEngine
+    ) -> [Int]? {
+        let found = try? engine.perform(
+            FindVersions(Contents.query(account), includesData: true), as: Contents.caller)
+        return found?.reversed().map { version in
+            values.first { Contents.data($0) == version.item.data } ?? -1
+        }
+    }
+
     private static func count(_ query: ItemQuery, in engine: KeychainEngine) -> Int? {
         do throws(KeychainFailure) {
             return try engine.perform(FindItems(query, Retrieval(limit: nil)), as: Contents.caller)
@@ -120,6 +137,9 @@ package struct Observation: CustomStringConvertible {
             }
             let wanted = state.values[account].map { Answer.value($0) } ?? .absent
             if answer != wanted { return "account \(account): \(answer) instead of \(wanted)" }
+        }
+        if versions != state.versions {
+            return "earlier values \(versions) instead of \(state.versions)"
         }
         // What stands aside is in no list, or makes it fail.
         if state.setAside.isEmpty, listedCount != state.values.count {

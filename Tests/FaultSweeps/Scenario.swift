@@ -42,6 +42,11 @@ package struct Scenario: Sendable, CustomStringConvertible {
         Scenario("save over", [.put(1, 8)], after: filled),
         Scenario("update", [.update(3, 3)], after: filled),
         Scenario("delete", [.delete(1)], after: filled),
+        Scenario("replace", [.replace(1, 8)], after: filled + [.replace(1, 20)]),
+        Scenario("remove", [.remove(1)], after: filled + [.replace(1, 20)]),
+        Scenario("undo", [.undo(1, 6)], after: filled + [.replace(1, 20)]),
+        Scenario("undo a deletion", [.undo(1, 6)], after: filled + [.remove(1)]),
+        Scenario("rotate with versions", [.rotate], after: filled + [.replace(1, 8), .remove(1)]),
         Scenario("passcode set", [.setPasscode(1)], after: filled),
         Scenario("passcode change", [.changePasscode(1, 2)], after: filled + [.setPasscode(1)]),
         Scenario(

@@ -12,6 +12,12 @@ package enum Step: Hashable, Sendable {
     case update(Int, Int)
     case put(Int, Int)
     case delete(Int)
+    /// Updates an item, and keeps what it was.
+    case replace(Int, Int)
+    /// Deletes an item, and keeps it as a version.
+    case remove(Int)
+    /// Gives an item the earlier value again.
+    case undo(Int, Int)
     case setPasscode(Int)
     case changePasscode(Int, Int)
     case removePasscode(Int)
@@ -36,6 +42,9 @@ extension Step: CustomStringConvertible {
         case .update(let account, let value): "update:\(account):\(value)"
         case .put(let account, let value): "put:\(account):\(value)"
         case .delete(let account): "delete:\(account)"
+        case .replace(let account, let value): "replace:\(account):\(value)"
+        case .remove(let account): "remove:\(account)"
+        case .undo(let account, let value): "undo:\(account):\(value)"
         case .setPasscode(let passcode): "set-passcode:\(passcode)"
         case .changePasscode(let old, let new): "change-passcode:\(old):\(new)"
         case .removePasscode(let passcode): "remove-passcode:\(passcode)"
@@ -59,6 +68,9 @@ extension Step: CustomStringConvertible {
         case ("update", 2): self = .update(numbers[0], numbers[1])
         case ("put", 2): self = .put(numbers[0], numbers[1])
         case ("delete", 1): self = .delete(numbers[0])
+        case ("replace", 2): self = .replace(numbers[0], numbers[1])
+        case ("remove", 1): self = .remove(numbers[0])
+        case ("undo", 2): self = .undo(numbers[0], numbers[1])
         case ("set-passcode", 1): self = .setPasscode(numbers[0])
         case ("change-passcode", 2): self = .changePasscode(numbers[0], numbers[1])
         case ("remove-passcode", 1): self = .removePasscode(numbers[0])
@@ -79,6 +91,8 @@ extension Step: CustomStringConvertible {
 package struct KeychainState: Hashable, Sendable {
     /// The value of each account.
     package var values: [Int: Int] = [:]
+    /// The earlier values of each account, the last one last.
+    package var versions: [Int: [Int]] = [:]
     /// What stands aside, and can be restored.
     package var setAside: [Int: Int] = [:]
     package var passcode: Int?
@@ -95,6 +109,12 @@ package struct KeychainState: Hashable, Sendable {
             .put(let account, let value):
             state.values[account] = value
         case .delete(let account): state.values[account] = nil
+        case .replace(let account, let value), .undo(let account, let value):
+            state.versions[account, default: []] += [values[account]].compactMap { $0 }
+            state.values[account] = value
+        case .remove(let account):
+            state.versions[account, default: []] += [values[account]].compactMap { $0 }
+            state.values[account] = nil
         case .setPasscode(let passcode), .changePasscode(_, let passcode):
             state.passcode = passcode
         case .removePasscode:

@@ -80,6 +80,19 @@ package struct StepRunner {
         SecretBytes(copying: Contents.passcode(passcode))
     }
 
+    /// Whether a step that keeps versions was carried out already: again it would keep another one.
+    private mutating func holds(_ account: Int, _ value: Int) throws(KeychainFailure) -> Bool {
+        do throws(KeychainFailure) {
+            let found = try opened().perform(
+                FindItems(Contents.query(account), Retrieval(includesData: true)),
+                as: Contents.caller)
+            return found.first?.data == Contents.data(value)
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            return false
+        }
+    }
+
     private mutating func carryOut(_ step: Step) throws(KeychainFailure) {
         let caller = Contents.caller
         switch step {
@@ -97,6 +110,25 @@ package struct StepRunner {
         case .delete(let account):
             try opened().perform(
                 DeleteItems(Contents.query(account), tombstones: .automatic), as: caller)
+        case .replace(let account, let value):
+            if try holds(account, value) { return }
+            try opened().perform(
+                UpdateItems(
+                    Contents.query(account), ItemChanges(data: Contents.data(value)),
+                    keepsVersions: true), as: caller)
+        case .remove(let account):
+            try opened().perform(
+                DeleteItems(
+                    Contents.query(account), tombstones: .automatic, keepsVersions: true),
+                as: caller)
+        case .undo(let account, let value):
+            let engine = try opened()
+            let query = Contents.query(account)
+            let wanted = Contents.data(value)
+            let version = try engine.perform(FindVersions(query, includesData: true), as: caller)
+                .first { $0.item.data == wanted }
+            guard let version, try !holds(account, value) else { return }
+            try engine.perform(RestoreVersion(query, number: version.number), as: caller)
         case .setPasscode(let new):
             try opened().setPasscode(Self.secret(new))
             passcode = new

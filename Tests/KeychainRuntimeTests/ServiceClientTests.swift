@@ -28,6 +28,8 @@ import Testing
         hasPasscode: true, lockState: .locked, isMemoryLocked: true, byteCount: 5,
         deviceKeyPath: "/d/device.key", deviceKeyProtection: .hardware)
 
+    static let version = ItemVersion(number: 11, moment: 12, change: .deleted, item: item)
+
     static let slot = SlotSummary(
         number: 9, kind: .credential, madeAt: 10, opensPasscode: true, opensMachine: false)
 
@@ -55,6 +57,10 @@ import Testing
         case .status: .answer(status)
         case .statistics: .answer(ServiceStatistics())
         case .check: .answer(report)
+        case .findVersions: .answer([version])
+        case .restoreVersion: .answer(item)
+        case .purgeVersions: .answer(3)
+        case .setHistory: .answer(HistoryPolicy.standard)
         }
     }
 
@@ -78,6 +84,11 @@ import Testing
             PutItem(Self.newItem, orChange: Self.query, ItemChanges()), as: Self.caller)
         #expect(
             try client.perform(DeleteItems(Self.query, tombstones: .always), as: Self.caller) == 3)
+        #expect(try client.perform(FindVersions(Self.query), as: Self.caller) == [Self.version])
+        #expect(
+            try client.perform(RestoreVersion(Self.query, number: 1), as: Self.caller) == Self.item)
+        #expect(try client.perform(PurgeVersions(Self.query), as: Self.caller) == 3)
+        #expect(try client.perform(SetHistory()) == .standard)
         #expect(
             try client.perform(AddItems([Self.newItem, Self.newItem]), as: Self.caller)
                 == [Self.item, Self.item])

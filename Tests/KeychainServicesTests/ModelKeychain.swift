@@ -206,104 +206,6 @@ final class ModelKeychain: RequestHandler, RequestExecutor {
         false
     }
 
-    func execute(
-        _ request: Authenticate, as caller: AccessGroups
-    ) throws(KeychainFailure) -> AuthenticationGrant {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: MakeSecureEnclaveKey, as caller: AccessGroups
-    ) throws(KeychainFailure) -> MadeSecureEnclaveKey {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: SignDigest, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Data {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: DeriveSharedSecret, as caller: AccessGroups
-    ) throws(KeychainFailure) -> SecretBytes {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: Unlock, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: Lock, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: LockAll, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: SetPasscode, as caller: AccessGroups, progress: (RequestProgress) -> Bool
-    ) throws(KeychainFailure) -> [SlotSummary] {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: ChangePasscode, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: RemovePasscode, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Int {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: UnlockWith, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: ListSlots, as caller: AccessGroups
-    ) throws(KeychainFailure) -> [SlotSummary] {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: ChangeSlots, as caller: AccessGroups
-    ) throws(KeychainFailure) -> Done {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: ReadStatistics, as caller: AccessGroups
-    ) throws(KeychainFailure) -> ServiceStatistics { throw .notModelled }
-
-    func execute(
-        _ request: ReadStatus, as caller: AccessGroups
-    ) throws(KeychainFailure) -> KeychainStatus { throw .notModelled }
-
-    func execute(
-        _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
-    ) throws(KeychainFailure) -> [SlotSummary] {
-        throw .notModelled
-    }
-
-    func execute(
-        _ request: CheckKeychain, as caller: AccessGroups, progress: (RequestProgress) -> Bool
-    ) throws(KeychainFailure) -> CheckReport {
-        throw .notModelled
-    }
-
     // MARK: - Identities
 
     func addAll(
@@ -490,9 +392,4 @@ private struct PrimaryKey: Hashable {
             (item.attributes[$0] ?? .empty(of: $0.kind)).comparisonBytes
         }
     }
-}
-
-extension KeychainFailure {
-    fileprivate static let notModelled = KeychainFailure(
-        .unimplemented, "The model has no such thing.")
 }

@@ -25,6 +25,7 @@ import Testing
         return [
             AddItem(item), AddItems([item, item]), FindItems(query), UpdateItems(query, changes),
             PutItem(item, orChange: query, changes), DeleteItems(query, tombstones: .never),
+            FindVersions(query), RestoreVersion(query, number: 1), PurgeVersions(query),
             FindIdentities(pair),
             UpdateIdentities(pair, IdentityChanges(certificate: changes, key: changes)),
             DeleteIdentities(pair, tombstones: .never), Authenticate(passcode: passcode),
@@ -45,7 +46,8 @@ import Testing
             accessGroup: "g", protection: .always, isSynchronizable: false, isTombstone: false,
             hasData: true, data: secret)
         let sharedSecret: DeriveSharedSecret.Answer = SecretBytes(copying: secret)
-        return [[item], Identity(certificate: item, key: item), grant, sharedSecret]
+        let version = ItemVersion(number: 1, moment: 2, change: .deleted, item: item)
+        return [[item], [version], Identity(certificate: item, key: item), grant, sharedSecret]
     }()
 
     /// Everything that the standard library's functions say of a value.
@@ -72,7 +74,7 @@ import Testing
         }
         let without: Set<RequestCode> = [
             .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .check, .slots,
-            .statistics,
+            .statistics, .setHistory,
         ]
         #expect(without.union(Self.requests.map(\.code)) == Set(RequestCode.allCases))
         #expect(without.isDisjoint(with: Self.requests.map(\.code)))

@@ -22,7 +22,8 @@ import Testing
             "Done": "Done",
             "AuthenticationGrant": "Grant", "MadeSecureEnclaveKey": "SecureEnclaveKey",
             "KeychainStatus": "Status", "ServiceStatistics": "Statistics", "CheckReport": "Report",
-            "Array<SlotSummary>": "list of Slot",
+            "Array<SlotSummary>": "list of Slot", "Array<ItemVersion>": "list of Version",
+            "HistoryPolicy": "History",
         ]
         let rows = try Self.document().matches(
             of: /\n\| (\d+) \| `(\w+)` \| [^|]+ \| ([\w ]+)[^|]* \|/)
@@ -114,7 +115,7 @@ import Testing
         ItemChanges(
             attributes: [.description: .data(Data([0xFF]))], accessGroup: "other",
             protection: .always, constraints: [], isSynchronizable: true, isTombstone: false,
-            data: Data("new".utf8)))
+            data: Data("new".utf8)), keepsVersions: true)
 
     private static let status = KeychainStatus(
         directory: "/k", formatVersion: 1, generation: 2, itemCount: 3, setAsideCount: 4,

@@ -147,9 +147,16 @@ struct RandomValues {
     mutating func requests() -> [any Request] {
         [
             AddItem(newItem()), AddItems(list(upTo: 3) { $0.newItem() }),
-            FindItems(query(), retrieval()), UpdateItems(query(), changes()),
-            PutItem(newItem(), orChange: query(), changes()),
-            DeleteItems(query(), tombstones: pick(TombstonePolicy.allCases, else: .never)),
+            FindItems(query(), retrieval()),
+            UpdateItems(query(), changes(), keepsVersions: flag()),
+            PutItem(newItem(), orChange: query(), changes(), keepsVersions: flag()),
+            DeleteItems(
+                query(), tombstones: pick(TombstonePolicy.allCases, else: .never),
+                keepsVersions: flag()),
+            FindVersions(query(), number: maybe { $0.version() }, includesData: flag()),
+            RestoreVersion(query(), number: version(), replaces: flag()),
+            PurgeVersions(query(), number: maybe { $0.version() }),
+            SetHistory(maybe { $0.policy() }),
             FindIdentities(IdentityQuery(certificate: query(), key: query()), retrieval()),
             UpdateIdentities(
                 IdentityQuery(certificate: query(), key: query()),
@@ -176,6 +183,12 @@ struct RandomValues {
                     else: .bind),
                 provedBy: maybe { $0.way() }, allowsWeak: flag()),
         ]
+    }
+
+    mutating func version() -> UInt32 { UInt32(truncatingIfNeeded: number()) }
+
+    mutating func policy() -> HistoryPolicy {
+        HistoryPolicy(count: version(), days: version(), isForAll: flag())
     }
 
     mutating func way() -> WayIn {
@@ -301,7 +314,12 @@ struct RandomValues {
             AuthenticationGrant(token: bytes16()),
             MadeSecureEnclaveKey(blob: data(), publicKey: data()), data(),
             SecretBytes(copying: data()), status(), statistics(), report(),
-            list(upTo: 3) { $0.slot() },
+            list(upTo: 3) { $0.slot() }, policy(),
+            list(upTo: 3) {
+                ItemVersion(
+                    number: $0.version(), moment: Double($0.count() % 1_000_000),
+                    change: $0.pick(ItemVersion.Change.allCases, else: .deleted), item: $0.item())
+            },
         ]
     }
 }

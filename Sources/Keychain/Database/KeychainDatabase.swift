@@ -12,6 +12,8 @@ public struct KeychainDatabase: Sendable {
     let identity: DatabaseIdentity
     /// Who answers for the person, and whether the person may be asked.
     var authentication = AuthenticationOptions()
+    /// Whether what is replaced or deleted is kept as an earlier version.
+    var keepsVersions = false
 
     /// Gives the handler of requests.
     func connection() throws(KeychainFailure) -> Connection { try connect(authentication) }
@@ -96,6 +98,8 @@ public struct KeychainDatabase: Sendable {
     let identity: DatabaseIdentity
     /// Who answers for the person, and whether the person may be asked.
     var authentication = AuthenticationOptions()
+    /// Whether what is replaced or deleted is kept as an earlier version.
+    var keepsVersions = false
 
     /// Gives the keychain and the caller, with the person in front. It is asked at every request:
     /// the first one that succeeds opens the database.

@@ -87,19 +87,23 @@ struct ItemAccess: Sendable {
     /// Changes the item in place: it keeps its reference and creation date.
     /// - Returns: Whether there was such an item.
     func update(_ contents: ItemChanges) throws(KeychainError) -> Bool {
-        try change(UpdateItems(item, contents), no: .itemNotFound)
+        try change(
+            UpdateItems(item, contents, keepsVersions: database.keepsVersions), no: .itemNotFound)
     }
 
     /// - Returns: Whether there was such an item.
     func delete() throws(KeychainError) -> Bool {
-        try change(DeleteItems(item, tombstones: .automatic), no: .itemNotFound)
+        try change(
+            DeleteItems(item, tombstones: .automatic, keepsVersions: database.keepsVersions),
+            no: .itemNotFound)
     }
 
     /// Adds the item, or changes it in place: in the access group that the addition is to, that one
     /// alone.
     func put(_ contents: ItemChanges) throws(KeychainError) {
         defer { ChangeCount.note() }
-        let request = PutItem(newItem(contents), orChange: item, contents)
+        let request = PutItem(
+            newItem(contents), orChange: item, contents, keepsVersions: database.keepsVersions)
         // Someone else may delete the item after the addition was refused, and add it again
         // before the next one. No one does so for long.
         for _ in 0..<Self.attemptLimit {

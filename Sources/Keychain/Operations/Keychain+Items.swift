@@ -54,7 +54,8 @@ extension Keychain {
     public func removeAll() throws(KeychainError) -> Int {
         defer { ChangeCount.note() }
         do throws(KeychainFailure) {
-            return try database.connection().perform(DeleteItems(query, tombstones: .automatic))
+            return try database.connection().perform(
+                DeleteItems(query, tombstones: .automatic, keepsVersions: database.keepsVersions))
         } catch {
             if error.status == .itemNotFound { return 0 }
             throw KeychainError(error, .delete, service)

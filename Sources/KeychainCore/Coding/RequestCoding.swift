@@ -34,33 +34,37 @@ extension FindItems {
 
 extension UpdateItems {
     package func encode(to writer: inout MessageWriter) {
-        writer.encode(query, changes)
+        writer.encode(query, changes, keepsVersions)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
-        self.init(try .init(from: &reader), try .init(from: &reader))
+        self.init(
+            try .init(from: &reader), try .init(from: &reader),
+            keepsVersions: try .init(from: &reader))
     }
 }
 
 extension PutItem {
     package func encode(to writer: inout MessageWriter) {
-        writer.encode(item, query, changes)
+        writer.encode(item, query, changes, keepsVersions)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         self.init(
             try .init(from: &reader), orChange: try .init(from: &reader),
-            try .init(from: &reader))
+            try .init(from: &reader), keepsVersions: try .init(from: &reader))
     }
 }
 
 extension DeleteItems {
     package func encode(to writer: inout MessageWriter) {
-        writer.encode(query, tombstones)
+        writer.encode(query, tombstones, keepsVersions)
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
-        self.init(try .init(from: &reader), tombstones: try .init(from: &reader))
+        self.init(
+            try .init(from: &reader), tombstones: try .init(from: &reader),
+            keepsVersions: try .init(from: &reader))
     }
 }
 

@@ -102,10 +102,13 @@ package struct UpdateItems: Request {
     package static let code = RequestCode.update
     package var query: ItemQuery
     package var changes: ItemChanges
+    /// Whether what the items were until then is kept, see ``ItemVersion``.
+    package var keepsVersions: Bool
 
-    package init(_ query: ItemQuery, _ changes: ItemChanges) {
+    package init(_ query: ItemQuery, _ changes: ItemChanges, keepsVersions: Bool = false) {
         self.query = query
         self.changes = changes
+        self.keepsVersions = keepsVersions
     }
 
     package var authorization: Authorization {
@@ -132,11 +135,17 @@ package struct PutItem: Request {
     package var item: NewItem
     package var query: ItemQuery
     package var changes: ItemChanges
+    /// Whether what the item was until then is kept, see ``ItemVersion``.
+    package var keepsVersions: Bool
 
-    package init(_ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges) {
+    package init(
+        _ item: NewItem, orChange query: ItemQuery, _ changes: ItemChanges,
+        keepsVersions: Bool = false
+    ) {
         self.item = item
         self.query = query
         self.changes = changes
+        self.keepsVersions = keepsVersions
     }
 
     /// One for both.
@@ -172,10 +181,15 @@ package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery
     package var tombstones: TombstonePolicy
+    /// Whether the items are kept as versions, see ``ItemVersion``.
+    package var keepsVersions: Bool
 
-    package init(_ query: ItemQuery, tombstones: TombstonePolicy) {
+    package init(
+        _ query: ItemQuery, tombstones: TombstonePolicy, keepsVersions: Bool = false
+    ) {
         self.query = query
         self.tombstones = tombstones
+        self.keepsVersions = keepsVersions
     }
 
     package var shape: String? { query.shape }

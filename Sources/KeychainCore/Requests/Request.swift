@@ -139,6 +139,9 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case update = 4
     case put = 5
     case delete = 6
+    case findVersions = 7
+    case restoreVersion = 8
+    case purgeVersions = 9
 
     case findIdentities = 10
     case updateIdentities = 11
@@ -164,6 +167,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case changeSlots = 40
     case rotate = 41
     case statistics = 42
+    case setHistory = 43
 
     /// The name of the operation in logs.
     package var name: String { String(describing: self) }
@@ -175,12 +179,13 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     /// again. A key that hardware makes is not kept.
     package var isRead: Bool {
         switch self {
-        case .find, .findIdentities, .hasPasscode, .hasSecureEnclave, .makeSecureEnclaveKey, .sign,
+        case .find, .findVersions, .findIdentities, .hasPasscode, .hasSecureEnclave,
+            .makeSecureEnclaveKey, .sign,
             .sharedSecret, .status, .check, .slots, .statistics:
             true
         case .add, .addAll, .update, .put, .delete, .updateIdentities, .deleteIdentities,
-            .authenticate, .unlock, .lock, .lockAll, .setPasscode, .changePasscode,
-            .removePasscode, .unlockWith, .changeSlots, .rotate:
+            .restoreVersion, .purgeVersions, .authenticate, .unlock, .lock, .lockAll, .setPasscode,
+            .changePasscode, .removePasscode, .unlockWith, .changeSlots, .rotate, .setHistory:
             false
         }
     }
@@ -197,6 +202,14 @@ package protocol RequestExecutor {
     func execute(_ request: UpdateItems, as caller: AccessGroups) throws(KeychainFailure) -> Int
     func execute(_ request: PutItem, as caller: AccessGroups) throws(KeychainFailure) -> Done
     func execute(_ request: DeleteItems, as caller: AccessGroups) throws(KeychainFailure) -> Int
+
+    func execute(
+        _ request: FindVersions, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [ItemVersion]
+    func execute(
+        _ request: RestoreVersion, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ItemSnapshot
+    func execute(_ request: PurgeVersions, as caller: AccessGroups) throws(KeychainFailure) -> Int
 
     func execute(
         _ request: FindIdentities, as caller: AccessGroups
@@ -246,6 +259,9 @@ package protocol RequestExecutor {
     func execute(
         _ request: ReadStatistics, as caller: AccessGroups
     ) throws(KeychainFailure) -> ServiceStatistics
+    func execute(
+        _ request: SetHistory, as caller: AccessGroups
+    ) throws(KeychainFailure) -> HistoryPolicy
     func execute(
         _ request: RotateKeys, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> [SlotSummary]

@@ -33,7 +33,7 @@ extension RequestCode {
             .derivation
         case .add, .addAll, .find, .update, .put, .delete, .findIdentities, .updateIdentities,
             .deleteIdentities, .hasPasscode, .hasSecureEnclave, .lock, .lockAll, .status, .slots,
-            .statistics:
+            .statistics, .findVersions, .restoreVersion, .purgeVersions, .setHistory:
             .ordinary
         }
     }

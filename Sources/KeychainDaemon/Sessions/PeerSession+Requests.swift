@@ -78,6 +78,9 @@ struct ReceivedMessage: Sendable {
         case .update: try read(UpdateItems.self, &reader, claim, id)
         case .put: try read(PutItem.self, &reader, claim, id)
         case .delete: try read(DeleteItems.self, &reader, claim, id)
+        case .findVersions: try read(FindVersions.self, &reader, claim, id)
+        case .restoreVersion: try read(RestoreVersion.self, &reader, claim, id)
+        case .purgeVersions: try read(PurgeVersions.self, &reader, claim, id)
         case .findIdentities: try read(FindIdentities.self, &reader, claim, id)
         case .updateIdentities: try read(UpdateIdentities.self, &reader, claim, id)
         case .deleteIdentities: try read(DeleteIdentities.self, &reader, claim, id)
@@ -98,6 +101,7 @@ struct ReceivedMessage: Sendable {
         case .unlockWith: try read(UnlockWith.self, &reader, claim, id)
         case .slots: try read(ListSlots.self, &reader, claim, id)
         case .changeSlots: try read(ChangeSlots.self, &reader, claim, id)
+        case .setHistory: try read(SetHistory.self, &reader, claim, id)
         case .rotate: try readStream(RotateKeys.self, &reader, claim, id)
         case .check: try readStream(CheckKeychain.self, &reader, claim, id)
         }

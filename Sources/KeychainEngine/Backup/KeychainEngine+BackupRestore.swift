@@ -124,6 +124,7 @@ private struct RunningRestore {
         try transaction.requireGuardedTier()
         // So what is locked below is bound to another machine.
         guard engine.lockState == .unlocked else { throw .locked(.whenUnlocked) }
+        try engine.keepVersions(isAsked: true, in: &transaction)
         guard mode == .replace else { return }
         for protection in ProtectionClass.allCases {
             for row in try transaction.rows(of: protection) {

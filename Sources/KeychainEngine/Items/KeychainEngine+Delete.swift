@@ -19,6 +19,7 @@ extension KeychainEngine {
             try authorizeWrite(caller, group: query.accessGroup)
             return try write { transaction throws(KeychainFailure) in
                 try transaction.requireGuardedTier()
+                try keepVersions(isAsked: request.keepsVersions, in: &transaction)
                 let search = transaction.search(query, visibleTo: caller)
                 var count = 0
                 for candidate in try transaction.rows(search, includesSecret: false) {
@@ -89,7 +90,7 @@ extension KeychainEngine {
         _ opened: OpenedRow, _ tombstones: TombstonePolicy,
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
-        try transaction.delete(opened.row)
+        try transaction.delete(opened.row, isOfItem: !opened.record.isTombstone)
         let leaves =
             switch tombstones {
             case .always: true
@@ -133,7 +134,7 @@ extension KeychainEngine {
             if case .damaged = open(row) {
                 try transaction.setAside(row, reason: .replaced, at: options.now())
             } else {
-                try transaction.delete(row)
+                try transaction.delete(row, isOfItem: false)
             }
         }
     }

@@ -31,7 +31,8 @@ extension KeychainEngine {
             ]
             for group in groups { try authorizeWrite(caller, group: group) }
             return try write { transaction throws(KeychainFailure) in
-                try changePairs(query, changes, caller, in: &transaction)
+                try keepVersions(isAsked: false, in: &transaction)
+                return try changePairs(query, changes, caller, in: &transaction)
             }
         }
     }
@@ -45,7 +46,8 @@ extension KeychainEngine {
                 try authorizeWrite(caller, group: group)
             }
             return try write { transaction throws(KeychainFailure) in
-                try deletePairs(query, request.tombstones, caller, in: &transaction)
+                try keepVersions(isAsked: false, in: &transaction)
+                return try deletePairs(query, request.tombstones, caller, in: &transaction)
             }
         }
     }

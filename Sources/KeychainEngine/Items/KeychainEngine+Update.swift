@@ -19,7 +19,8 @@ extension KeychainEngine {
             try authorizeWrite(caller, group: query.accessGroup)
             if let group = changes.accessGroup { try authorizeWrite(caller, group: group) }
             return try write { transaction throws(KeychainFailure) in
-                try change(query, changes, caller, in: &transaction)
+                try keepVersions(isAsked: request.keepsVersions, in: &transaction)
+                return try change(query, changes, caller, in: &transaction)
             }
         }
     }
@@ -173,7 +174,7 @@ extension KeychainEngine {
 
     /// Now, or a millisecond after the last change where the clock has not advanced, so that a
     /// change always changes the date.
-    private func nextModification(of record: ItemRecord) -> Double {
+    func nextModification(of record: ItemRecord) -> Double {
         let now = options.now()
         guard case .date(let last) = record.attributes[.modificationDate] else { return now }
         return now > last ? now : last + 0.001

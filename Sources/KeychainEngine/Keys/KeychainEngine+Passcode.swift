@@ -2,7 +2,7 @@
 // proved to know it.
 //   (1) A changed keybag is committed with the store's header, then copied to its file.
 //   (2) Removing the passcode deletes the items of the when-passcode-set class in the same commit
-//       that destroys their key. A row that says it is of that class and doesn't open as one is set
+//       that destroys their key, and their earlier versions. A row that says it is of that class and doesn't open as one is set
 //       aside.
 //   (3) After the commit the log is folded into the database and emptied, so that no earlier
 //       keybag, under an earlier passcode, stays in it. Where that fails, or the process ends, the
@@ -151,6 +151,7 @@ extension KeychainEngine {
             unlockingWith: nil
         ) { transaction throws(KeychainFailure) in
             var count = 0
+            try transaction.deleteVersions(of: .whenPasscodeSetThisDeviceOnly)
             for row in try transaction.rows(of: .whenPasscodeSetThisDeviceOnly) {
                 let isWhole = going.map { keys in
                     (try? RowSealing.openMetadata(

@@ -266,11 +266,13 @@ extension KeychainEngine {
             throw .damagedStore("what was set aside can't be read")
         }
         let total = Int(clamping: header.itemCount)
+        let history = try old.historyPolicy()
         _ = try Conversion.make(
             in: place, rings.new, deviceKey, generation: header.generation,
             blobClasses: []
         ) {
             transaction throws(KeychainFailure) in
+            if history != .standard { try transaction.setHistory(history, at: options.now()) }
             var done = 0
             try RowKeys(rings.old).resealAll(
                 of: old, aside, into: &transaction, for: RowKeys(rings.new), at: options.now()

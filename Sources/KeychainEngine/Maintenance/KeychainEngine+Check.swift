@@ -55,6 +55,13 @@ extension KeychainEngine {
         _ = progress(RequestProgress(done: report.itemCount, total: report.itemCount))
         report.problems = (verification.problem ?? verification.setAsideProblem).map { [$0] } ?? []
         report.damagedPages = store.damagedPages
+        for reference in try damagedVersions() {
+            report.damagedItems.append(
+                .init(
+                    reference: reference,
+                    what: "an earlier version of it can't be opened; `keychainctl purge` deletes it"
+                ))
+        }
         // A damaged page is never written, so what is on one is for a recovery to set aside.
         if settingAside, report.problems.isEmpty, report.damagedPages.isEmpty {
             for row in damagedRows {

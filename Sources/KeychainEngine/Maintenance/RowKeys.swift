@@ -2,7 +2,8 @@
 // database into another, with other keys.
 //   (1) A row keeps its reference, its id and its dates, and its secret byte by byte.
 //   (2) Where a row of the items doesn't open, nothing is sealed anew.
-//   (3) What was set aside and doesn't open stays as it is. Where its labels can't be made anew, it becomes
+//   (3) An earlier version of an item that doesn't open is left out.
+//   (4) What was set aside and doesn't open stays as it is. Where its labels can't be made anew, it becomes
 //       a loss of which nothing is known.
 
 import FoundationEssentials
@@ -138,6 +139,10 @@ struct RowKeys {
             try advance()
             guard let sealed = self.row(row, for: new) else { throw .damagedItem(row.reference) }
             try transaction.insert(sealed, keepingID: true)
+        }
+        try old.forEachVersion(includesSecret: true) { version throws(KeychainFailure) in
+            guard let version, let sealed = self.row(version.row, for: new) else { return }
+            try transaction.insert(version, as: sealed)
         }
         var isLossNamed = false
         var isLossUnknown = false

@@ -2,7 +2,7 @@
 //   (1) The schema is that of Documentation/Formats/database-v2.md. A change of it is a new format
 //       version.
 //   (2) A text here is the one that SQLite keeps in `sqlite_schema`, so that both can be compared.
-//   (3) `versions` and `outbox` are for what is to come: nothing reads or writes them yet.
+//   (3) `outbox` is for what is to come: nothing reads or writes it yet.
 //   (4) A database whose place another one takes gets a mark in `state`, and in the same transaction its
 //       tables other names. So SQLite itself refuses every later statement of every process.
 

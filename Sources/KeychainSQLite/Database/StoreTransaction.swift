@@ -9,13 +9,15 @@ import KeychainCrypto
 package import KeychainCore
 
 package struct StoreTransaction {
-    private let database: DatabaseConnection
+    let database: DatabaseConnection
     private let probe: WriteProbe?
     package private(set) var tiers: StoreTiers
     package private(set) var header: StoreHeader
     private var isChanged = false
     /// The items whose rows were added, replaced or deleted.
     package private(set) var touched: [ItemReference] = []
+    /// nil: what is replaced or deleted leaves no version.
+    var keeping: VersionKeeping?
 
     init(
         _ database: DatabaseConnection, header: StoreHeader, _ tiers: StoreTiers,
@@ -131,6 +133,7 @@ package struct StoreTransaction {
     package mutating func replace(
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
     ) throws(KeychainFailure) {
+        try keepVersion(old, .replaced)
         // A column that is named costs a page of each index over it, changed or not.
         var columns = "meta = ?"
         var values: [StatementValue] = [.blob(row.metadata)]
@@ -156,7 +159,11 @@ package struct StoreTransaction {
         noteTouched(row)
     }
 
-    package mutating func delete(_ row: SealedRow) throws(KeychainFailure) {
+    /// `isOfItem`: what isn't one leaves no version.
+    package mutating func delete(
+        _ row: SealedRow, isOfItem: Bool = true
+    ) throws(KeychainFailure) {
+        if isOfItem { try keepVersion(row, .deleted) }
         try execute("DELETE FROM items WHERE id = ?", [.integer(row.id)])
         guard database.changedRowCount == 1 else { throw .misleadingIndex }
         try deleteTerms(row.labels.terms, id: row.id)
@@ -191,7 +198,7 @@ package struct StoreTransaction {
         _ row: SealedRow, reason: SetAsideReason, at moment: Double
     ) throws(KeychainFailure) {
         try addSetAside(try withSecret(row), reason: reason.rawValue, at: moment)
-        try delete(row)
+        try delete(row, isOfItem: false)
         // What the row itself says of its terms may be what is damaged. An entry that stayed would
         // lead to nothing, or to the next row with the id. Every entry is looked at, once a damage.
         try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
@@ -290,6 +297,7 @@ package struct StoreTransaction {
     /// - Throws: What has ended the transaction as a whole.
     mutating func attempt(_ write: QueuedWrite) throws(KeychainFailure) {
         guard header.keybagGeneration == write.keybagGeneration else { return }
+        keeping = nil
         let before = self
         try execute("SAVEPOINT shared")
         do {
@@ -344,7 +352,7 @@ package struct StoreTransaction {
         try probe?.reach(.foundExisting)
     }
 
-    private func execute(
+    func execute(
         _ sql: String, _ values: [StatementValue] = []
     ) throws(KeychainFailure) {
         try database.run(sql, values)

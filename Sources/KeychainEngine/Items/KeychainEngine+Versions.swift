@@ -1,0 +1,250 @@
+// KeychainEngine+Versions: earlier versions of items: keeping, finding, restoring, deleting them.
+//   (1) A version is visible to those who may see its access group, and opens as the item would.
+//   (2) Versions are searched one by one: few are kept, and a person asks for them.
+//   (3) A version that is older than the policy allows is not found, whether it was deleted yet or not.
+//   (4) What is restored keeps its secret byte by byte; its attributes are sealed anew with the date of
+//       now, so that a later merge takes it for the newer one.
+
+import FoundationEssentials
+import KeychainCrypto
+package import KeychainCore
+import KeychainSQLite
+import Logging
+
+extension KeychainEngine {
+    /// Makes versions of what the transaction changes from now on, where the request or the user wants it.
+    func keepVersions(
+        isAsked: Bool, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) {
+        try transaction.keepVersions(isAsked: isAsked, at: options.now())
+    }
+
+    package func execute(
+        _ request: FindVersions, as caller: AccessGroups
+    ) throws(KeychainFailure) -> [ItemVersion] {
+        try logged(request) { () throws(KeychainFailure) in
+            try authorize(caller, group: request.query.accessGroup)
+            let proof = try presentProof(request.authorization)
+            var search = VersionSearch(
+                self, request.query, request.number, caller, try store.historyPolicy())
+            try store.forEachVersion(includesSecret: request.includesData) {
+                version throws(KeychainFailure) in
+                try search.visit(version)
+            }
+            var found: [ItemVersion] = []
+            for (version, opened) in try search.finish() {
+                var data: Data?
+                if request.includesData, opened.record.secretTag != nil {
+                    switch openSecret(opened, showing: proof) {
+                    case .opened(let secret): data = secret
+                    case .damaged: throw .damagedItem(opened.row.reference)
+                    case .refused(let failure), .failed(let failure): throw failure
+                    }
+                }
+                found.append(
+                    ItemVersion(
+                        number: version.number, moment: version.moment, change: version.change,
+                        item: opened.item(data: data)))
+            }
+            guard !found.isEmpty else { throw .itemNotFound }
+            TouchedItems.note(found.map(\.item.reference))
+            return found
+        }
+    }
+
+    package func execute(
+        _ request: PurgeVersions, as caller: AccessGroups
+    ) throws(KeychainFailure) -> Int {
+        try logged(request) { () throws(KeychainFailure) in
+            try authorizeWrite(caller, group: request.query.accessGroup)
+            return try write { transaction throws(KeychainFailure) in
+                // What is too old goes, too.
+                var search = VersionSearch(self, request.query, request.number, caller, nil)
+                try transaction.forEachVersion(includesSecret: false) {
+                    version throws(KeychainFailure) in
+                    try search.visit(version)
+                }
+                let going = try search.finish().map(\.version) + search.damaged
+                for version in going { try transaction.delete(version) }
+                guard !going.isEmpty else { throw .itemNotFound }
+                return going.count
+            }
+        }
+    }
+
+    package func execute(
+        _ request: SetHistory, as caller: AccessGroups
+    ) throws(KeychainFailure) -> HistoryPolicy {
+        try logged(request) { () throws(KeychainFailure) in
+            guard let policy = request.policy else { return try store.historyPolicy() }
+            guard policy.isValid else {
+                throw .param("Versions are kept for 1 to 36500 days, and at most 1000 of an item.")
+            }
+            return try write { transaction throws(KeychainFailure) in
+                try transaction.setHistory(policy, at: options.now())
+                return policy
+            }
+        }
+    }
+
+    // MARK: Restoring
+
+    package func execute(
+        _ request: RestoreVersion, as caller: AccessGroups
+    ) throws(KeychainFailure) -> ItemSnapshot {
+        try logged(request) { () throws(KeychainFailure) in
+            try authorizeWrite(caller, group: request.query.accessGroup)
+            return try write { transaction throws(KeychainFailure) in
+                try transaction.requireGuardedTier()
+                try keepVersions(isAsked: true, in: &transaction)
+                var search = VersionSearch(
+                    self, request.query, request.number, caller, try store.historyPolicy())
+                try transaction.forEachVersion(includesSecret: true) {
+                    version throws(KeychainFailure) in
+                    try search.visit(version)
+                }
+                let found = try search.finish()
+                guard let (version, opened) = found.first else { throw .itemNotFound }
+                guard found.count == 1 else {
+                    throw .param("Versions of several items have this number. Name one item.")
+                }
+                return try restore(
+                    version, opened, caller, request.replaces, proof(request.authorization),
+                    in: &transaction)
+            }
+        }
+    }
+
+    private func restore(
+        _ version: StoredVersion, _ opened: OpenedRow, _ caller: AccessGroups, _ replaces: Bool,
+        _ proof: Proof, in transaction: inout StoreTransaction
+    ) throws(KeychainFailure) -> ItemSnapshot {
+        var record = opened.record
+        try authorizeWrite(caller, group: record.accessGroup)
+        try checkStorable(record)
+        let row = version.row
+        let present = try transaction.row(withReference: row.reference)
+        let occupant = try occupant(
+            of: record, row.labels, in: row.tier, besides: present?.id, &transaction)
+        if let occupant {
+            guard replaces, case .opened(let other) = occupant else { throw .duplicateItem }
+            try delete(other, .automatic, in: &transaction)
+        }
+        try removeTombstones(under: record, butNot: present?.id, in: &transaction)
+        var current: OpenedRow?
+        if let present {
+            switch open(present) {
+            case .opened(let opened): current = opened
+            case .locked:
+                _ = try keys(for: ProtectionClass(rawValue: present.protection) ?? .whenUnlocked)
+            case .damaged:
+                try transaction.setAside(present, reason: .replaced, at: options.now())
+            }
+        }
+        record.attributes[.modificationDate] = .date(
+            nextModification(of: current?.record ?? record))
+        let sealed = SealedRow(
+            id: current?.row.id ?? 0, RowBinding(row, keychainID: store.keychainID), record,
+            keys: opened.keys, secret: row.secret)
+        if let current {
+            try authorizeWrite(caller, group: current.record.accessGroup)
+            if let failure = refusal(of: current, proof) { throw failure }
+            try transaction.replace(current.row, with: sealed, replacesSecret: true)
+            if current.record.isSynchronizable, !sealed.labels.haveKey(of: current.row.labels) {
+                try leaveTombstone(for: current, in: &transaction)
+            }
+        } else {
+            try transaction.insert(sealed)
+        }
+        return OpenedRow(
+            row: sealed, record: record, protection: opened.protection, keys: opened.keys
+        )
+        .item()
+    }
+
+    // MARK: Checking
+
+    /// The items whose versions don't open, as far as can be told in this lock state.
+    func damagedVersions() throws(KeychainFailure) -> [ItemReference?] {
+        var damaged: [ItemReference?] = []
+        try store.forEachVersion(includesSecret: true) { version throws(KeychainFailure) in
+            guard let version else { return damaged.append(nil) }
+            switch open(version.row) {
+            case .locked: break
+            case .damaged: damaged.append(version.row.reference)
+            case .opened(let opened):
+                let isWhole = opened.record.secretTag == nil || openContent(opened) != nil
+                if !isWhole { damaged.append(version.row.reference) }
+            }
+        }
+        return damaged
+    }
+}
+
+/// A search among the versions.
+private struct VersionSearch {
+    private let engine: KeychainEngine
+    private let query: ItemQuery
+    private let number: UInt32?
+    private let caller: AccessGroups
+    private let search: RowSearch
+    private let isConfined: Bool
+    /// What was replaced before this isn't found.
+    private let horizon: Double
+    private var found: [(version: StoredVersion, opened: OpenedRow)] = []
+    /// Versions that don't open, where nothing but their labels is asked for.
+    private(set) var damaged: [StoredVersion] = []
+    /// Why one was not looked at.
+    private var lock: KeychainFailure?
+
+    /// Without a policy, what is too old is found, too.
+    init(
+        _ engine: KeychainEngine, _ query: ItemQuery, _ number: UInt32?, _ caller: AccessGroups,
+        _ policy: HistoryPolicy?
+    ) {
+        self.engine = engine
+        self.query = query
+        self.number = number
+        self.caller = caller
+        search = RowSearch(query, visibleTo: caller, indexes: engine.store.tiers.indexes)
+        isConfined = caller.isConfined(by: query)
+        horizon = policy?.horizon(at: engine.options.now()) ?? -.infinity
+    }
+
+    mutating func visit(_ version: StoredVersion?) throws(KeychainFailure) {
+        guard let version, version.moment >= horizon, version.number == number ?? version.number
+        else { return }
+        let row = version.row
+        if row.tier == .guarded, !engine.store.canBeVerified {
+            lock = .lockedBeforeFirstUnlock
+            return
+        }
+        guard search.includes(row) else { return }
+        do throws(KeychainFailure) {
+            if let protection = ProtectionClass(rawValue: row.protection) {
+                _ = try engine.keys(for: protection)
+            }
+        } catch {
+            // What opens on another machine alone is none of this one's.
+            if error.cause != .otherMachine { lock = error }
+            return
+        }
+        guard case .opened(let opened) = engine.open(row) else {
+            engine.log.error(
+                "a damaged earlier version was passed over",
+                metadata: ["item": "\(row.reference)"])
+            if search.isDecided(by: query), !isConfined { damaged.append(version) }
+            return
+        }
+        guard opened.record.matches(query, search, opened.protection, caller: caller),
+            !isConfined || caller.hasAdded(opened.record)
+        else { return }
+        found.append((version, opened))
+    }
+
+    /// - Throws: `interactionNotAllowed` where a version was not looked at because it is locked.
+    func finish() throws(KeychainFailure) -> [(version: StoredVersion, opened: OpenedRow)] {
+        if let lock { throw lock }
+        return found
+    }
+}

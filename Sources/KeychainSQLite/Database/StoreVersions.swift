@@ -1,0 +1,267 @@
+// StoreVersions: the table of earlier versions, and the setting of how long they are kept.
+//   (1) A version is a row of `items` byte for byte, so it opens with the keys that the item had then.
+//   (2) Its id is the name's place, 31 bits of the labels of the primary key, and the version's number,
+//       32 bits. So the versions of a name are found without an index. Two names may share a place; the
+//       labels tell them apart.
+//   (3) The header doesn't count versions, and its digest doesn't cover them: the pages they are on are
+//       authenticated, and each version is by its own tags.
+
+import FoundationEssentials
+package import KeychainCore
+
+/// A row of `versions`.
+package struct StoredVersion: Sendable {
+    /// Its id is that in `versions`.
+    package let row: SealedRow
+    /// Seconds since 2001-01-01.
+    package let moment: Double
+    package let change: ItemVersion.Change
+    package var number: UInt32 { UInt32(truncatingIfNeeded: row.id) }
+
+    /// Reads the columns of a row with its secret, then at and reason.
+    fileprivate init?(_ cursor: borrowing RowCursor, includesSecret: Bool) {
+        guard let sealed = try? SealedRow(cursor, includesSecret: includesSecret),
+            let moment = cursor.real(10),
+            let change = cursor.integer(11).flatMap({ UInt8(exactly: $0) })
+                .flatMap({ ItemVersion.Change(rawValue: $0) })
+        else { return nil }
+        row = sealed
+        self.moment = moment
+        self.change = change
+    }
+}
+
+enum StoreVersions {
+    static let day = 86_400.0
+
+    /// The ids of the versions of a name.
+    static func ids(of labels: RowLabels) -> ClosedRange<Int64> {
+        let place = (labels.first.high ^ labels.second.high ^ labels.rest.high) >> 33
+        let first = Int64(place) << 32
+        return first...first + 0xFFFF_FFFF
+    }
+
+    /// Visits all versions; nil for a row that is none.
+    static func visit(
+        _ database: DatabaseConnection, includesSecret: Bool,
+        _ visit: (StoredVersion?) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        let cursor = try database.rows(
+            "SELECT id, \(StoreSchema.rowColumns), \(includesSecret ? "secret" : "NULL"), at, reason "
+                + "FROM versions ORDER BY at DESC, id DESC")
+        while try cursor.next() {
+            try visit(StoredVersion(cursor, includesSecret: includesSecret))
+        }
+    }
+
+    // MARK: The setting
+
+    private static let name = "history"
+
+    /// What is kept, and when versions that are too old were last deleted.
+    struct Setting: Equatable {
+        var policy = HistoryPolicy.standard
+        var sweptAt = 0.0
+
+        var bytes: Data {
+            var writer = ByteWriter(capacity: 17)
+            writer.number(policy.count)
+            writer.number(policy.days)
+            writer.number(policy.isForAll ? 1 as UInt8 : 0)
+            writer.number(sweptAt.bitPattern)
+            return Data(writer.result)
+        }
+
+        init() {}
+
+        init?(_ bytes: Data) {
+            var reader = ByteReader(Array(bytes))
+            guard let count: UInt32 = reader.number(), let days: UInt32 = reader.number(),
+                let isForAll: UInt8 = reader.number(), let sweptAt: UInt64 = reader.number(),
+                bytes.count == 17, isForAll <= 1
+            else { return nil }
+            policy = HistoryPolicy(count: count, days: days, isForAll: isForAll == 1)
+            self.sweptAt = Double(bitPattern: sweptAt)
+            guard policy.isValid else { return nil }
+        }
+    }
+
+    /// - Returns: That of a new keychain where there is none.
+    static func setting(in database: DatabaseConnection) throws(KeychainFailure) -> Setting {
+        let cursor = try database.rows("SELECT body FROM state WHERE name = '\(name)'")
+        guard try cursor.next() else { return Setting() }
+        guard let setting = cursor.data(0).flatMap(Setting.init) else {
+            throw .damagedStore("how long earlier versions are kept can't be read")
+        }
+        return setting
+    }
+
+    static func set(
+        _ setting: Setting, in database: DatabaseConnection
+    ) throws(KeychainFailure) {
+        try database.run(
+            "INSERT OR REPLACE INTO state(name, body) VALUES ('\(name)', ?)",
+            [.blob(setting.bytes)])
+    }
+}
+
+extension Store {
+    package func historyPolicy() throws(KeychainFailure) -> HistoryPolicy {
+        try connections.run { database throws(KeychainFailure) in
+            try StoreVersions.setting(in: database).policy
+        }
+    }
+
+    /// Visits all versions, those that were replaced last first; nil for a row that is none.
+    package func forEachVersion(
+        includesSecret: Bool, _ visit: (StoredVersion?) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        // The conversion of a database of version 1 reads none.
+        guard file.version == StoreSchema.version else { return }
+        try connections.run(.reading) { database throws(KeychainFailure) in
+            try StoreVersions.visit(database, includesSecret: includesSecret, visit)
+        }
+    }
+}
+
+// MARK: - In a transaction
+
+/// What a transaction does with the rows that it replaces and deletes.
+struct VersionKeeping {
+    let policy: HistoryPolicy
+    let moment: Double
+}
+
+extension StoreTransaction {
+    /// Makes versions of the rows that are replaced and deleted from now on, where the request asks for
+    /// it, or the user wants it of all. `moment` is now, in seconds since 2001-01-01.
+    package mutating func keepVersions(
+        isAsked: Bool, at moment: Double
+    ) throws(KeychainFailure) {
+        let policy = try StoreVersions.setting(in: database).policy
+        guard policy.count > 0, isAsked || policy.isForAll else { return }
+        keeping = VersionKeeping(policy: policy, moment: moment)
+    }
+
+    /// Makes a version of a row that is about to be changed or deleted.
+    func keepVersion(
+        _ row: SealedRow, _ change: ItemVersion.Change
+    ) throws(KeychainFailure) {
+        guard let keeping else { return }
+        let ids = StoreVersions.ids(of: row.labels)
+        let last = try database.integer(
+            "SELECT max(id) FROM versions WHERE id BETWEEN ? AND ?",
+            [.integer(ids.lowerBound), .integer(ids.upperBound)])
+        // Numbers end after 136 years of a change a second.
+        let id = (last ?? ids.lowerBound) + 1
+        guard ids.contains(id) else { throw .param("The item was changed too often.") }
+        try execute(
+            "INSERT INTO versions(id, at, reason, \(StoreSchema.rowColumns), secret) "
+                + "SELECT ?, ?, ?, \(StoreSchema.rowColumns), secret FROM items WHERE id = ?",
+            [
+                .integer(id), .real(keeping.moment), .integer(Int64(change.rawValue)),
+                .integer(row.id),
+            ])
+        guard database.changedRowCount == 1 else { throw .misleadingIndex }
+        try dropSurplus(of: row.labels, ids, keeping.policy.count)
+        try dropExpired(keeping)
+    }
+
+    /// Deletes the versions of a name that are too many.
+    private func dropSurplus(
+        of labels: RowLabels, _ ids: ClosedRange<Int64>, _ count: UInt32
+    ) throws(KeychainFailure) {
+        let ofName = "id BETWEEN ? AND ? AND k1 = ? AND k2 = ? AND k3 = ?"
+        let name: [StatementValue] = [
+            .label(labels.first), .label(labels.second), .label(labels.rest),
+        ]
+        let surplus = try database.integer(
+            "SELECT id FROM versions WHERE \(ofName) ORDER BY id DESC LIMIT 1 OFFSET ?",
+            [.integer(ids.lowerBound), .integer(ids.upperBound)] + name
+                + [.integer(Int64(count))])
+        guard let surplus else { return }
+        try execute(
+            "DELETE FROM versions WHERE \(ofName)",
+            [.integer(ids.lowerBound), .integer(surplus)] + name)
+    }
+
+    /// Deletes all versions that are too old, once a day: every version is looked at.
+    private func dropExpired(_ keeping: VersionKeeping) throws(KeychainFailure) {
+        var setting = try StoreVersions.setting(in: database)
+        guard abs(keeping.moment - setting.sweptAt) >= StoreVersions.day else { return }
+        setting.sweptAt = keeping.moment
+        try StoreVersions.set(setting, in: database)
+        try dropVersions(before: keeping.policy.horizon(at: keeping.moment))
+    }
+
+    private func dropVersions(before moment: Double) throws(KeychainFailure) {
+        try execute("DELETE FROM versions WHERE at < ?", [.real(moment)])
+    }
+
+    /// Sets what is kept from now on, and deletes the versions that aren't by it.
+    package mutating func setHistory(
+        _ policy: HistoryPolicy, at moment: Double
+    ) throws(KeychainFailure) {
+        var setting = StoreVersions.Setting()
+        setting.policy = policy
+        setting.sweptAt = moment
+        try StoreVersions.set(setting, in: database)
+        try dropVersions(before: policy.horizon(at: moment))
+        try execute(
+            """
+            DELETE FROM versions WHERE id IN (
+                SELECT id FROM (
+                    SELECT id, row_number() OVER (PARTITION BY k1, k2, k3 ORDER BY id DESC) AS place
+                    FROM versions)
+                WHERE place > ?)
+            """, [.integer(Int64(policy.count))])
+        noteChange()
+    }
+
+    /// Visits all versions, as ``Store/forEachVersion(includesSecret:_:)`` does.
+    package func forEachVersion(
+        includesSecret: Bool, _ visit: (StoredVersion?) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        try StoreVersions.visit(database, includesSecret: includesSecret, visit)
+    }
+
+    package mutating func delete(_ version: StoredVersion) throws(KeychainFailure) {
+        try execute("DELETE FROM versions WHERE id = ?", [.integer(version.row.id)])
+        noteChange()
+    }
+
+    /// Deletes what can't be read as a version.
+    package mutating func deleteVersions(
+        of protection: ProtectionClass
+    ) throws(KeychainFailure) {
+        try execute(
+            "DELETE FROM versions WHERE protection = ?", [.integer(Int64(protection.rawValue))])
+        noteChange()
+    }
+
+    /// Adds a version of another database, sealed for this one, under its number where that is free.
+    package mutating func insert(
+        _ version: StoredVersion, as row: SealedRow
+    ) throws(KeychainFailure) {
+        let ids = StoreVersions.ids(of: row.labels)
+        var id = ids.lowerBound + Int64(version.number)
+        if try database.integer("SELECT id FROM versions WHERE id = ?", [.integer(id)]) != nil {
+            let last = try database.integer(
+                "SELECT max(id) FROM versions WHERE id BETWEEN ? AND ?",
+                [.integer(ids.lowerBound), .integer(ids.upperBound)])
+            id = min((last ?? id) + 1, ids.upperBound)
+        }
+        try execute(
+            "INSERT INTO versions(id, at, reason, \(StoreSchema.rowColumns), secret) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [.integer(id), .real(version.moment), .integer(Int64(version.change.rawValue))]
+                + row.columnValues)
+    }
+}
+
+extension HistoryPolicy {
+    /// What was replaced before this is kept no longer.
+    package func horizon(at moment: Double) -> Double {
+        moment - Double(days) * StoreVersions.day
+    }
+}
