@@ -85,6 +85,7 @@ struct RootCommand: ParsableCommand {
                     DuplicateCommand.self, LabelCommand.self, DeleteCommand.self,
                     ListCommand.self, FindCommand.self, InfoCommand.self, OTPCommand.self,
                     EditCommand.self, CopyCommand.self, RunCommand.self,
+                    HistoryCommand.self, PurgeCommand.self,
                     ImportCommand.self, ExportCommand.self,
                 ]),
             CommandGroup(

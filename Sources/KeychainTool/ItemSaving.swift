@@ -18,6 +18,8 @@ struct ItemSaving {
     var protection: ProtectionClass?
     /// Whether an item that is there is an error.
     var isNew = false
+    /// Whether what is replaced is kept as an earlier version.
+    var keepsVersions = true
 
     func save(_ secret: Data, in session: KeychainSession) throws {
         // Another process may add or delete the item between the two steps.
@@ -80,7 +82,8 @@ struct ItemSaving {
             let query = ItemQuery(
                 itemClass: itemClass, isSynchronizable: nil, reference: item.reference,
                 authorization: authorization)
-            return try session.keychain.perform(UpdateItems(query, changes), as: session.caller)
+            return try session.keychain.perform(
+                UpdateItems(query, changes, keepsVersions: keepsVersions), as: session.caller)
         }
     }
 }

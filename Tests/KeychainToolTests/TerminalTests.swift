@@ -269,7 +269,7 @@ import Testing
         try set(home, "tiger")
         try set(home, "lion", "bob")
         let refused = try Dialogue(home, "delete", "--all-items", "--class", "generic")
-        try refused.expect("Every generic password will be deleted for good: 2 items.\n")
+        try refused.expect("Every generic password will be deleted: 2 items.\n")
         try refused.expect("Type “delete 2” to go on: ")
         try refused.type("delete\r")
         try refused.expect("keychainctl: Not confirmed. Nothing was done.")

@@ -73,7 +73,8 @@ struct DeleteCommand: ParsableCommand {
     private func delete(_ query: ItemQuery, _ session: KeychainSession) throws -> Int {
         try session.unlocking { () throws(KeychainFailure) in
             try session.keychain.perform(
-                DeleteItems(query, tombstones: .automatic), as: session.caller)
+                DeleteItems(query, tombstones: .automatic, keepsVersions: true),
+                as: session.caller)
         }
     }
 
@@ -83,7 +84,7 @@ struct DeleteCommand: ParsableCommand {
         guard count > 0 else { throw KeychainFailure.itemNotFound }
         let name = selection.className?.noun ?? "item"
         try Confirmation.require(
-            "Every \(name) will be deleted for good: \(counted(count, "item")).",
+            "Every \(name) will be deleted: \(counted(count, "item")).",
             phrase: "delete \(count)", noPrompt: passcode.noPrompt)
     }
 }

@@ -92,7 +92,8 @@ extension KeychainSession {
             let changes = ItemChanges(
                 attributes: attributes, protection: opened.protection,
                 constraints: opened.constraints, data: opened.data)
-            _ = try keychain.perform(PutItem(copy, orChange: target, changes), as: caller)
+            _ = try keychain.perform(
+                PutItem(copy, orChange: target, changes, keepsVersions: true), as: caller)
         }
     }
 }

@@ -80,7 +80,7 @@ extension KeychainSession {
                     itemClass: item.itemClass, attributes: attributes, isSynchronizable: nil,
                     reference: item.reference, authorization: authorization)
                 return try keychain.perform(
-                    UpdateItems(query, ItemChanges(data: data)), as: caller)
+                    UpdateItems(query, ItemChanges(data: data), keepsVersions: true), as: caller)
             }
         } catch let failure as KeychainFailure where failure.status == .itemNotFound {
             throw ControlFailure(

@@ -23,6 +23,11 @@ struct GetCommand: ParsableCommand {
 
     @OptionGroup var selection: SelectionOptions
 
+    @Option(
+        help: ArgumentHelp(
+            "An earlier version, as `keychainctl history` shows it.", valueName: "number"))
+    var version: UInt32?
+
     @Flag(help: "Writes the exact bytes to a terminal too.")
     var raw = false
 
@@ -43,7 +48,7 @@ struct GetCommand: ParsableCommand {
 
     var request: GetRequest {
         GetRequest(
-            queries: selection.queries, raw: raw, json: json,
+            queries: selection.queries, version: version, raw: raw, json: json,
             passcode: application.source(with: passcode))
     }
 
@@ -55,6 +60,8 @@ struct GetCommand: ParsableCommand {
 /// What `get` is asked to do.
 struct GetRequest: Hashable {
     var queries: [ItemQuery]
+    /// nil: the item as it is.
+    var version: UInt32?
     var raw = false
     var json = false
     var passcode = PasscodeSource()
@@ -65,7 +72,9 @@ struct GetRequest: Hashable {
         }
         defer { session.closeIfLogIsLong() }
         ProcessProtection.beginHoldingSecrets()
-        let item = try session.openOne(queries)
+        let item =
+            try version.map { try session.openVersion(queries, number: $0) }
+            ?? session.openOne(queries)
         if json { return try Output.print(Self.json(of: item).text) }
         guard let data = item.data else {
             throw ControlFailure(

@@ -109,7 +109,8 @@ extension KeychainSession {
                 itemClass: item.itemClass, isSynchronizable: nil, reference: item.reference,
                 authorization: authorization)
             do throws(KeychainFailure) {
-                _ = try keychain.perform(UpdateItems(query, changes), as: caller)
+                _ = try keychain.perform(
+                    UpdateItems(query, changes, keepsVersions: true), as: caller)
             } catch {
                 // Authorization is looked at before the name is.
                 guard error.status == .duplicateItem, replacing,
@@ -119,8 +120,9 @@ extension KeychainSession {
                     itemClass: occupant.itemClass, isSynchronizable: nil,
                     reference: occupant.reference)
                 _ = try keychain.perform(
-                    DeleteItems(other, tombstones: .automatic), as: caller)
-                _ = try keychain.perform(UpdateItems(query, changes), as: caller)
+                    DeleteItems(other, tombstones: .automatic, keepsVersions: true), as: caller)
+                _ = try keychain.perform(
+                    UpdateItems(query, changes, keepsVersions: true), as: caller)
             }
         }
     }

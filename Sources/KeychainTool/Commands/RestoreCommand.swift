@@ -1,5 +1,5 @@
-// RestoreCommand: brings back the items of a backup, or puts items that were set aside back in their
-// places, or gives them up.
+// RestoreCommand: brings back the items of a backup, an earlier version of an item, or items that were
+// set aside.
 
 import ArgumentParser
 import KeychainEngine
@@ -9,14 +9,17 @@ import KeychainSQLite
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Brings back the items of a backup, or those that were set aside.",
+        abstract: "Brings back the items of a backup, an earlier version, or what was set aside.",
         discussion: """
             With --backup: reads all of the file and checks it, shows what would change, asks, and \
             makes all changes at once or none. Of an item that is there already the later \
             modification stays, and its reference; nothing is deleted, unless --replace is given: \
             then every item that isn't synchronizable is deleted first.
 
-            Without --backup: puts items that were set aside back in their places. \
+            With --version: makes one item again what it was; what it was until now becomes a \
+            version. A deleted item comes back. An item that was renamed gets its earlier name.
+
+            Without both: puts items that were set aside back in their places. \
             Only an item whose bytes are all as they were written goes back. One that was \
             deleted or replaced, or may have been, goes back only if it is named. What can't be \
             restored stays set aside; `keychainctl doctor` lists it. --dismiss gives it up for \
@@ -25,15 +28,23 @@ struct RestoreCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Which, as `keychainctl doctor` shows them. Without any: all that a check or a "
-                + "recovery found damaged; with --dismiss all.",
-            valueName: "reference"))
-    var references: [ReferenceArgument] = []
+            "With --version the item, SERVICE/ACCOUNT, or its reference. Otherwise references, as "
+                + "`keychainctl doctor` shows them; without any: all that a check or a recovery "
+                + "found damaged; with --dismiss all."))
+    var item: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "This version of the item, as `keychainctl history` shows it.", valueName: "number"))
+    var version: UInt32?
 
     @Flag(help: "Gives them up for good instead.")
     var dismiss = false
 
-    @Flag(help: "With --backup: deletes the items that are not in it, too.")
+    @Flag(
+        help: ArgumentHelp(
+            "With --backup: deletes the items that are not in it, too. With --version: deletes "
+                + "another item that has the name."))
     var replace = false
 
     @Flag(help: "With --backup: shows what would change, and changes nothing.")
@@ -49,10 +60,27 @@ struct RestoreCommand: ParsableCommand {
 
     @OptionGroup var passcode: PasscodeOptions
 
+    @OptionGroup var application: ApplicationPasswordOptions
+
     func validate() throws {
+        try InputOption.requireDistinct([
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--application-password-fd", application.applicationPasswordFd),
+        ])
+        if version != nil {
+            guard opening.backup == nil, !dismiss, !dryRun, !yes else {
+                throw ValidationError("--version goes with an item and --replace.")
+            }
+            guard item.count == 1 else {
+                throw ValidationError("Name the item: SERVICE/ACCOUNT, or its reference.")
+            }
+            return _ = try versionQueries
+        }
+        let references = try references
         if opening.backup == nil {
             guard !replace, !dryRun else {
-                throw ValidationError("--replace and --dry-run go with --backup.")
+                throw ValidationError(
+                    "--replace and --dry-run go with --backup, --replace with --version too.")
             }
             guard dismiss || !yes else {
                 throw ValidationError("--yes confirms --dismiss or --backup.")
@@ -67,7 +95,56 @@ struct RestoreCommand: ParsableCommand {
         }
     }
 
+    private var references: [ItemReference] {
+        get throws {
+            try item.map { word in
+                guard let argument = ReferenceArgument(argument: word) else {
+                    throw ValidationError(
+                        "A reference has 32 hexadecimal digits. To bring back an earlier version "
+                            + "of an item, add --version.")
+                }
+                return argument.reference
+            }
+        }
+    }
+
+    /// A service of 32 hexadecimal digits has a slash after it.
+    private var versionQueries: [ItemQuery] {
+        get throws {
+            let word = item.first ?? ""
+            if let argument = ReferenceArgument(argument: word) {
+                return ItemClass.allCases.map {
+                    ItemQuery(
+                        itemClass: $0, isSynchronizable: nil, reference: argument.reference)
+                }
+            }
+            guard let name = ItemName(word) else {
+                throw ValidationError("No service is named. Write SERVICE/ACCOUNT.")
+            }
+            return [name.query(in: nil)]
+        }
+    }
+
+    private func restore(version: UInt32) throws {
+        guard let session = try KeychainSession(existing: application.source(with: passcode)) else {
+            throw ControlFailure.noVersion
+        }
+        defer { session.close() }
+        let restored: ItemSnapshot
+        do {
+            restored = try session.restore(
+                versionQueries, version: version, replacing: replace)
+        } catch let failure as KeychainFailure where failure.status == .duplicateItem {
+            throw ControlFailure.occupied
+        }
+        try Output.print(
+            json
+                ? JSON.object(restored.members).text
+                : "The item is again as it was in version \(version).")
+    }
+
     func run() throws {
+        if let version { return try restore(version: version) }
         if let backup = opening.backup {
             return try BackupRestoring(
                 options: opening, mode: replace ? .replace : .merge, isTrial: dryRun,
@@ -80,7 +157,7 @@ struct RestoreCommand: ParsableCommand {
         defer { files.close() }
         guard !dismiss else { return try giveUp(files.engine) }
         try files.unlockIfPossible()
-        let restorations = try restore(files.engine)
+        let restorations = try restore(files.engine, try chosen)
         let byNameCount = try restorations.isEmpty ? Self.count(goingByName: files.engine) : 0
         try Output.print(
             json
@@ -97,7 +174,9 @@ struct RestoreCommand: ParsableCommand {
         }
     }
 
-    private func restore(_ engine: KeychainEngine) throws -> [Restoration] {
+    private func restore(
+        _ engine: KeychainEngine, _ chosen: Set<ItemReference>?
+    ) throws -> [Restoration] {
         let line = ProgressLine()
         defer { line.end() }
         return try Self.named { () throws(KeychainFailure) in
@@ -108,11 +187,12 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private var chosen: Set<ItemReference>? {
-        references.isEmpty ? nil : Set(references.map(\.reference))
+        get throws { item.isEmpty ? nil : Set(try references) }
     }
 
     /// Says what goes, asks, and gives it up.
     private func giveUp(_ engine: KeychainEngine) throws {
+        let chosen = try chosen
         let rows = try Self.named { () throws(KeychainFailure) in
             try engine.setAsideRows(chosen)
         }

@@ -70,7 +70,7 @@ struct DockerCredential {
         try ItemSaving(
             itemClass: .genericPassword,
             keys: [.service: .string(url), .account: .string(user)],
-            remarks: kind.merging([.label: .string(url)]) { $1 }
+            remarks: kind.merging([.label: .string(url)]) { $1 }, keepsVersions: false
         ).save(Data((credentials.secret ?? "").utf8), in: session)
         for item in try items(session, of: url) where account(of: item) != user {
             try delete(item, session)

@@ -142,7 +142,9 @@ struct GitCredential {
             itemClass: .internetPassword, keys: key,
             remarks: [
                 .label: .string(said["host"] ?? ""), .description: .string("git credential"),
-            ]
+            ],
+            // git saves what it has just read, each time.
+            keepsVersions: false
         ).save(Data(lines.joined(separator: "\n").utf8), in: session)
     }
 

@@ -124,7 +124,8 @@ struct KeyringHelper: ParsableCommand {
             itemClass: .genericPassword, isSynchronizable: nil, reference: item.reference)
         _ = try session.unlocking { () throws(KeychainFailure) in
             try session.keychain.perform(
-                DeleteItems(reference, tombstones: .automatic), as: session.caller)
+                DeleteItems(reference, tombstones: .automatic, keepsVersions: true),
+                as: session.caller)
         }
     }
 }

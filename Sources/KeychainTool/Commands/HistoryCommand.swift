@@ -1,0 +1,138 @@
+// HistoryCommand: lists the earlier versions of items, and sets how long they are kept.
+
+import ArgumentParser
+import KeychainCore
+import KeychainRuntime
+
+struct HistoryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Lists the earlier versions of items.",
+        discussion: """
+            What keychainctl replaces or deletes is kept as an earlier version, encrypted as the \
+            item was, for a number of changes and of days. No secret is opened: `keychainctl get \
+            --version` shows one, `keychainctl restore --version` brings one back, and \
+            `keychainctl purge` deletes them for good.
+
+            --keep, --days and --programs set what is kept from now on, for the whole keychain. \
+            Versions that are too many or too old by it are deleted at once.
+            """)
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Keeps at most this many versions of an item, 0 to 1000; 0 keeps none.",
+            valueName: "number"))
+    var keep: UInt32?
+
+    @Option(
+        help: ArgumentHelp("Keeps versions for this many days, 1 to 36500.", valueName: "number"))
+    var days: UInt32?
+
+    @Option(
+        help: ArgumentHelp(
+            "Whose changes leave versions: those of all programs, or of keychainctl and of "
+                + "programs that ask for it.",
+            valueName: "all|asking"))
+    var programs: Programs?
+
+    @Flag(help: "Shows what is kept, instead of versions.")
+    var settings = false
+
+    @Flag(help: "Writes JSON.")
+    var json = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    enum Programs: String, CaseIterable, ExpressibleByArgument {
+        case all, asking
+    }
+
+    private var sets: Bool { keep != nil || days != nil || programs != nil }
+
+    mutating func validate() throws {
+        let isNarrowed = selection.isNarrowed || selection.className != nil
+        guard !(settings || sets) || !isNarrowed else {
+            throw ValidationError(
+                "--keep, --days, --programs and --settings are about the whole keychain.")
+        }
+        let wanted = policy(from: .standard)
+        guard wanted.isValid else {
+            throw ValidationError("--keep takes 0 to 1000, --days 1 to 36500.")
+        }
+    }
+
+    private func policy(from policy: HistoryPolicy) -> HistoryPolicy {
+        var policy = policy
+        if let keep { policy.count = keep }
+        if let days { policy.days = days }
+        if let programs { policy.isForAll = programs == .all }
+        return policy
+    }
+
+    func run() throws {
+        if sets {
+            let session = try KeychainSession(making: passcode.source)
+            defer { session.close() }
+            return try show(
+                try session.unlocking { () throws(KeychainFailure) in
+                    let present = try session.keychain.perform(SetHistory())
+                    return try session.keychain.perform(SetHistory(policy(from: present)))
+                })
+        }
+        let session = try KeychainSession(existing: passcode.source)
+        defer { session?.closeIfLogIsLong() }
+        if settings { return try show(try session?.keychain.perform(SetHistory()) ?? .standard) }
+        try show(try session?.versions(selection.queries) ?? [])
+    }
+
+    private func show(_ policy: HistoryPolicy) throws {
+        guard !json else {
+            return try Output.print(
+                JSON.object([
+                    ("keep", .number(Int64(policy.count))), ("days", .number(Int64(policy.days))),
+                    ("programs", .string((policy.isForAll ? Programs.all : .asking).rawValue)),
+                ]).text)
+        }
+        try Output.print(
+            policy.count == 0
+                ? "No earlier versions are kept."
+                : "\(counted(Int(policy.count), "version")) of an item, for "
+                    + "\(counted(Int(policy.days), "day")), of what "
+                    + (policy.isForAll
+                        ? "all programs" : "keychainctl and programs that ask for it")
+                    + " change."
+        )
+    }
+
+    private func show(_ versions: [ItemVersion]) throws {
+        if json {
+            return try Output.print(
+                JSON.array(
+                    versions.map { version in
+                        .object(
+                            [
+                                ("version", .number(Int64(version.number))),
+                                ("change", .string("\(version.change)")),
+                                ("at", .string(timestamp(version.moment))),
+                            ] + version.item.members)
+                    }
+                ).text)
+        }
+        guard !versions.isEmpty else { return }
+        try Output.print(
+            table(
+                [["VERSION", "ITEM", "LABEL", "CHANGE", "AT", "REFERENCE"]]
+                    + versions.map { version in
+                        let item = version.item
+                        return [
+                            String(version.number),
+                            item.word.map(printable)
+                                ?? item.nameParts.map(printable).joined(separator: " "),
+                            item.text(of: .label), "\(version.change)", timestamp(version.moment),
+                            item.reference.description,
+                        ]
+                    }))
+    }
+}

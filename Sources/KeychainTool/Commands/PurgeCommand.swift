@@ -1,0 +1,61 @@
+// PurgeCommand: deletes earlier versions of items.
+
+import ArgumentParser
+import KeychainCore
+import KeychainRuntime
+
+struct PurgeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purge",
+        abstract: "Deletes earlier versions of items for good.",
+        discussion: "The items themselves stay as they are.")
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "This version alone, as `keychainctl history` shows it.", valueName: "number"))
+    var version: UInt32?
+
+    @Flag(help: "Deletes the versions of all items, those that can't be read among them.")
+    var all = false
+
+    @Flag(help: "Confirms --all without asking.")
+    var yes = false
+
+    @OptionGroup var passcode: PasscodeOptions
+
+    mutating func validate() throws {
+        if all {
+            guard !selection.isNarrowed, selection.className == nil, version == nil else {
+                throw ValidationError("--all is about all items and all versions.")
+            }
+        } else {
+            try selection.requireNarrowed()
+            guard !yes else { throw ValidationError("--yes confirms --all.") }
+        }
+    }
+
+    func run() throws {
+        guard let session = try KeychainSession(existing: passcode.source) else {
+            throw KeychainFailure.itemNotFound
+        }
+        defer { session.close() }
+        if all, !yes {
+            try Confirmation.require(
+                "The earlier versions of all items will be deleted for good.", phrase: "purge",
+                noPrompt: passcode.noPrompt)
+        }
+        var count = 0
+        for query in selection.queries {
+            do {
+                count += try session.unlocking { () throws(KeychainFailure) in
+                    try session.keychain.perform(
+                        PurgeVersions(query, number: version), as: session.caller)
+                }
+            } catch let failure as KeychainFailure where failure.status == .itemNotFound {}
+        }
+        guard count > 0 || all else { throw ControlFailure.noVersion }
+        try Output.print("Deleted \(counted(count, "earlier version")).")
+    }
+}
