@@ -19,8 +19,12 @@ package enum ControlProgram {
             Output.report(ProcessArguments.complaint(about: position))
             exit(ControlStatus.usage.rawValue)
         }
-        let status = run(HelperCommand.arguments(CommandLine.arguments))
-        exit(status.rawValue)
+        let arguments = HelperCommand.arguments(CommandLine.arguments)
+        if let arguments = SecurityHelper.arguments(in: arguments) {
+            EngineLog.install()
+            exit(SecurityHelper.run(arguments))
+        }
+        exit(run(arguments).rawValue)
     }
 
     private static func run(_ arguments: [String]) -> ControlStatus {

@@ -56,4 +56,42 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
         #expect(dialogue.shown.isEmpty)
     }
+
+    @Test func `security asks for a password twice, and again where the two differ`() throws {
+        let home = try home(":")
+        let dialogue = try Dialogue(
+            home, "helper", "security", "add-generic-password", "-s", "db", "-a", "ada", "-w")
+        for (first, second) in [("one", "two"), ("tiger", "tiger")] {
+            try dialogue.expect("password data for new item: ")
+            #expect(!dialogue.isEchoing)
+            try dialogue.type(first + "\r")
+            try dialogue.expect("retype password for new item: ")
+            try dialogue.type(second + "\r")
+        }
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown.contains("passwords don't match"))
+        #expect(!dialogue.shown.contains("tiger"))
+        #expect(try home.run("keychainctl get db/ada").output == "tiger")
+    }
+
+    @Test func `security says that a locked item needs a person, and asks one`() throws {
+        let home = try home("printf tiger | keychainctl set db/ada")
+        let engine = try KeychainEngine.open(
+            directory: home.path + "/.local/share/keychain", options: .testing)
+        try engine.setPasscode(SecretBytes(copying: Array("1234".utf8)))
+        engine.close()
+        let command = "keychainctl helper security find-generic-password -s db -w"
+        let outcome = try home.run(command)
+        #expect(outcome.ending == .exit(36))
+        #expect(outcome.output.isEmpty)
+        #expect(
+            outcome.errors
+                == "security: SecKeychainItemCopyContent: User interaction is not allowed.\n")
+        let dialogue = try Dialogue(
+            home, "helper", "security", "find-generic-password", "-s", "db", "-w")
+        try dialogue.expect("Passcode of the keychain: ")
+        try dialogue.type("1234\r")
+        #expect(try dialogue.end() == .exit(0))
+        #expect(dialogue.shown.hasSuffix("tiger\n"))
+    }
 }

@@ -14,12 +14,15 @@ struct HelperCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "helper",
         abstract: "Answers git, Docker and others that ask for credentials.",
-        subcommands: [GitHelper.self, DockerHelper.self, KeyringHelper.self, AWSHelper.self])
+        subcommands: [
+            GitHelper.self, DockerHelper.self, KeyringHelper.self, AWSHelper.self,
+            SecurityHelper.self,
+        ])
 
     /// The names that this program can be called by, and what that stands for.
     static let names = [
         "git-credential-keychain": "git", "docker-credential-keychain": "docker",
-        "keyring": "keyring",
+        "keyring": "keyring", "security": "security",
     ]
 
     /// The arguments, where the program was called by a helper's name.

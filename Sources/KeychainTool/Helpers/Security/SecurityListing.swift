@@ -1,0 +1,106 @@
+// SecurityListing: an item as macOS's security(1) writes it, for programs that read that.
+//   (1) Which attributes there are, and in what order, is fixed for each class: those of a file-based
+//       keychain. What an item doesn't have is <NULL>.
+//   (2) Text of printable ASCII stands in quotation marks, unescaped. With any other byte, or a
+//       backslash, it is 0xHEX, and behind it the text with octal escapes.
+
+import FoundationEssentials
+import KeychainCore
+
+enum SecurityListing {
+    private enum Format: String {
+        case blob, timedate, uint32, sint32
+    }
+
+    private static let generic: [(Attribute, Format)] = [
+        (.account, .blob), (.creationDate, .timedate), (.creator, .uint32),
+        (.customIcon, .sint32), (.description, .blob), (.generic, .blob), (.comment, .blob),
+        (.isInvisible, .sint32), (.modificationDate, .timedate), (.isNegative, .sint32),
+        (.legacyProtected, .blob), (.scriptCode, .sint32), (.service, .blob), (.type, .uint32),
+    ]
+
+    private static let internet: [(Attribute, Format)] = [
+        (.account, .blob), (.authenticationType, .blob), (.creationDate, .timedate),
+        (.creator, .uint32), (.customIcon, .sint32), (.description, .blob), (.comment, .blob),
+        (.isInvisible, .sint32), (.modificationDate, .timedate), (.isNegative, .sint32),
+        (.path, .blob), (.port, .uint32), (.legacyProtected, .blob), (.protocolType, .uint32),
+        (.scriptCode, .sint32), (.securityDomain, .blob), (.server, .blob), (.type, .uint32),
+    ]
+
+    /// The lines of an item. In the first one stands the path of its keychain.
+    static func text(of item: ItemSnapshot, in keychain: String) -> String {
+        let isGeneric = item.itemClass == .genericPassword
+        var lines = [
+            "keychain: " + buffer(Array(keychain.utf8)), "version: 512",
+            "class: \"\(isGeneric ? "genp" : "inet")\"", "attributes:",
+            // Label and alias have numbers in place of names.
+            "    0x00000007 <blob>=" + value(item.attributes[.label], .blob),
+            "    0x00000008 <blob>=" + value(item.attributes[.alias], .blob),
+        ]
+        for (name, format) in isGeneric ? generic : internet {
+            var attribute = item.attributes[name]
+            // A file-based keychain keeps a number for each port.
+            if name == .port { attribute = attribute ?? .number(0) }
+            lines.append("    \"\(name.name)\"<\(format.rawValue)>=" + value(attribute, format))
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func value(_ value: AttributeValue?, _ format: Format) -> String {
+        guard let value else { return "<NULL>" }
+        switch (value, format) {
+        case (.date(let seconds), _):
+            let digits = timestamp(seconds).filter(\.isNumber)
+            return buffer(Array("\(digits)Z\0".utf8))
+        case (.number(let number), .uint32), (.number(let number), .sint32):
+            let code = UInt32(truncatingIfNeeded: number)
+            return word([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> UInt32($0)) })
+        case (.string(let text), .uint32) where text.utf8.count == 4:
+            return word(Array(text.utf8))
+        case (.number(let number), _): return buffer(Array(String(number).utf8))
+        case (.string(let text), _): return buffer(Array(text.utf8))
+        case (.data(let data), _): return buffer(Array(data))
+        }
+    }
+
+    /// Four bytes: characters where they are some, and a number otherwise, with a space behind it.
+    private static func word(_ bytes: [UInt8]) -> String {
+        bytes.allSatisfy(isPrintable)
+            ? "\"\(String(decoding: bytes, as: UTF8.self))\""
+            : "0x\(hexadecimal(bytes, uppercase: true)) "
+    }
+
+    /// Bytes as they stand behind `password: ` and `=`.
+    static func buffer(_ bytes: [UInt8]) -> String {
+        let backslash = UInt8(ascii: "\\")
+        func isPlain(_ byte: UInt8) -> Bool { isPrintable(byte) && byte != backslash }
+        guard !bytes.allSatisfy(isPlain) else {
+            return "\"\(String(decoding: bytes, as: UTF8.self))\""
+        }
+        let digits = "0x\(hexadecimal(bytes, uppercase: true)) "
+        guard bytes.contains(where: isPlain) else { return digits }
+        let escaped = bytes.map { byte in
+            guard !isPlain(byte) else { return String(UnicodeScalar(byte)) }
+            let octal = String(byte, radix: 8)
+            return "\\" + String(repeating: "0", count: 3 - octal.count) + octal
+        }
+        return "\(digits) \"\(escaped.joined())\""
+    }
+
+    /// A secret by itself, as `find-generic-password -w` writes it: digits where a byte of it can't be
+    /// printed.
+    static func line(_ secret: [UInt8]) -> [UInt8] {
+        let text =
+            secret.allSatisfy(isPrintable)
+            ? secret : Array(hexadecimal(secret, uppercase: false).utf8)
+        return text + [UInt8(ascii: "\n")]
+    }
+
+    private static func isPrintable(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) }
+
+    private static func hexadecimal(_ bytes: [UInt8], uppercase: Bool) -> String {
+        bytes.map {
+            ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: uppercase)
+        }.joined()
+    }
+}
