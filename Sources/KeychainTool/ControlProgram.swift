@@ -106,8 +106,8 @@ struct RootCommand: ParsableCommand {
             CommandGroup(
                 name: "Service", subcommands: [ProgramCommand.self, ServiceCommand.self]),
             CommandGroup(
-                name: "Other programs", subcommands: [HelperCommand.self, CompletionsCommand.self]
-            ),
+                name: "Other programs",
+                subcommands: [HelperCommand.self, SetupCommand.self, CompletionsCommand.self]),
         ])
 
     /// What stands before the colon in a complaint about arguments.

@@ -94,4 +94,18 @@ import Testing
         #expect(try dialogue.end() == .exit(0))
         #expect(dialogue.shown.hasSuffix("tiger\n"))
     }
+
+    @Test func `setup asks first, and leaves what another program wrote meanwhile`() throws {
+        let home = try home("mkdir .aws && printf '[default]\\nregion = x\\n' >.aws/config")
+        for (answer, addition, status) in [("no", "", 1), ("yes", "[a]\\n", 1), ("yes", "", 0)] {
+            let dialogue = try Dialogue(home, "setup", "aws", "build")
+            try dialogue.expect("Type “yes” to go on: ")
+            try #require(try home.run("printf '\(addition)' >>.aws/config").ending == .exit(0))
+            try dialogue.type(answer + "\r")
+            #expect(try dialogue.end() == .exit(Int32(status)))
+            #expect(dialogue.shown.contains("meanwhile") == !addition.isEmpty)
+            #expect(try home.run("grep -c process .aws/config").output == "\(1 - status)\n")
+        }
+        #expect(try home.run("ls .aws").output == "config\n")
+    }
 }

@@ -1,0 +1,127 @@
+// ConfigurationFile: another program's file of settings, read as a whole and replaced as a whole.
+//   (1) The new content gets the file's name when it is on the disk; until then the file is as it was.
+//   (2) A link stays, and the file that it names is replaced, with its mode and owner.
+//   (3) What another program wrote since the file was read is not overwritten.
+
+import FoundationEssentials
+import Glibc
+import KeychainCrypto
+
+struct ConfigurationFile {
+    /// As the user knows it.
+    let path: String
+    /// The file itself.
+    private let place: String
+    /// nil: there is none.
+    let content: String?
+    /// Of a file that is made, and of its folder.
+    private let isPrivate: Bool
+
+    private static let longest = 1 << 20
+
+    /// Reads a file; what may hold secrets is for its owner alone where it is made.
+    /// - Throws: ``ControlFailure`` for what is no file that can be read, or no text.
+    init(_ path: String, isPrivate: Bool) throws(ControlFailure) {
+        self.path = path
+        self.isPrivate = isPrivate
+        guard Files.status(ofLink: path) != nil || errno != ENOENT && errno != ENOTDIR else {
+            (place, content) = (path, nil)
+            return
+        }
+        guard let file = Files.locate(path),
+            let place = Files.target(ofLink: "/proc/self/fd/\(file.number)"),
+            let bytes = Self.bytes(at: place), let text = String(validating: bytes, as: UTF8.self)
+        else {
+            throw ControlFailure(
+                .failure,
+                "Can't read \(printable(path)): it is no file of text that can be read, or has more "
+                    + "than \(Self.longest) bytes. Nothing was changed.")
+        }
+        self.place = place
+        content = text
+    }
+
+    private static func bytes(at path: String) -> Data? {
+        // A pipe would keep this process waiting.
+        guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
+            Files.status(of: file)?.isPlainFile == true
+        else { return nil }
+        return Files.content(of: file, atMost: longest)
+    }
+
+    /// Gives the file another content. One that says nothing goes, unless a link names it.
+    func replace(with text: String) throws(ControlFailure) {
+        guard Self.bytes(at: place).map(Array.init) == content.map({ Array($0.utf8) }) else {
+            throw ControlFailure(
+                .failure,
+                "Another program changed \(printable(path)) meanwhile. It is as that left it.")
+        }
+        if place == path, ["", "{}"].contains(text.filter { !$0.isWhitespace }) {
+            guard Files.remove(place) else { throw failed() }
+            return
+        }
+        let folder = String(place.prefix(upTo: place.lastIndex(of: "/") ?? place.startIndex))
+        if content == nil { try Self.makeFolder(folder, mode: isPrivate ? 0o700 : 0o755) }
+        let part = "\(place).\(getpid()).part"
+        guard
+            let file = Files.open(
+                part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: isPrivate ? 0o600 : 0o644)
+        else { throw failed() }
+        guard keepRights(of: file), Descriptor.write(Array(text.utf8), to: file.number),
+            fsync(file.number) == 0, Files.rename(part, place)
+        else {
+            let failure = failed()
+            Files.remove(part)
+            throw failure
+        }
+        if let folder = Files.open(folder, O_RDONLY | O_DIRECTORY) { _ = fsync(folder.number) }
+    }
+
+    /// Owner and mode of the file that is replaced. A mode goes with a change of the owner.
+    private func keepRights(of file: borrowing OwnedDescriptor) -> Bool {
+        guard content != nil else { return true }
+        guard let old = Files.systemStatus(ofLink: place),
+            let new = Files.systemStatus(of: file.number)
+        else { return false }
+        if old.st_uid != new.st_uid || old.st_gid != new.st_gid {
+            guard fchown(file.number, old.st_uid, old.st_gid) == 0 else { return false }
+        }
+        return fchmod(file.number, old.st_mode & 0o7777) == 0
+    }
+
+    static func makeFolder(_ path: String, mode: mode_t) throws(ControlFailure) {
+        guard !path.isEmpty, Files.status(of: path) == nil else { return }
+        try makeFolder(
+            String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)), mode: mode)
+        guard Files.makeFolder(path, mode: mode) || errno == EEXIST else {
+            throw ControlFailure(
+                .failure, "Can't make the folder \(printable(path)): \(errorText(errno)).")
+        }
+    }
+
+    private func failed() -> ControlFailure {
+        let code = errno
+        return ControlFailure(
+            code == EACCES || code == EPERM ? .denied : .failure,
+            "Can't write \(printable(path)): \(errorText(code)). It is as it was.")
+    }
+}
+
+/// The new text of a file, and what of it differs.
+struct TextChange: Equatable {
+    let text: String
+    /// Lines with their numbers, `+` for new and `-` for earlier ones. They hold settings alone, never
+    /// what stands beside them in the file, which may be a secret.
+    let shown: [String]
+
+    static func added(_ line: Int, _ text: String) -> String { "  + \(line): \(text)" }
+    static func removed(_ line: Int, _ text: String) -> String { "  - \(line): \(text)" }
+}
+
+/// Why a text is not changed.
+enum TextProblem: Error, Equatable {
+    /// It isn't understood from this line on.
+    case notUnderstood(line: Int)
+    /// The setting has another value.
+    case otherValue(String, line: Int)
+}
