@@ -23,12 +23,9 @@ struct SecurityHelper: ParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: "The verb and its options, as on macOS.")
     var arguments: [String] = []
 
-    /// What stands behind `helper security`, where the parser isn't needed for help.
+    /// What stands behind `helper security`; nil where that isn't called.
     static func arguments(in arguments: [String]) -> [String]? {
-        guard arguments.starts(with: ["helper", "security"]),
-            arguments.dropFirst(2).first != "--help"
-        else { return nil }
-        return Array(arguments.dropFirst(2))
+        arguments.starts(with: ["helper", "security"]) ? Array(arguments.dropFirst(2)) : nil
     }
 
     func run() {

@@ -13,10 +13,15 @@ import KeychainRuntime
 final class SecurityPasswords {
     private let source = PasscodeSource()
     private var session: KeychainSession?
+    private var hasChanged = false
 
-    /// Closes the keychain after the last command.
+    /// Ends after the last command.
     func close() {
-        session?.close()
+        if hasChanged {
+            session?.close()
+        } else {
+            session?.closeIfLogIsLong()
+        }
     }
 
     func run(_ request: SecurityRequest, asking: () throws -> Data) throws {
@@ -98,6 +103,7 @@ final class SecurityPasswords {
             _ = Descriptor.write(Array(line.utf8), to: STDERR_FILENO)
         }
         guard !verb.finds else { return }
+        hasChanged = true
         _ = try session.unlocking { () throws(KeychainFailure) in
             try session.keychain.perform(
                 DeleteItems(reference, tombstones: .automatic), as: session.caller)
@@ -130,6 +136,7 @@ final class SecurityPasswords {
         let keys = attributes.filter { names.contains($0.key) }
         let remarks = attributes.filter { !names.contains($0.key) }
         let session = try making()
+        hasChanged = true
         if request.updates {
             let query = ItemQuery(
                 itemClass: verb.itemClass, attributes: keys, isSynchronizable: nil)
