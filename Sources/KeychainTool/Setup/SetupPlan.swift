@@ -97,18 +97,22 @@ struct SetupPlan {
     }
 
     mutating func planAWS(_ name: String) throws(ControlFailure) {
-        let section = name == "default" ? name : "profile \(name)"
+        let file = try ConfigurationFile(
+            variable("AWS_CONFIG_FILE") ?? home + "/.aws/config", isPrivate: true)
+        // Each is a heading of the profile; the last one is what a new one gets.
+        var headings = ["profile \"\(name)\"", "profile '\(name)'", "profile \(name)"]
+        if name == "default" { headings.append(name) }
+        let known = try? SectionedText(file.content ?? "")
+        let heading = headings.first { known?.hasSection($0) == true } ?? headings.last ?? name
         try plan(
-            ConfigurationFile(
-                variable("AWS_CONFIG_FILE") ?? home + "/.aws/config", isPrivate: true),
-            ("credential_process", "keychainctl helper aws \(name)"), in: section)
+            file, ("credential_process", "keychainctl helper aws \(name)"), in: heading)
         guard !undoes else { return }
         if ProgramStart.find("keychainctl", in: environment["PATH"]) == nil {
             notes.append("keychainctl is not in your PATH, where AWS's tools look for it.")
         }
         let keys = variable("AWS_SHARED_CREDENTIALS_FILE") ?? home + "/.aws/credentials"
-        let file = try ConfigurationFile(keys, isPrivate: true)
-        if let text = try? SectionedText(file.content ?? ""),
+        let content = try ConfigurationFile(keys, isPrivate: true).content
+        if let text = try? SectionedText(content ?? ""),
             text.value(of: "aws_access_key_id", in: name) != nil
         {
             notes.append(
