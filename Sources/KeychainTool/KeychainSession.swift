@@ -219,7 +219,10 @@ extension ItemQuery {
 
 extension ItemSnapshot {
     /// Since 2001-01-01; 0 where the item has no date.
-    var creationSeconds: Double {
-        if case .date(let seconds) = attributes[.creationDate] { seconds } else { 0 }
+    var creationSeconds: Double { seconds(of: .creationDate) }
+    var modificationSeconds: Double { seconds(of: .modificationDate) }
+
+    private func seconds(of attribute: Attribute) -> Double {
+        if case .date(let seconds) = attributes[attribute] { seconds } else { 0 }
     }
 }

@@ -61,6 +61,14 @@ import Testing
         0x00
         """#
 
+    private static let exported = #"""
+        [{"class": "generic", "service": "db", "account": "ada", "label": "L", "comment": "C",
+          "group": "g", "accessible": "when-unlocked", "synchronizable": true,
+          "modified": "2026-05-01T12:00:00Z", "data": "eA==", "other": [1]},
+         {"class": "internet", "server": "h", "account": "b", "protocol": "https", "port": 443,
+          "path": "/p", "data": ""}]
+        """#
+
     @Test(
         arguments: [
             (
@@ -78,6 +86,8 @@ import Testing
             ),
             (.docker, docker, ["https://r/v1/ ada=a:b", "t <token>=k"]),
             (.keychainDump, dump, ["s\"t aé=p\"w", "h:443 b=xé"]),
+            (.json, exported, ["db ada=x", "h:443/p b="]),
+            (.json, "[]", []),
         ] as [(ImportSource, String, [String])])
     func `their secrets are read`(
         _ source: ImportSource, _ text: String, _ items: [String]
@@ -97,7 +107,12 @@ import Testing
             (.aws, "aws_secret_access_key = hunter2", 1), (.aws, "[p]\nhunter2", 2),
             (.aws, "\n[p]\naws_secret_access_key = hunter2", 2),
             (.docker, #"{"auths":{"r":{"auth":"hunter2"}}}"#, 1), (.docker, "hunter2", 1),
-            (.keychainDump, "hunter2", 1),
+            (.keychainDump, "hunter2", 1), (.json, "hunter2", 1), (.json, "{}", 1),
+            (.json, #"[{"class": "generic", "data": "hunter2"}]"#, 1),
+            (.json, #"[{"class": "key", "data": "eA=="}]"#, 1),
+            (.json, #"[{"class": "generic", "service": "s"}]"#, 1),
+            (.json, #"[{"class": "generic", "data": "eA==", "accessControl": ["x"]}]"#, 1),
+            (.json, #"[{"class": "generic", "data": "eA==", "accessible": "hunter2"}]"#, 1),
             (.keychainDump, "keychain: \"/k\"\nclass: \"genp\"\ndata:\nhunter2\n", 4),
         ] as [(ImportSource, String, Int)])
     func `what isn't understood is named by its line, without the secret`(
@@ -108,6 +123,45 @@ import Testing
         }
         #expect(failure.message.hasPrefix("f:\(line): "), "\(failure.message)")
         #expect(!failure.message.contains("hun") && !failure.message.contains("ter2"))
+    }
+
+    @Test func `what a store says of changes, groups and classes comes along`() throws {
+        let item = try ImportSource.json.items(
+            in: Array(Self.exported.utf8), named: "f", service: "")[0]
+        #expect(item.modified == 799_329_600 && item.group == "g")
+        #expect(item.protection == .whenUnlocked && item.isSynchronizable == true)
+        #expect(item.remarks == [.label: .string("L"), .comment: .string("C")])
+        let dump = Self.dump.replacing(
+            "    \"port\"",
+            with: "    \"mdat\"<timedate>=0x32303236303530313132303030305A00  \"2\"\n    \"port\"")
+        let dumped = try ImportSource.keychainDump.items(
+            in: Array(dump.utf8), named: "f", service: "")
+        #expect(dumped.map(\.modified) == [nil, 799_329_600])
+        let table = "name,password,totp,Last Modified\nm,x,GEZDGNBVGY3TQOJQ,2026-05-01T12:00:00Z\n"
+        let rows = try ImportSource.csv.items(in: Array(table.utf8), named: "f", service: "")
+        #expect(rows.map(\.modified) == [799_329_600, 799_329_600])
+    }
+
+    // Origin: pass(1), pass-otp(1).
+    @Test(arguments: [
+        ("a", "x", ["a=x"]), ("a/b/c", "x\n", ["a/b c=x"]), ("a", "", ["a="]),
+        ("a", "x\n\n", ["a=x"]),
+        ("a/b", "x\nlogin: y\n\nz\n", ["a b=x", "a (notes) b=login: y\n\nz"]),
+        (
+            "a/b", "x\notpauth://totp/x?secret=GE&issuer=My Co\notpauth://totp/x?secret=GE",
+            [
+                "a b=x", "a (TOTP) b=otpauth://totp/x?secret=GE",
+                "a (notes) b=otpauth://totp/x?secret=GE&issuer=My Co",
+            ]
+        ),
+        ("a", "otpauth://totp/x?secret=GE", ["a (TOTP)=otpauth://totp/x?secret=GE"]),
+    ])
+    func `nothing of an entry of pass is left out`(
+        _ name: String, _ text: String, _ items: [String]
+    ) {
+        let read = PasswordStore.items(of: name, text, modified: 5)
+        #expect(read.map { "\($0.name)=\($0.secret)" } == items)
+        #expect(read.allSatisfy { $0.modified == 5 })
     }
 
     @Test func `labels, addresses and what Docker looks for come along`() throws {

@@ -54,6 +54,15 @@ import Testing
     ])
     func `a moment is a time of day in UTC`(_ seconds: Double, _ text: String) {
         #expect(timestamp(seconds) == text)
+        #expect(Timestamp.seconds(text) == seconds.rounded(.down))
+    }
+
+    @Test(arguments: [
+        "", "2026-05-01", "2026-13-01T00:00:00Z", "2026-05-01T24:00:00Z", "2026-05-01T12:00:00",
+        "2026-05-01T12:00:00+02:00", "２026-05-01T12:00:00Z",
+    ])
+    func `what is no time of day in UTC is none`(_ text: String) {
+        #expect(Timestamp.seconds(text) == nil)
     }
 
     @Test(arguments: [Double.nan, .infinity, 1e300, -1e300, 252_423_993_600, -63_113_904_001])

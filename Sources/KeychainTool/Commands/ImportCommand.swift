@@ -17,16 +17,18 @@ struct ImportCommand: ParsableCommand {
             It shows what it will do and asks. The whole file is checked first: one that isn't \
             understood changes nothing. Variables become passwords of the --service, logins \
             become passwords of their servers. The file stays as it is.
+
+            pass takes the folder of a password store, whose files gpg decrypts.
             """)
 
     enum Policy: String, CaseIterable, ExpressibleByArgument {
-        case fail, skip, replace
+        case fail, skip, replace, newer
     }
 
     @Argument(help: "What kind of file it is.")
     var source: ImportSource
 
-    @Argument(help: "The file.")
+    @Argument(help: "The file, or with pass the folder.")
     var path: String
 
     @Option(
@@ -48,6 +50,10 @@ struct ImportCommand: ParsableCommand {
         guard (source == .env) == (service != nil), service != "" else {
             throw ValidationError("--service belongs to env, which needs it.")
         }
+        guard onConflict != .newer || source.hasTimes else {
+            throw ValidationError(
+                "\(source.rawValue) doesn't say when a secret was changed, so none is newer.")
+        }
         guard !dryRun || !yes else { throw ValidationError("--dry-run does nothing to confirm.") }
     }
 
@@ -58,7 +64,10 @@ struct ImportCommand: ParsableCommand {
     func run() throws {
         try KeychainPlace.connect()
         ProcessProtection.beginHoldingSecrets()
-        let items = try source.items(in: try content(), named: path, service: service ?? "")
+        let items =
+            source == .pass
+            ? try PasswordStore(path).items()
+            : try source.items(in: try content(), named: path, service: service ?? "")
         let session = try KeychainSession(existing: passcode.source)
         var steps: [(item: ImportedItem, step: Step)] = []
         for item in items {
@@ -75,7 +84,7 @@ struct ImportCommand: ParsableCommand {
         let writing = try session ?? KeychainSession(making: passcode.source)
         defer { writing.close() }
         for (item, step) in changes {
-            try saving(item, isNew: step == .add).save(Data(item.secret.utf8), in: writing)
+            try saving(item, isNew: step == .add).save(item.data, in: writing)
         }
         try Output.print(plan + summary(steps.map(\.step)))
     }
@@ -99,24 +108,35 @@ struct ImportCommand: ParsableCommand {
             itemClass: item.itemClass, keys: item.keys,
             remarks: isNew
                 ? item.remarks.merging(
-                    [.comment: .string("Imported from \(source.rawValue): \(path)")]) { $1 }
+                    [.comment: .string("Imported from \(source.rawValue): \(path)")]
+                ) { own, _ in own }
                 : [:],
-            isNew: isNew)
+            group: item.group, isSynchronizable: item.isSynchronizable,
+            protection: isNew ? item.protection : nil, isNew: isNew)
     }
 
     private func step(for item: ImportedItem, _ session: KeychainSession) throws -> Step {
         guard let existing = try saving(item, isNew: true).existing(session) else { return .add }
         let reference = ItemQuery(
             itemClass: item.itemClass, isSynchronizable: nil, reference: existing.reference)
-        if try session.openOne([reference]).data == Data(item.secret.utf8) { return .unchanged }
+        if try session.openOne([reference]).data == item.data { return .unchanged }
         switch onConflict {
         case .skip: return .skip
         case .replace: return .replace
+        case .newer:
+            guard let modified = item.modified else {
+                throw ControlFailure(
+                    .exists,
+                    "\(item.name) has another secret in the keychain, and \(printable(path)) "
+                        + "doesn't say when it was changed. \(ImportSource.consequence)")
+            }
+            return modified > existing.modificationSeconds ? .replace : .skip
         case .fail:
             throw ControlFailure(
                 .exists,
                 "\(item.name) has another secret in the keychain. \(ImportSource.consequence) "
-                    + "--on-conflict skip or replace says which counts.")
+                    + "--on-conflict skip\(source.hasTimes ? ", newer" : "") or replace says which "
+                    + "counts.")
         }
     }
 

@@ -1,6 +1,7 @@
 // ImportedItem: one secret of another program's store, and where it stood there.
 
 import ArgumentParser
+import FoundationEssentials
 import KeychainCore
 
 struct ImportedItem {
@@ -9,9 +10,28 @@ struct ImportedItem {
     let keys: Attributes
     /// What a new item has beside its name: label and description.
     private(set) var remarks: Attributes = [:]
-    let secret: String
+    let data: Data
     /// Where it stood: for a problem that is found later.
     let line: Int
+    /// When it was changed last, in seconds since 2001-01-01. nil: the store doesn't say.
+    var modified: Double?
+    /// What only a store of this project says.
+    var group: String?
+    var protection: ProtectionClass?
+    var isSynchronizable: Bool?
+
+    /// For texts.
+    var secret: String { String(decoding: data, as: UTF8.self) }
+
+    init(
+        itemClass: ItemClass, keys: Attributes, remarks: Attributes, data: Data, line: Int
+    ) {
+        self.itemClass = itemClass
+        self.keys = keys
+        self.remarks = remarks
+        self.data = data
+        self.line = line
+    }
 
     /// A generic password.
     init(
@@ -22,7 +42,7 @@ struct ImportedItem {
         keys = [.service: .string(service), .account: .string(account)]
         remarks[.label] = label.map { .string($0) }
         remarks[.description] = description.map { .string($0) }
-        self.secret = secret
+        data = Data(secret.utf8)
         self.line = line
     }
 
@@ -40,7 +60,7 @@ struct ImportedItem {
         keys[.port] = port.map { .number(Int64($0)) }
         keys[.path] = path.map { .string($0) }
         self.keys = keys
-        self.secret = secret
+        data = Data(secret.utf8)
         self.line = line
     }
 
@@ -77,11 +97,14 @@ struct ImportProblem: Error, Equatable {
 
 /// The programs whose stores are read.
 enum ImportSource: String, CaseIterable, ExpressibleByArgument {
-    case env, netrc, csv, aws, docker
+    case env, netrc, csv, aws, docker, json, pass
     case gitCredentials = "git-credentials"
     case keychainDump = "keychain-dump"
 
     static let consequence = "Nothing was imported."
+
+    /// Whether the store says when an item was changed.
+    var hasTimes: Bool { [.csv, .keychainDump, .json, .pass].contains(self) }
 
     /// All items of a store, each name once. `service` is what the names of variables belong to; the
     /// other sources have servers.
@@ -112,6 +135,9 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         case .csv: return try PasswordTable.items(in: text)
         case .aws: return try AWSCredentialFile.items(in: text)
         case .docker: return try DockerConfigFile.items(in: text)
+        case .json: return try ExportedItems.items(in: bytes)
+        // A folder: see `PasswordStore`.
+        case .pass: return []
         case .keychainDump: return try KeychainDump.items(in: text)
         case .env:
             do throws(ControlFailure) {
@@ -129,7 +155,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     }
 
     /// A store that says two things of one name is refused: which of them counts differs by program.
-    private static func distinct(
+    static func distinct(
         _ items: [ImportedItem]
     ) throws(ImportProblem) -> [ImportedItem] {
         var seen: [[String]: ImportedItem] = [:]
@@ -139,7 +165,7 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
                 result.append(item)
                 continue
             }
-            guard first.secret == item.secret else {
+            guard first.data == item.data else {
                 throw ImportProblem(
                     line: item.line,
                     text: "\(item.name) has another secret in line \(first.line).")

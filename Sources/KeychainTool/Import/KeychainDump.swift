@@ -51,6 +51,14 @@ enum KeychainDump {
     }
 
     private static func item(_ entry: Entry) -> ImportedItem? {
+        var item = password(entry)
+        // `20260501120000Z` and a NUL.
+        let date = entry.attributes["mdat"].map { String(decoding: $0.prefix(15), as: UTF8.self) }
+        item?.modified = date.flatMap { Timestamp.seconds(digits: $0.prefix(14)) }
+        return item
+    }
+
+    private static func password(_ entry: Entry) -> ImportedItem? {
         func text(_ name: String) -> String {
             entry.attributes[name].flatMap { String(validating: $0, as: UTF8.self) } ?? ""
         }

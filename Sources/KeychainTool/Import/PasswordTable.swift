@@ -8,7 +8,7 @@
 
 enum PasswordTable {
     private enum Column: CaseIterable {
-        case title, address, user, password, codes
+        case title, address, user, password, codes, modified
 
         var names: [String] {
             switch self {
@@ -17,6 +17,7 @@ enum PasswordTable {
             case .user: ["username", "login_username"]
             case .password: ["password", "login_password"]
             case .codes: ["totp", "otpauth", "login_totp"]
+            case .modified: ["last modified", "modified"]
             }
         }
     }
@@ -43,20 +44,24 @@ enum PasswordTable {
             }
             func value(_ column: Column) -> String { columns[column].map { row.fields[$0] } ?? "" }
             let (title, user) = (value(.title), value(.user))
+            let modified = Timestamp.seconds(value(.modified))
             if !value(.password).isEmpty {
                 guard
-                    let item = item(
+                    var item = item(
                         title: title, address: value(.address), user: user,
                         secret: value(.password), line: row.line)
                 else {
                     throw ImportProblem(
                         line: row.line, text: "It has neither a title nor a web address.")
                 }
+                item.modified = modified
                 items.append(item)
             }
             if !value(.codes).isEmpty {
                 let name = title.isEmpty ? value(.address) : title
-                items.append(try codes(value(.codes), of: name, user, line: row.line))
+                var item = try codes(value(.codes), of: name, user, line: row.line)
+                item.modified = modified
+                items.append(item)
             }
         }
         return items

@@ -44,3 +44,36 @@ private func padded(_ number: Int, _ digits: Int) -> String {
     let text = String(number)
     return String(repeating: "0", count: max(0, digits - text.count)) + text
 }
+
+enum Timestamp {
+    /// The moment of a text such as ``timestamp(_:)`` writes.
+    ///
+    /// - Returns: In seconds since 2001-01-01 00:00:00 UTC; nil for another text.
+    static func seconds(_ text: String) -> Double? {
+        let form = text.map { $0.isASCII && $0.isNumber ? "0" : $0 }
+        guard String(form) == "0000-00-00T00:00:00Z" else { return nil }
+        return seconds(digits: text.filter(\.isNumber)[...])
+    }
+
+    /// The same for `20260501123456`.
+    static func seconds(digits: Substring) -> Double? {
+        guard digits.utf8.count == 14, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        func part(_ start: Int, _ count: Int) -> Int {
+            Int(digits.dropFirst(start).prefix(count)) ?? 0
+        }
+        let (year, month, day) = (part(0, 4), part(4, 2), part(6, 2))
+        let (hour, minute, second) = (part(8, 2), part(10, 2), part(12, 2))
+        guard (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
+        else { return nil }
+        // Days before the month in a year that begins in March, so that a leap day comes last.
+        let (shifted, place) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+        let days =
+            365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * place + 2) / 5
+            + day
+        // Of 2001-01-01 in the same count.
+        let epoch = 730_792
+        return Double(days - epoch) * 86_400 + Double(hour * 3600 + minute * 60 + second)
+    }
+}

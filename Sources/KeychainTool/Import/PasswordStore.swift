@@ -1,0 +1,135 @@
+// PasswordStore: a folder of `pass` or `gopass`: a file for each secret, encrypted by gpg.
+//   (1) gpg decrypts, and asks for what it needs. Its output comes through a pipe into memory; nothing is
+//       written elsewhere.
+//   (2) SERVICE/ACCOUNT is the file's path: the last folder's name ends the service. In the first folder
+//       there is no account.
+//   (3) Nothing is left out: the first line is the secret, a line `otpauth://…` a key of one-time codes,
+//       and other lines are an item of their own, `SERVICE (notes)`.
+//   (4) A file that can't be decrypted ends the import, before anything was written.
+
+import FoundationEssentials
+import Glibc
+import KeychainCore
+import KeychainCrypto
+import KeychainRuntime
+
+struct PasswordStore {
+    private let folder: String
+    private let program: String
+
+    /// The largest file, in bytes.
+    private static let largest = 1 << 20
+
+    init(_ folder: String) throws(ControlFailure) {
+        guard Files.status(of: folder)?.isFolder == true else {
+            throw ControlFailure(
+                .failure, "\(printable(folder)) is no folder. \(ImportSource.consequence)")
+        }
+        guard let gpg = ProgramStart.find("gpg", in: ProcessEnvironment.variables["PATH"]) else {
+            throw ControlFailure(
+                .failure,
+                "gpg, which decrypts the files, isn't in your PATH. \(ImportSource.consequence)")
+        }
+        self.folder = folder
+        program = gpg
+    }
+
+    func items() throws(ControlFailure) -> [ImportedItem] {
+        let names = try names()
+        let line = ProgressLine()
+        defer { line.end() }
+        var items: [ImportedItem] = []
+        for (index, name) in names.enumerated() {
+            line.show("decrypted \(index) of \(counted(names.count, "file"))")
+            items += Self.items(of: name, try text(of: name), modified: modified(name))
+        }
+        do throws(ImportProblem) {
+            return try ImportSource.distinct(items)
+        } catch {
+            throw ControlFailure(
+                .failure, "\(printable(folder)): \(error.text) \(ImportSource.consequence)")
+        }
+    }
+
+    /// The files' paths in the folder, without `.gpg`.
+    private func names() throws(ControlFailure) -> [String] {
+        guard let paths = try? FileManager.default.subpathsOfDirectory(atPath: folder) else {
+            throw ControlFailure(
+                .failure, "Can't read \(printable(folder)). \(ImportSource.consequence)")
+        }
+        let visible = paths.filter { !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
+        if let other = visible.first(where: { $0.hasSuffix(".age") }) {
+            throw ControlFailure(
+                .failure,
+                "\(printable(other)) is encrypted by age, which gopass alone decrypts. "
+                    + "\(ImportSource.consequence)")
+        }
+        return visible.filter { $0.hasSuffix(".gpg") }.map { String($0.dropLast(4)) }.sorted()
+    }
+
+    private func modified(_ name: String) -> Double? {
+        Files.status(of: "\(folder)/\(name).gpg").map {
+            Double($0.identity.modified) / 1e9 - Date.timeIntervalBetween1970AndReferenceDate
+        }
+    }
+
+    private func text(of name: String) throws(ControlFailure) -> String {
+        func failure(_ what: String) -> ControlFailure {
+            ControlFailure(
+                .failure, "\(printable(name)).gpg \(what). \(ImportSource.consequence)")
+        }
+        guard let (reading, writing) = Descriptor.pipe() else {
+            throw failure("can't be read: \(errorText(errno))")
+        }
+        let (process, code) = ProgramStart(
+            program,
+            arguments: [
+                "gpg", "--quiet", "--batch", "--decrypt", "--", "\(folder)/\(name).gpg",
+            ]
+        ).spawn(output: writing.number)
+        writing.close()
+        defer { reading.close() }
+        guard code == 0 else { throw failure("can't be decrypted: \(errorText(code))") }
+        let content = Files.content(of: reading, atMost: Self.largest)
+        guard let status = ProgramStart.exitStatus(of: process), status == 0 else {
+            throw failure("can't be decrypted: gpg failed")
+        }
+        guard let content else { throw failure("has more than \(Self.largest) bytes") }
+        guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
+            throw failure("holds no text in UTF-8")
+        }
+        return text
+    }
+
+    static func items(of name: String, _ text: String, modified: Double?) -> [ImportedItem] {
+        let parts = name.split(separator: "/").map(String.init)
+        let account = parts.count > 1 ? parts[parts.count - 1] : ""
+        let service = (parts.count > 1 ? parts.dropLast() : parts[...]).joined(separator: "/")
+        var items: [ImportedItem] = []
+        func add(_ kind: String, _ secret: String) {
+            var item = ImportedItem(
+                service: service + kind, account: account, secret: secret, line: 0)
+            item.modified = modified
+            items.append(item)
+        }
+        var codes: [String] = []
+        var notes: [Substring] = []
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if lines.count > 1, lines.last == "" { lines.removeLast() }
+        for (index, line) in lines.enumerated() {
+            if let uri = try? OneTimeSecret(String(line)).uri {
+                codes.append(uri)
+            } else if index == 0 {
+                add("", String(line))
+            } else {
+                notes.append(line)
+            }
+        }
+        for (index, uri) in codes.enumerated() {
+            add(index == 0 ? " (TOTP)" : " (TOTP \(index + 1))", uri)
+        }
+        let rest = notes.joined(separator: "\n")
+        if rest.contains(where: { !$0.isWhitespace }) { add(" (notes)", rest) }
+        return items
+    }
+}
