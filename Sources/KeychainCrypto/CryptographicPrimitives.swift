@@ -27,7 +27,7 @@ package enum AuthenticatedEncryption {
     package static func seal(
         _ plaintext: some DataProtocol, using key: SecretBytes, authenticating data: [UInt8]
     ) -> Data {
-        defer { Residue.eraseContext() }
+        defer { MemoryScrubber.eraseContext() }
         let box = key.withSymmetricKey {
             try? AES.GCM.seal(
                 plaintext, using: $0, nonce: .random(), authenticating: data)
@@ -45,7 +45,7 @@ package enum AuthenticatedEncryption {
         guard sealed.count >= overheadByteCount, key.count == keyByteCount else {
             throw Inauthentic()
         }
-        defer { Residue.eraseContext() }
+        defer { MemoryScrubber.eraseContext() }
         do {
             return try key.withSymmetricKey {
                 try AES.GCM.open(

@@ -29,7 +29,7 @@ package final class KeychainServer: Sendable {
     private let connections = ConnectionTable()
     private let held = HeldBytes()
     private let answers: AnswerBudget
-    private let doorkeeper = Mutex<Doorkeeper?>(nil)
+    private let acceptor = Mutex<Acceptor?>(nil)
     private let credentials: CredentialServer?
     private let ownSockets = Mutex<OwnSockets?>(nil)
     private let givenSockets: [String: Int32]
@@ -92,13 +92,13 @@ package final class KeychainServer: Sendable {
         for problem in rules.registry.problems() { log.problem("registry", reason: problem) }
         let owner = geteuid()
         let isForEverybody = configuration.kind == .system
-        let doorkeeper = try doorkeeper(
+        let acceptor = try acceptor(
             listener, by: isForEverybody ? .account : .program,
             accepting: { isForEverybody || $0 == owner })
-        self.doorkeeper.withLock { $0 = doorkeeper }
+        self.acceptor.withLock { $0 = acceptor }
         let ownSockets = OwnSockets(beside: isForEverybody ? nil : configuration.socket) {
             [self] listener, name throws(ServiceFailure) in
-            try self.doorkeeper(listener, by: .socket(name), accepting: { _ in true })
+            try self.acceptor(listener, by: .socket(name), accepting: { _ in true })
         }
         self.ownSockets.withLock { $0 = ownSockets }
         try ownSockets.take(givenSockets)
@@ -123,30 +123,30 @@ package final class KeychainServer: Sendable {
     }
 
     /// Accepts the callers of a socket.
-    private func doorkeeper(
+    private func acceptor(
         _ listener: ListeningSocket, by identification: Identification,
         accepting isAccepted: @escaping @Sendable (uid_t) -> Bool
-    ) throws(ServiceFailure) -> Doorkeeper {
-        let doorkeeper = try Doorkeeper(
+    ) throws(ServiceFailure) -> Acceptor {
+        let acceptor = try Acceptor(
             listener.descriptor.number,
-            Doorkeeper.Rules(
+            Acceptor.Rules(
                 accepts: isAccepted, identification: identification,
                 timeLimit: configuration.limits.handshakeTime,
                 handshakesPerUser: configuration.limits.handshakesPerUser,
                 untakenPerUser: configuration.limits.untakenPerUser),
             run: { [workers] in workers.identify(for: $0, $1) },
             onPeer: { [self] in admit($0, $1) }, onRefusal: { [log] in log.refused($0, $1) })
-        try doorkeeper.start()
-        return doorkeeper
+        try acceptor.start()
+        return acceptor
     }
 
     /// Ends the service, see (2), and waits for that. It is called once, and on no event loop.
     package func stop() {
-        let doorkeeper = doorkeeper.withLock { doorkeeper in
-            defer { doorkeeper = nil }
-            return doorkeeper
+        let acceptor = acceptor.withLock { acceptor in
+            defer { acceptor = nil }
+            return acceptor
         }
-        doorkeeper?.stop()
+        acceptor?.stop()
         credentials?.stop()
         listener.close()
         let ownSockets = ownSockets.withLock { sockets in
@@ -175,7 +175,7 @@ package final class KeychainServer: Sendable {
 
     // MARK: Connections
 
-    /// Called on the doorkeeper's thread.
+    /// Called on the acceptor's thread.
     private func admit(_ peer: Peer, _ socket: OwnedDescriptor) {
         let name = PeerName(pid: peer.pid, uid: peer.uid, identity: peer.identity)
         let party = name.party(configuration.kind)

@@ -47,9 +47,9 @@ package struct KeychainChoice: Hashable, Sendable {
     /// Where a user's service makes a socket of its own.
     /// - Throws: `param` where the user has no folder for sockets.
     package static func ownSocket(
-        _ name: String, _ surroundings: ChoiceSurroundings = ChoiceSurroundings()
+        _ name: String, _ context: ChoiceContext = ChoiceContext()
     ) throws(KeychainFailure) -> String {
-        guard let folder = surroundings.runtimeFolder.path else {
+        guard let folder = context.runtimeFolder.path else {
             throw .param(
                 "Neither XDG_RUNTIME_DIR nor /run/user says where this user's sockets are.")
         }
@@ -69,16 +69,16 @@ package struct KeychainChoice: Hashable, Sendable {
     package static func current() throws(KeychainFailure) -> KeychainChoice {
         try decided.withLock { decided throws(KeychainFailure) in
             if let choice = decided { return choice }
-            let choice = try KeychainChoice(ChoiceSurroundings())
+            let choice = try KeychainChoice(ChoiceContext())
             decided = choice
             return choice
         }
     }
 
-    /// Decides by the surroundings of a process.
+    /// Decides by the context of a process.
     /// - Throws: `param` for a variable or a configuration file that can't be followed.
-    package init(_ surroundings: ChoiceSurroundings) throws(KeychainFailure) {
-        if let value = surroundings.variable(Self.variable) {
+    package init(_ context: ChoiceContext) throws(KeychainFailure) {
+        if let value = context.variable(Self.variable) {
             let reason = "the variable \(Self.variable)"
             guard let mode = Mode(value) else {
                 throw .param(
@@ -86,16 +86,16 @@ package struct KeychainChoice: Hashable, Sendable {
                         + "socket.")
             }
             self.init(mode, reason: reason)
-        } else if surroundings.variable(EmbeddedKeychain.directoryVariable) != nil {
+        } else if context.variable(EmbeddedKeychain.directoryVariable) != nil {
             self.init(.embedded, reason: "the variable \(EmbeddedKeychain.directoryVariable)")
-        } else if let configured = try surroundings.configuration() {
+        } else if let configured = try context.configuration() {
             self = configured
         } else {
-            let (socket, isLeft) = try surroundings.userSocket()
+            let (socket, isLeft) = try context.userSocket()
             if let socket {
                 self.init(.service(socket: socket), reason: "the socket of this user's service")
-            } else if surroundings.exists(Self.systemSocket) {
-                try surroundings.checkNoServiceOfUser()
+            } else if context.exists(Self.systemSocket) {
+                try context.checkNoServiceOfUser()
                 self.init(
                     .service(socket: Self.systemSocket),
                     reason: "the socket of the machine's service")
@@ -127,7 +127,7 @@ extension KeychainChoice.Mode {
 // MARK: - What decides
 
 /// Variables, files and sockets, as a process sees them; a test hands in its own.
-package struct ChoiceSurroundings: Sendable {
+package struct ChoiceContext: Sendable {
     private let environment: [String: String]
     /// Whether there is anything of that name.
     let exists: @Sendable (String) -> Bool
@@ -141,7 +141,7 @@ package struct ChoiceSurroundings: Sendable {
         environment: [String: String] = ProcessEnvironment.variables,
         exists: @escaping @Sendable (String) -> Bool = { Files.isThere($0) },
         read: @escaping @Sendable (String) throws(KeychainFailure) -> Data? =
-            ChoiceSurroundings.content,
+            ChoiceContext.content,
         status: @escaping @Sendable (String) -> FileStatus? = { Files.status(ofLink: $0) },
         leftNote: @escaping @Sendable (String) -> SocketNote? = { SocketNote(leftWith: $0) }
     ) {

@@ -48,13 +48,13 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     }
 
     #if canImport(Darwin)
-    private let surroundings: @Sendable (() -> Void) -> Void
+    private let context: @Sendable (() -> Void) -> Void
 
     /// The system's keychain.
     ///
-    /// - Parameter surroundings: Runs what it is given, once, with what a test puts around it.
-    package init(in surroundings: @escaping @Sendable (() -> Void) -> Void = { $0() }) {
-        self.surroundings = surroundings
+    /// - Parameter context: Runs what it is given, once, with what a test puts around it.
+    package init(in context: @escaping @Sendable (() -> Void) -> Void = { $0() }) {
+        self.context = context
     }
     #else
     private let keychain: @Sendable () -> ProcessConnection
@@ -247,7 +247,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
     func withKeychain<Result>(_ body: () -> Result) -> Result {
         #if canImport(Darwin)
         var result: Result?
-        surroundings { result = body() }
+        context { result = body() }
         guard let result else { preconditionFailure("the function wasn't called") }
         return result
         #else

@@ -45,7 +45,7 @@ final class ChipAccess: Sendable {
             repeating(&connection, library, question)
         }
         // The library frees what it had of authorizations and secrets as it is.
-        Residue.eraseFreedMemory()
+        MemoryScrubber.eraseFreedMemory()
         switch result {
         case .success(let value): return value
         case .failure(let failure):

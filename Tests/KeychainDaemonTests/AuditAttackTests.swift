@@ -236,7 +236,7 @@ import Testing
             #expect(key.bytes.isEqual(to: try sample.position().key.bytes))
             return (earlier, needles(key))
         }()
-        Residue.eraseFreedMemory()
+        MemoryScrubber.eraseFreedMemory()
         #expect(try current[1].occurrenceCount() > 0, "the search finds what is there")
         var found = 0
         for needle in earlier { found += try needle.occurrenceCount() }

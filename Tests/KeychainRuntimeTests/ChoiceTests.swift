@@ -7,7 +7,7 @@ import KeychainCrypto
 import KeychainRuntime
 import Testing
 
-/// The surroundings of a process, and what it is to do.
+/// The context of a process, and what it is to do.
 struct ChoiceRow: Sendable {
     let name: String
     var environment: [String: String] = [:]
@@ -28,7 +28,7 @@ struct ChoiceRow: Sendable {
 
     func choice() throws(KeychainFailure) -> KeychainChoice {
         try KeychainChoice(
-            ChoiceSurroundings(
+            ChoiceContext(
                 environment: environment, exists: { [sockets] in sockets.contains($0) },
                 read: { [files] path throws(KeychainFailure) in
                     files[path].map { Data($0.utf8) }
@@ -238,7 +238,7 @@ struct ChoiceRow: Sendable {
         try FileManager.default.createDirectory(
             atPath: folder + "/keychain", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let surroundings = ChoiceSurroundings(environment: [
+        let context = ChoiceContext(environment: [
             "XDG_CONFIG_HOME": folder, "XDG_RUNTIME_DIR": folder,
         ])
         let file = folder + "/keychain/config.json"
@@ -246,21 +246,21 @@ struct ChoiceRow: Sendable {
             try Data(text.utf8).write(to: URL(filePath: file))
         }
         try write(#"{"service": "/a/b"}"#)
-        #expect(try KeychainChoice(surroundings).mode == .service(socket: "/a/b"))
+        #expect(try KeychainChoice(context).mode == .service(socket: "/a/b"))
         try write(String(repeating: " ", count: 70_000) + "{}")
-        #expect(throws: KeychainFailure.self) { try KeychainChoice(surroundings) }
+        #expect(throws: KeychainFailure.self) { try KeychainChoice(context) }
         try FileManager.default.removeItem(atPath: file)
         try write("")
         try FileManager.default.removeItem(atPath: file)
         // A folder in its place is something that can't be read.
         try FileManager.default.createDirectory(
             atPath: file, withIntermediateDirectories: false)
-        #expect(throws: KeychainFailure.self) { try KeychainChoice(surroundings) }
+        #expect(throws: KeychainFailure.self) { try KeychainChoice(context) }
         try FileManager.default.removeItem(atPath: file)
         // Anything in the socket's place counts as one.
         try Data().write(to: URL(filePath: folder + "/keychain/socket"))
         #expect(
-            try KeychainChoice(surroundings).mode
+            try KeychainChoice(context).mode
                 == .service(socket: folder + "/keychain/socket"))
     }
 }

@@ -6,7 +6,7 @@
 //       parsed before it counts.
 //   (3) The cost that one container asks for is bounded, so that a hostile one can't keep a
 //       processor busy for hours.
-//   (4) The cost of one import is bounded too, by `WorkAllowance`: without it, data with a thousand
+//   (4) The cost of one import is bounded too, by `WorkBudget`: without it, data with a thousand
 //       keys could ask for the bound of (3) a thousand times. Work is taken off before it is done.
 
 import Crypto
@@ -298,7 +298,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
 // MARK: - Work
 
 /// The work that one import may still do.
-package struct WorkAllowance {
+package struct WorkBudget {
     /// What an import begins with, in rounds of PBKDF2: a minute at the most. Tests lower it.
     @TaskLocal package static var initialRounds = 10 * PasswordHash.roundLimit
 

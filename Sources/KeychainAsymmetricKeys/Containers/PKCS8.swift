@@ -143,13 +143,13 @@ package struct EncryptedPrivateKey {
     ///
     /// - Parameters:
     ///   - password: The bytes of the password, UTF-8 if it is text.
-    ///   - allowance: The work is taken off it.
+    ///   - budget: The work is taken off it.
     /// - Returns: PrivateKeyInfo (PKCS #8), DER.
     /// - Throws: `unsupportedFormat` for a scheme that isn't read, and for too much work;
     ///   `authFailed` if what comes out is no private key: the password is wrong, or the bytes are
     ///   damaged.
     package func open(
-        password: [UInt8], within allowance: inout WorkAllowance
+        password: [UInt8], within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {
         guard let scheme = PBES2(algorithm: algorithm) else {
             throw KeychainFailure(
@@ -157,7 +157,7 @@ package struct EncryptedPrivateKey {
                 "The private key is under a scheme that is not supported, or asks for too much work."
             )
         }
-        try allowance.take(scheme.rounds)
+        try budget.take(scheme.rounds)
         guard let bytes = scheme.decrypt(ciphertext, password: password),
             PrivateKeyInfo(encoded: bytes) != nil
         else {

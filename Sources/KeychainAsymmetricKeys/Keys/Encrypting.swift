@@ -22,7 +22,7 @@ private enum SessionEncryption {
     static func seal(
         _ message: Data, key: [UInt8], vector: [UInt8], authenticating data: Data
     ) throws -> Data {
-        defer { Residue.eraseContext() }
+        defer { MemoryScrubber.eraseContext() }
         let box = try AES.GCM.seal(
             message, using: SymmetricKey(data: key), nonce: AES.GCM.Nonce(data: vector),
             authenticating: data)
@@ -32,7 +32,7 @@ private enum SessionEncryption {
     static func open(
         _ sealed: Data, key: [UInt8], vector: [UInt8], authenticating data: Data
     ) throws -> Data {
-        defer { Residue.eraseContext() }
+        defer { MemoryScrubber.eraseContext() }
         let box = try AES.GCM.SealedBox(
             nonce: AES.GCM.Nonce(data: vector), ciphertext: sealed.dropLast(tagByteCount),
             tag: sealed.suffix(tagByteCount))

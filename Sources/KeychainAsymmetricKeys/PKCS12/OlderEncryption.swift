@@ -21,9 +21,9 @@ enum OlderEncryption {
     /// - Returns: PrivateKeyInfo, DER.
     /// - Throws: As ``PKCS12/openPrivateKey(_:password:within:)``.
     static func open(
-        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
+        _ key: EncryptedPrivateKey, password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {
-        try allowance.take(rounds(of: key.algorithm))
+        try budget.take(rounds(of: key.algorithm))
         let bytes = Array(password.utf8)
         // NIOSSL's buffer for the password has 1024 bytes.
         guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
@@ -56,9 +56,9 @@ enum OlderEncryption {
     ///   `decode` if they are damaged.
     static func certificates(
         in data: EncryptedContents, password: PKCS12Password,
-        within allowance: inout WorkAllowance
+        within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] {
-        try allowance.take(rounds(of: data.algorithm))
+        try budget.take(rounds(of: data.algorithm))
         let passphrase = password.text.map { Array($0.utf8) }
         guard let container = container(of: data, password: password),
             passphrase?.contains(0) != true,
@@ -189,12 +189,12 @@ enum OlderEncryption {
 
 enum OlderEncryption {
     static func open(
-        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
+        _ key: EncryptedPrivateKey, password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] { throw missingTrait }
 
     static func certificates(
         in data: EncryptedContents, password: PKCS12Password,
-        within allowance: inout WorkAllowance
+        within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [PKCS12Contents.Certificate] { throw missingTrait }
 
     private static var missingTrait: KeychainFailure {

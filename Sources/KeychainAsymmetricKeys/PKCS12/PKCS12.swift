@@ -64,19 +64,19 @@ package enum PKCS12 {
     /// - Parameters:
     ///   - bytes: The container.
     ///   - password: Empty for a container without a password too.
-    ///   - allowance: The work is taken off it.
+    ///   - budget: The work is taken off it.
     /// - Returns: The contents.
     /// - Throws: `decode` if the bytes are no container or have no authentication code;
     ///   `pkcs12VerifyFailure` if the code is not right, by a wrong password or damage;
     ///   `authFailed` if a key within is under another password; `unsupportedFormat`
     ///   for schemes that are not read, for a cost beyond `PasswordHash.roundLimit` or the
-    ///   allowance, and where an
+    ///   budget, and where an
     ///   older cipher meets a password that is not ASCII, keys among the encrypted certificates, or
     ///   a key of Ed25519 or X25519.
     package static func open(
-        _ bytes: [UInt8], password: String, within allowance: inout WorkAllowance
+        _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {
-        try PKCS12Reader.read(bytes, password: password, within: &allowance)
+        try PKCS12Reader.read(bytes, password: password, within: &budget)
     }
 
     /// Makes a container: keys and certificates under PBES2 with AES-256, SHA-256 for the code.
@@ -98,9 +98,9 @@ package enum PKCS12 {
     /// - Throws: `authFailed` if the password is wrong or the key damaged; `unsupportedFormat` as
     ///   ``open(_:password:within:)``.
     package static func openPrivateKey(
-        _ key: EncryptedPrivateKey, password: String, within allowance: inout WorkAllowance
+        _ key: EncryptedPrivateKey, password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {
-        try OlderEncryption.open(key, password: password, within: &allowance)
+        try OlderEncryption.open(key, password: password, within: &budget)
     }
 }
 

@@ -9,19 +9,19 @@ import SwiftASN1
 struct PKCS12Reader {
     private let password: PKCS12Password
     private var contents = PKCS12Contents()
-    private var allowance: WorkAllowance
+    private var budget: WorkBudget
 
     /// How deep bags may stand within bags.
     private static let depthLimit = 4
 
-    private init(password: PKCS12Password, allowance: WorkAllowance) {
+    private init(password: PKCS12Password, budget: WorkBudget) {
         self.password = password
-        self.allowance = allowance
+        self.budget = budget
     }
 
     /// Reads a container, as ``PKCS12/open(_:password:within:)`` says.
     static func read(
-        _ bytes: [UInt8], password: String, within allowance: inout WorkAllowance
+        _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {
         guard let container = ASN1Node(encoded: bytes)?.sequence,
             (2...3).contains(container.count), container[0].integer == 3,
@@ -36,11 +36,11 @@ struct PKCS12Reader {
             [PKCS12Password(text: password)]
             + (password.isEmpty ? [PKCS12Password(text: nil)] : [])
         for candidate in candidates {
-            try allowance.take(code.rounds)
+            try budget.take(code.rounds)
             guard code.isRight(for: safe, password: candidate) else { continue }
-            var reader = PKCS12Reader(password: candidate, allowance: allowance)
+            var reader = PKCS12Reader(password: candidate, budget: budget)
             try reader.readSafe(safe)
-            allowance = reader.allowance
+            budget = reader.budget
             return reader.contents
         }
         throw KeychainFailure(
@@ -71,10 +71,10 @@ struct PKCS12Reader {
         }
         guard let scheme = PBES2(algorithm: data.algorithm) else {
             contents.certificates += try OlderEncryption.certificates(
-                in: data, password: password, within: &allowance)
+                in: data, password: password, within: &budget)
             return
         }
-        try allowance.take(scheme.rounds)
+        try budget.take(scheme.rounds)
         guard let plain = scheme.decrypt(data.ciphertext, password: password.utf8) else {
             throw Self.damage("Contents of the PKCS #12 container can't be decrypted.")
         }
@@ -118,9 +118,9 @@ struct PKCS12Reader {
         guard let key = EncryptedPrivateKey(value) else {
             throw Self.damage("A private key of the PKCS #12 container is damaged.")
         }
-        if key.isSupported { return try key.open(password: password.utf8, within: &allowance) }
+        if key.isSupported { return try key.open(password: password.utf8, within: &budget) }
         return try OlderEncryption.open(
-            key, password: password.text ?? "", within: &allowance)
+            key, password: password.text ?? "", within: &budget)
     }
 
     private mutating func add(

@@ -204,7 +204,7 @@ extension KeyHierarchy {
     func replacing(
         _ keys: [KeyName: SecretBytes], slots: [KeySlot], _ protectors: Protectors
     ) throws(KeychainFailure) -> KeyHierarchy {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         return try replacing(
             slots: slots, keys: wrapper.wrap(keys, under: protectors),
             machineKey: protectors.machineKey)

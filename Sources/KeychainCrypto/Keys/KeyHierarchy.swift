@@ -254,7 +254,7 @@ package struct KeyHierarchy: Sendable {
 
     /// What the slots of a way's kind open.
     func open(_ way: WayIn) throws(KeychainFailure) -> [KeySlot.Opens: SecretBytes] {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         let slots = keybag.slots.filter { $0.kind == way.kind }
         guard !slots.isEmpty else {
             switch way {
@@ -300,7 +300,7 @@ package struct KeyHierarchy: Sendable {
     func openKeys(
         _ protectors: Protectors, where isIncluded: (KeyName) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> [KeyName: SecretBytes] {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         var keys: [KeyName: SecretBytes] = [:]
         for entry in keybag.keys where isIncluded(entry.name) {
             if entry.protector.contains(.machine), protectors.machineKey == nil { continue }

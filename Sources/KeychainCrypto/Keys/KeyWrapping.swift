@@ -90,7 +90,7 @@ struct SlotWrapper {
             throw .param("A recovery code has \(RecoveryCode.byteCount) bytes.")
         default: break
         }
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         var slot = KeySlot(
             kind: way.kind, number: number, madeAt: now,
             opens: KeySlot.Opens(opening.map(\.0)), salt: Bytes16.random().bytes, cost: cost,
@@ -124,7 +124,7 @@ struct SlotWrapper {
         } else {
             return nil
         }
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         slot.boxes = seal([(.machine, machineKey)], in: slot, secret)
         return slot
     }
@@ -144,7 +144,7 @@ struct SlotWrapper {
         guard let slot = keybag.slots.first(where: \.kind.isOfMachine) else {
             return (.otherMachine, nil)
         }
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         var secret = machine.identity
         if let sealed = slot.sealed {
             guard let chip = machine.chip else { return (.unreachable, nil) }

@@ -2,7 +2,7 @@
 // of no plaintext).
 //   (1) It follows from the device key and the salt of the file, so that a page of another file fails.
 //   (2) Every tag has a random nonce of 96 bits. The bound of 2^32 tags under one key is the format's.
-//   (3) What the crypto library leaves of the key is erased, see `Residue`.
+//   (3) What the crypto library leaves of the key is erased, see `MemoryScrubber`.
 
 import Crypto
 import FoundationEssentials
@@ -16,7 +16,7 @@ package struct PageKey: Sendable {
     private let key: SecretBytes
 
     package init(deviceKey: SecretBytes, salt: [UInt8]) {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         key = KeyDerivation.derive(.pages, from: deviceKey, salt: salt)
     }
 
@@ -30,7 +30,7 @@ package struct PageKey: Sendable {
         _ data: UnsafeRawBufferPointer, tagAt tag: UnsafeMutableRawPointer,
         nonceAt nonce: UnsafeMutableRawPointer
     ) {
-        defer { Residue.eraseContext() }
+        defer { MemoryScrubber.eraseContext() }
         // SAFETY: the library reads `data` within the call. The caller vouches for the sizes of both
         // targets, which are those of what is copied.
         let random = AES.GCM.Nonce.random()
@@ -61,7 +61,7 @@ package struct PageKey: Sendable {
         _ tag: UnsafeRawBufferPointer, for data: UnsafeRawBufferPointer,
         nonce: UnsafeRawBufferPointer
     ) -> Bool {
-        defer { Residue.eraseContext() }
+        defer { MemoryScrubber.eraseContext() }
         // SAFETY: the library copies tag and nonce, and reads `data` within the call.
         return key.withSymmetricKey { key in
             do {

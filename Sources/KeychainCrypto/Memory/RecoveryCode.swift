@@ -42,7 +42,7 @@ package struct RecoveryCode: Sendable {
     /// - Parameter typed: The words as a person typed them, in UTF-8.
     /// - Throws: `param`, with the position of a word that isn't one.
     package init(words typed: SecretBytes) throws(KeychainFailure) {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         // SAFETY: the buffer is used within the call only.
         let numbers = try unsafe typed.withUnsafeBytes {
             typed throws(KeychainFailure) in unsafe try Self.numbers(of: typed)

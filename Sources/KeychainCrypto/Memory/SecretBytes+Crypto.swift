@@ -7,7 +7,7 @@
 //       So none is kept, which would save two of four compressions, and each is overwritten in its
 //       place before it is freed: hashing a further block replaces it with a one-way result of it.
 //   (4) swift-crypto frees the object that holds an AES key schedule without zeroing it; the
-//       schedule begins with the key. Likewise the padded keys of its HMAC. `Residue` erases them:
+//       schedule begins with the key. Likewise the padded keys of its HMAC. `MemoryScrubber` erases them:
 //       glibc hands a thread the block that it freed last for the same size, so a block taken right
 //       after the operation is that object, and is zeroed.
 //   (5) With another allocator (4) does nothing of use and no harm. The threat model says so.
@@ -150,7 +150,7 @@ struct KeyedHash: Sendable {
 
     /// A code that is a key itself. Nothing else is left of it.
     func secretCode(of bytes: [UInt8]) -> SecretBytes {
-        defer { Residue.eraseStack() }
+        defer { MemoryScrubber.eraseStack() }
         let code = code(of: bytes)
         // SAFETY: both have the size of a digest.
         return unsafe SecretBytes(byteCount: SHA256.byteCount) { target in
@@ -172,7 +172,7 @@ extension SHA256Digest {
 
 // MARK: - Freed memory
 
-package enum Residue {
+package enum MemoryScrubber {
     /// The allocation of swift-crypto's AEAD context: a 16-byte object header and BoringSSL's
     /// EVP_AEAD_CTX. A test looks for the keys, so a change of this size does not go unnoticed.
     private static let contextByteCount = 600

@@ -69,7 +69,7 @@ package struct KeyHierarchyVersion1: Sendable {
     // MARK: Opening
 
     package func openDeviceKeys() throws(KeychainFailure) -> DeviceKeys {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         let wrapping = deviceWrappingKey
         return DeviceKeys(
             indexKey: try unwrap(.indexKey, nil, .device, wrapping),
@@ -84,7 +84,7 @@ package struct KeyHierarchyVersion1: Sendable {
         guard let slot = keybag.slots.first else {
             throw .param("No passcode is set.")
         }
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         let slotKey = try slotWrappingKey(passcode, salt: slot.salt, cost: slot.cost)
         let tierKey: SecretBytes
         do {
@@ -164,7 +164,7 @@ package struct KeyHierarchyVersion1: Sendable {
         _ passcode: SecretBytes, _ tierKey: SecretBytes, _ cost: PasscodeCost
     ) throws(KeychainFailure) -> KeySlotVersion1 {
         guard passcode.count > 0 else { throw .param("The passcode is empty.") }
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         let salt = Bytes16.random().bytes
         let wrapping = try slotWrappingKey(passcode, salt: salt, cost: cost)
         return KeySlotVersion1(
@@ -220,7 +220,7 @@ package struct KeyHierarchyVersion1: Sendable {
     private func replacing(
         slots: [KeySlotVersion1], device: DeviceKeys, passcode: PasscodeKeys?, generation: UInt64
     ) -> KeyHierarchyVersion1 {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         let deviceWrapping = deviceWrappingKey
         var entries: [WrappedKeyVersion1] = []
         func add(

@@ -13,12 +13,12 @@ import Synchronization
 final class OwnSockets: Sendable {
     private struct Open {
         let listener: ListeningSocket
-        let doorkeeper: Doorkeeper
+        let acceptor: Acceptor
     }
 
     /// Where the service's own socket is. nil: none are made.
     private let mainSocket: String?
-    private let start: @Sendable (ListeningSocket, String) throws(ServiceFailure) -> Doorkeeper
+    private let start: @Sendable (ListeningSocket, String) throws(ServiceFailure) -> Acceptor
     /// Those that were made, by their names; nil: none is made any more. And those that were given.
     private let made = Mutex<[String: Open]?>([:])
     private let given = Mutex<[Open]>([])
@@ -26,7 +26,7 @@ final class OwnSockets: Sendable {
     /// `start` has the callers of a socket accepted, under its name.
     init(
         beside mainSocket: String?,
-        start: @escaping @Sendable (ListeningSocket, String) throws(ServiceFailure) -> Doorkeeper
+        start: @escaping @Sendable (ListeningSocket, String) throws(ServiceFailure) -> Acceptor
     ) {
         self.mainSocket = mainSocket
         self.start = start
@@ -36,8 +36,8 @@ final class OwnSockets: Sendable {
     func take(_ sockets: [String: Int32]) throws(ServiceFailure) {
         for (name, descriptor) in sockets {
             let listener = try ListeningSocket(given: descriptor)
-            let doorkeeper = try start(listener, name)
-            given.withLock { $0.append(Open(listener: listener, doorkeeper: doorkeeper)) }
+            let acceptor = try start(listener, name)
+            given.withLock { $0.append(Open(listener: listener, acceptor: acceptor)) }
         }
     }
 
@@ -77,7 +77,7 @@ final class OwnSockets: Sendable {
         }
         // Whoever was given it may be another user, as in a container.
         let listener = try ListeningSocket(at: path, isForEverybody: true)
-        return Open(listener: listener, doorkeeper: try start(listener, name))
+        return Open(listener: listener, acceptor: try start(listener, name))
     }
 
     /// Accepts no caller any more. It is called once.
@@ -90,7 +90,7 @@ final class OwnSockets: Sendable {
     }
 
     private static func close(_ socket: Open) {
-        socket.doorkeeper.stop()
+        socket.acceptor.stop()
         socket.listener.close()
     }
 

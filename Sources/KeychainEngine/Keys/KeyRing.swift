@@ -90,7 +90,7 @@ struct KeyRing: Sendable {
     private mutating func keepClasses(_ isKept: (ProtectionClass) -> Bool) {
         lockCount += 1
         classes = classes.filter { isKept($0.key) }
-        Residue.eraseFreedMemory()
+        MemoryScrubber.eraseFreedMemory()
     }
 
     /// Takes the place of the ring that a change of the passcode began with. If it was locked

@@ -107,7 +107,7 @@ struct RecoveryFindings {
 
 // MARK: - Which rows are items
 
-struct Settlement {
+struct RecoveryResolver {
     /// Whether the rows make up the header's digest and its count.
     let isVerified: Bool
     /// How many rows, from the first on, that no cell leads to are items.

@@ -79,7 +79,7 @@ struct Recovery {
         for candidate in [salvage, other] {
             let findings = try RecoveryFindings(of: candidate, keys.old) { _ in }
             let header = header(of: candidate, keys, last: last)
-            if Settlement(header, findings, keys.old.tiers).isVerified { return candidate }
+            if RecoveryResolver(header, findings, keys.old.tiers).isVerified { return candidate }
         }
         return salvage
     }
@@ -100,27 +100,27 @@ struct Recovery {
     ) throws(KeychainFailure) {
         let (store, keys) = (copy.store, copy.keys)
         let tiers = keys.old.tiers
-        let settlement = Settlement(header, findings, tiers)
+        let resolver = RecoveryResolver(header, findings, tiers)
         let others =
-            (settlement.isVerified ? findings.unconfirmed : [])
-            + findings.stray.prefix(settlement.strayCount)
+            (resolver.isVerified ? findings.unconfirmed : [])
+            + findings.stray.prefix(resolver.strayCount)
         for row in others { try copy.add(row) }
         try copy.finish()
-        report.isVerified = settlement.isVerified
+        report.isVerified = resolver.isVerified
         report.expectedCount = header.map { Int(clamping: $0.itemCount) }
 
         func sorted(_ rows: some Sequence<SealedRow>) -> [SealedRow] {
             rows.sorted { $0.reference.description < $1.reference.description }
         }
         let damaged =
-            !settlement.areDamagedItems
-            ? [] : settlement.isVerified ? findings.damagedInCells : Array(findings.damaged.values)
+            !resolver.areDamagedItems
+            ? [] : resolver.isVerified ? findings.damagedInCells : Array(findings.damaged.values)
         let doubtful =
             copy.displaced
-            + (settlement.isVerified
+            + (resolver.isVerified
                 ? []
                 : sorted(
-                    (findings.unconfirmed + findings.stray.dropFirst(settlement.strayCount))
+                    (findings.unconfirmed + findings.stray.dropFirst(resolver.strayCount))
                         .map(\.row)))
         report.damagedItems = sorted(damaged.map(\.row)).map(\.reference)
         report.doubtfulItems = doubtful.map(\.reference)
@@ -138,7 +138,7 @@ struct Recovery {
         }
         aside += doubtful.map { ($0, SetAsideReason.doubtfulInRecovery.rawValue, moment, true) }
         var isAllKnown =
-            settlement.isVerified && damaged.allSatisfy(\.areLabelsKnown)
+            resolver.isVerified && damaged.allSatisfy(\.areLabelsKnown)
             && earlier.count == expected
         for index in aside.indices {
             let (row, areLabelsKnown) = keys.setAsideRow(aside[index].0)

@@ -51,7 +51,7 @@ package enum PasswordSealing {
     package static func seal(
         _ secret: Data, password: SecretBytes, cost: PasscodeCost, for binding: Binding
     ) throws(KeychainFailure) -> Data {
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         let salt = Bytes16.random()
         let key = try key(password, cost, salt.bytes)
         var head = ByteWriter(capacity: headByteCount)
@@ -72,7 +72,7 @@ package enum PasswordSealing {
         _ content: Data, password: SecretBytes, for binding: Binding
     ) throws(KeychainFailure) -> Data {
         guard let head = Head(content) else { throw .damagedItem(binding.reference) }
-        defer { Residue.eraseFreedMemory() }
+        defer { MemoryScrubber.eraseFreedMemory() }
         let key = try key(password, head.cost, head.salt)
         do {
             return try AuthenticatedEncryption.open(

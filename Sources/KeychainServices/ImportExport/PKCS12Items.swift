@@ -25,14 +25,14 @@ struct PKCS12Items {
     /// All certificates, in the container's order.
     let certificates: [SecCertificate]
 
-    /// Opens a container. The work is taken off the allowance.
+    /// Opens a container. The work is taken off the budget.
     ///
     /// - Throws: As `PKCS12.open`; `decode` if a key or certificate is damaged or of a kind that is
     ///   not supported.
     init(
-        _ bytes: [UInt8], passphrase: String, within allowance: inout WorkAllowance
+        _ bytes: [UInt8], passphrase: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) {
-        let contents = try PKCS12.open(bytes, password: passphrase, within: &allowance)
+        let contents = try PKCS12.open(bytes, password: passphrase, within: &budget)
         var certificates: [SecCertificate] = []
         for entry in contents.certificates {
             guard let certificate = SecCertificate(der: Data(entry.der)) else {
@@ -44,7 +44,7 @@ struct PKCS12Items {
         self.certificates = certificates
         let index = CertificateIndex(certificates)
         for entry in contents.keys {
-            let key = try SecKey(privateKey: entry.privateKeyInfo, within: &allowance)
+            let key = try SecKey(privateKey: entry.privateKeyInfo, within: &budget)
             guard let position = index.position(of: key) else {
                 keys.append(key)
                 continue

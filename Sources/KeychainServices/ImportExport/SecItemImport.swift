@@ -116,23 +116,23 @@ struct ItemImport {
             let key = try rawKey(Data(bytes))
             return Result(items: [.key(key)], format: .formatRawKey, type: key.itemType)
         }
-        var allowance = WorkAllowance()
+        var budget = WorkBudget()
         // DER is tried first: a certificate can hold a text in PEM, as a comment.
         guard let form = ExternalForm(bytes) else {
             guard PEMBlock.isIn(bytes) else { throw unknown }
-            return try result(of: PEMBlock.blocks(in: bytes), &allowance)
+            return try result(of: PEMBlock.blocks(in: bytes), &budget)
         }
         guard format != .formatPEMSequence else { throw unknown }
-        return try result(of: bytes, form, &allowance)
+        return try result(of: bytes, form, &budget)
     }
 
     private func result(
-        of blocks: [PEMBlock], _ allowance: inout WorkAllowance
+        of blocks: [PEMBlock], _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> Result {
         // Parameters of a curve stand before the key, which repeats them.
         let blocks = blocks.filter { $0.label != "EC PARAMETERS" }
         var results: [Result] = []
-        for block in blocks { results.append(try result(of: block, &allowance)) }
+        for block in blocks { results.append(try result(of: block, &budget)) }
         guard let first = results.first else { throw unknown }
         if results.count == 1 { return first }
         return Result(
@@ -146,7 +146,7 @@ struct ItemImport {
     ]
 
     private func result(
-        of block: PEMBlock, _ allowance: inout WorkAllowance
+        of block: PEMBlock, _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> Result {
         guard Self.labels.contains(block.label), !block.isEncrypted else {
             throw KeychainFailure(
@@ -159,16 +159,16 @@ struct ItemImport {
         guard let form = ExternalForm(block.bytes) else {
             throw KeychainFailure(.decode, "A block of the text in PEM is damaged.")
         }
-        return try result(of: block.bytes, form, &allowance)
+        return try result(of: block.bytes, form, &budget)
     }
 
     private func result(
-        of bytes: [UInt8], _ form: ExternalForm, _ allowance: inout WorkAllowance
+        of bytes: [UInt8], _ form: ExternalForm, _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> Result {
         guard [.formatUnknown, .formatPEMSequence, form.format].contains(format) else {
             throw KeychainFailure(.unknownFormat, "The data are not of the stated format.")
         }
-        let items = try items(in: bytes, form, &allowance)
+        let items = try items(in: bytes, form, &budget)
         let type: SecExternalItemType =
             items.count == 1 && form != .pkcs12 && form != .pkcs7
             ? items[0].itemType : .itemTypeAggregate
@@ -176,7 +176,7 @@ struct ItemImport {
     }
 
     private func items(
-        in bytes: [UInt8], _ form: ExternalForm, _ allowance: inout WorkAllowance
+        in bytes: [UInt8], _ form: ExternalForm, _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> [ValueReference] {
         switch form {
         case .certificate:
@@ -184,10 +184,10 @@ struct ItemImport {
             guard let certificate = SecCertificate(der: Data(bytes)) else { throw unknown }
             return [.certificate(certificate)]
         case .privateKey:
-            return [.key(try SecKey(privateKey: bytes, within: &allowance))]
+            return [.key(try SecKey(privateKey: bytes, within: &budget))]
         case .encryptedPrivateKey:
-            let bytes = try decrypted(bytes, &allowance)
-            return [.key(try SecKey(privateKey: bytes, within: &allowance))]
+            let bytes = try decrypted(bytes, &budget)
+            return [.key(try SecKey(privateKey: bytes, within: &budget))]
         case .publicKey:
             guard let key = AsymmetricPublicKey(subjectPublicKeyInfo: Data(bytes)) else {
                 throw KeychainFailure(
@@ -208,21 +208,21 @@ struct ItemImport {
         case .pkcs12:
             guard let passphrase else { throw Passphrase.required }
             return try PKCS12Items(
-                bytes, passphrase: passphrase.text(), within: &allowance
+                bytes, passphrase: passphrase.text(), within: &budget
             ).all
         }
     }
 
     private func decrypted(
-        _ bytes: [UInt8], _ allowance: inout WorkAllowance
+        _ bytes: [UInt8], _ budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {
         guard let node = EncryptedPrivateKey(encoded: bytes) else { throw unknown }
         guard let passphrase else { throw Passphrase.required }
         if node.isSupported {
-            return try node.open(password: passphrase.bytes, within: &allowance)
+            return try node.open(password: passphrase.bytes, within: &budget)
         }
         return try PKCS12.openPrivateKey(
-            node, password: passphrase.text(), within: &allowance)
+            node, password: passphrase.text(), within: &budget)
     }
 
     /// A key in Apple's external representation. It doesn't say what it is: RSA keys and points on
@@ -257,9 +257,9 @@ struct ItemImport {
 extension SecKey {
     /// The private key of PKCS #8, PKCS #1 or RFC 5915.
     convenience init(
-        privateKey bytes: [UInt8], within allowance: inout WorkAllowance
+        privateKey bytes: [UInt8], within budget: inout WorkBudget
     ) throws(KeychainFailure) {
-        try allowance.take(WorkAllowance.roundsPerKey)
+        try budget.take(WorkBudget.roundsPerKey)
         guard let info = PrivateKeyInfo(anyForm: bytes) else {
             throw KeychainFailure(.decode, "The private key is damaged, or names no curve.")
         }

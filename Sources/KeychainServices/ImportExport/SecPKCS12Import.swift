@@ -49,9 +49,9 @@ public func SecPKCS12Import(
 ) -> OSStatus {
     do throws(KeychainFailure) {
         let options = PKCS12Options(options)
-        var allowance = WorkAllowance()
+        var budget = WorkBudget()
         let contents = try PKCS12Items(
-            Array(pkcs12_data.contents), passphrase: options.passphrase(), within: &allowance)
+            Array(pkcs12_data.contents), passphrase: options.passphrase(), within: &budget)
         var results = contents.identities.map { $0.result(contents) }
         let lone = contents.loneCertificates
         if !lone.isEmpty { results.append([kSecImportItemCertChain: lone as NSArray]) }

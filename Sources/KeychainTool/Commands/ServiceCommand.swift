@@ -128,7 +128,7 @@ private struct ServiceReport {
 
     func show(isEnabled: Bool) throws {
         let isRunning = service.isRunning
-        let choice = Result { try KeychainChoice(ChoiceSurroundings()) }
+        let choice = Result { try KeychainChoice(ChoiceContext()) }
         var fields = steps.map { Self.field("done", $0) }
         fields += [
             Self.field("running", isRunning ? "yes" : "no", .bool(isRunning)),

@@ -24,21 +24,21 @@ import Testing
         let isHanging = Mutex(true)
         let peers = Mutex(0)
         let refusals = Mutex<[PeerRefusal]>([])
-        var rules = Doorkeeper.Rules(
+        var rules = Acceptor.Rules(
             accepts: { _ in true }, timeLimit: .seconds(1), handshakesPerUser: 100,
             untakenPerUser: 100)
         rules.identify = { process, identification throws(PeerRefusal) in
             if isHanging.withLock({ $0 }) { gate.wait() }
             return try Identity(of: process, by: identification)
         }
-        let doorkeeper = try Doorkeeper(
+        let acceptor = try Acceptor(
             socket.descriptor.number, rules, run: { workers.identify(for: $0, $1) },
             onPeer: { _, _ in peers.withLock { $0 += 1 } },
             onRefusal: { refusal, user in
                 #expect(user == geteuid())
                 refusals.withLock { $0.append(refusal) }
             })
-        try doorkeeper.start()
+        try acceptor.start()
         let hung = try RawClient(path, isAnswering: false)
         try eventually("it is refused") { refusals.withLock { !$0.isEmpty } }
         #expect(refusals.withLock { $0 } == [.slowFile(pid: getpid())])
@@ -51,7 +51,7 @@ import Testing
         // What comes too late is nobody's.
         _ = try RawClient(path)
         try eventually("a third caller is known") { peers.withLock { $0 == 2 } }
-        doorkeeper.stop()
+        acceptor.stop()
         workers.stop()
     }
 

@@ -181,15 +181,15 @@ import Testing
         let text = keys.map {
             PEMDocument(type: "ENCRYPTED PRIVATE KEY", derBytes: $0.bytes).pemString
         }.joined(separator: "\n")
-        let needed = 2 * (PBES2.writtenRounds + WorkAllowance.roundsPerKey)
+        let needed = 2 * (PBES2.writtenRounds + WorkBudget.roundsPerKey)
         let container = try container([plain(keys.map { bag(Self.shroudedBag, $0) })])
         // A container has a round for its authentication code besides.
         for (data, needed) in [(container, needed + 1), (Data(text.utf8), needed)] {
-            WorkAllowance.$initialRounds.withValue(needed) {
+            WorkBudget.$initialRounds.withValue(needed) {
                 #expect(imported(data).keys.count == 2)
             }
             for less in [needed - 1, PBES2.writtenRounds - 1] {
-                WorkAllowance.$initialRounds.withValue(less) {
+                WorkBudget.$initialRounds.withValue(less) {
                     #expect(imported(data).status == errSecUnsupportedFormat)
                 }
             }

@@ -1,4 +1,4 @@
-// Doorkeeper: the thread that accepts connections and finds out who made them.
+// Acceptor: the thread that accepts connections and finds out who made them.
 //   (1) It waits for all of them at once: one that doesn't answer keeps no other one waiting, as
 //       long as their user has connections left.
 //   (2) It reads no files: what a process runs is read by other threads, and a file system that
@@ -16,7 +16,7 @@ import Glibc
 import KeychainCrypto
 import Synchronization
 
-final class Doorkeeper: Sendable {
+final class Acceptor: Sendable {
     struct Rules: Sendable {
         /// Whether a user may speak to the service at all.
         var accepts: @Sendable (uid_t) -> Bool
@@ -53,7 +53,7 @@ final class Doorkeeper: Sendable {
     ///   - run: Has some other thread do something for a party.
     ///   - onPeer: Given each peer with its connection.
     ///   - onRefusal: Told of everybody else, with the user where that is known. Both are called on the
-    ///     doorkeeper's thread, which must not be blocked.
+    ///     acceptor's thread, which must not be blocked.
     /// - Throws: Where there are no descriptors left.
     init(
         _ listener: Int32, _ rules: Rules,
