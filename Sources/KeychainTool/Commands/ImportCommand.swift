@@ -38,6 +38,13 @@ struct ImportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("What becomes of an item with another secret.", valueName: "policy"))
     var onConflict = Policy.fail
 
+    @Option(
+        help: ArgumentHelp(
+            "With gnome-keyring: reads the keyring's password from this file descriptor; one "
+                + "newline at its end is left out.",
+            valueName: "number"))
+    var passwordFd: Int32?
+
     @Flag(help: "Shows what it would do, and does nothing.")
     var dryRun = false
 
@@ -54,6 +61,13 @@ struct ImportCommand: ParsableCommand {
             throw ValidationError(
                 "\(source.rawValue) doesn't say when a secret was changed, so none is newer.")
         }
+        guard passwordFd == nil || source == .gnomeKeyring else {
+            throw ValidationError("--password-fd is for gnome-keyring.")
+        }
+        try InputOption.requireDistinct([
+            InputOption("--passcode-fd", passcode.passcodeFd),
+            InputOption("--password-fd", passwordFd),
+        ])
         guard !dryRun || !yes else { throw ValidationError("--dry-run does nothing to confirm.") }
     }
 
@@ -65,9 +79,11 @@ struct ImportCommand: ParsableCommand {
         try KeychainPlace.connect()
         ProcessProtection.beginHoldingSecrets()
         let items =
-            source == .pass
-            ? try PasswordStore(path).items()
-            : try source.items(in: try content(), named: path, service: service ?? "")
+            switch source {
+            case .pass: try PasswordStore(path).items()
+            case .gnomeKeyring: try itemsOfKeyring()
+            default: try source.items(in: try content(), named: path, service: service ?? "")
+            }
         let session = try KeychainSession(existing: passcode.source)
         var steps: [(item: ImportedItem, step: Step)] = []
         for item in items {
@@ -87,6 +103,31 @@ struct ImportCommand: ParsableCommand {
             try saving(item, isNew: step == .add).save(item.data, in: writing)
         }
         try Output.print(plan + summary(steps.map(\.step)))
+    }
+
+    private func itemsOfKeyring() throws -> [ImportedItem] {
+        let bytes = try content()
+        var password: SecretBytes?
+        if KeyringFile.isEncrypted(bytes) {
+            if let passwordFd {
+                password = try SecretInput.fromDescriptor(passwordFd, "password")
+            } else if !passcode.noPrompt, let terminal = Terminal() {
+                password = terminal.askHidden("Password of the keyring: ")
+            } else {
+                throw ControlFailure(
+                    .locked,
+                    "The keyring is encrypted. Give its password with --password-fd, or run this at "
+                        + "a terminal. \(ImportSource.consequence)")
+            }
+        }
+        do throws(ImportProblem) {
+            return try KeyringFile.items(in: bytes, password: password)
+        } catch {
+            let place = error.line == 0 ? "" : ":\(error.line)"
+            throw ControlFailure(
+                .failure,
+                "\(printable(path))\(place): \(error.text) \(ImportSource.consequence)")
+        }
     }
 
     private func content() throws(ControlFailure) -> [UInt8] {

@@ -99,12 +99,13 @@ struct ImportProblem: Error, Equatable {
 enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     case env, netrc, csv, aws, docker, json, pass
     case gitCredentials = "git-credentials"
+    case gnomeKeyring = "gnome-keyring"
     case keychainDump = "keychain-dump"
 
     static let consequence = "Nothing was imported."
 
     /// Whether the store says when an item was changed.
-    var hasTimes: Bool { [.csv, .keychainDump, .json, .pass].contains(self) }
+    var hasTimes: Bool { [.csv, .keychainDump, .json, .pass, .gnomeKeyring].contains(self) }
 
     /// All items of a store, each name once. `service` is what the names of variables belong to; the
     /// other sources have servers.
@@ -136,8 +137,8 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         case .aws: return try AWSCredentialFile.items(in: text)
         case .docker: return try DockerConfigFile.items(in: text)
         case .json: return try ExportedItems.items(in: bytes)
-        // A folder: see `PasswordStore`.
-        case .pass: return []
+        // Not of a text alone: see `PasswordStore` and `KeyringFile`.
+        case .pass, .gnomeKeyring: return []
         case .keychainDump: return try KeychainDump.items(in: text)
         case .env:
             do throws(ControlFailure) {

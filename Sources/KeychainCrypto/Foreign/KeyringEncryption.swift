@@ -1,0 +1,40 @@
+// KeyringEncryption: how gnome-keyring encrypts its files: AES-128-CBC under a password, with an MD5 of
+// the content as a check. It is read for imports and never written.
+
+import Crypto
+import CryptoExtras
+package import FoundationEssentials
+package import KeychainCore
+
+package enum KeyringEncryption {
+    /// More than gnome-keyring ever writes, and less than a second.
+    package static let largestIterationCount: UInt32 = 1_000_000
+
+    /// Decrypts the content of a keyring.
+    ///
+    /// - Parameters:
+    ///   - ciphertext: A multiple of 16 bytes.
+    ///   - password: 0 bytes and up.
+    ///   - salt: 8 bytes.
+    ///   - iterations: 1 to ``largestIterationCount``.
+    /// - Returns: The content with its padding, without the check; nil for a wrong password and for
+    ///   bytes that were changed.
+    package static func open(
+        _ ciphertext: [UInt8], password: SecretBytes, salt: [UInt8], iterations: UInt32
+    ) -> Data? {
+        guard !ciphertext.isEmpty, ciphertext.count.isMultiple(of: 16),
+            (1...largestIterationCount).contains(iterations)
+        else { return nil }
+        defer { MemoryScrubber.eraseFreedMemory() }
+        var digest = SHA256.hash(data: password.plainBytes + salt)
+        for _ in 1..<iterations { digest = SHA256.hash(data: Data(digest)) }
+        let derived = Array(digest)
+        guard let vector = try? AES._CBC.IV(ivBytes: derived[16...]),
+            let plaintext = try? AES._CBC.decrypt(
+                ciphertext, using: SymmetricKey(data: derived[..<16]), iv: vector, noPadding: true)
+        else { return nil }
+        let content = plaintext.dropFirst(16)
+        guard Data(Insecure.MD5.hash(data: content)) == plaintext.prefix(16) else { return nil }
+        return Data(content)
+    }
+}

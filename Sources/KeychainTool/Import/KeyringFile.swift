@@ -1,0 +1,277 @@
+// KeyringFile: a keyring of gnome-keyring, `~/.local/share/keyrings/*.keyring`. Its two forms are
+// described in gnome-keyring's docs/file-format.txt.
+//   (1) A keyring with a password is encrypted; one without is a text file.
+//   (2) A password for a network is an internet password. Any other item is a generic password; its
+//       service is the attribute `service` or else the item's name, since other attributes are the same
+//       for many items of a program.
+//   (3) Nothing is believed of sizes and counts before it is compared with the bytes that are there.
+
+import FoundationEssentials
+import KeychainCore
+import KeychainCrypto
+
+enum KeyringFile {
+    private static let magic = Array("GnomeKeyring\n\r\0\n".utf8)
+
+    /// What an item is, in either form.
+    struct Item {
+        var name = ""
+        var secret = Data()
+        /// In seconds since 1970.
+        var modified: UInt64 = 0
+        var isForNetwork = false
+        var attributes: [String: String] = [:]
+    }
+
+    static func isEncrypted(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
+
+    /// All items of a keyring. `password` is asked for where it is encrypted.
+    ///
+    /// - Throws: Line 0 for a file of no known form, and for a wrong password.
+    static func items(
+        in bytes: [UInt8], password: SecretBytes?
+    ) throws(ImportProblem) -> [ImportedItem] {
+        guard isEncrypted(bytes) else { return try distinct(KeyringText.items(in: bytes)) }
+        var reader = KeyringReader(Array(bytes.dropFirst(magic.count)))
+        guard let version = reader.bytes(4), version == [0, 0, 0, 0] else {
+            throw ImportProblem(line: 0, text: "It is a keyring of an unknown version.")
+        }
+        let isWhole: Void? = reader.header()
+        guard isWhole != nil, let salt = reader.salt, let networks = reader.networkFlags(),
+            let ciphertext = reader.sized()
+        else { throw cutOff }
+        guard let password,
+            let content = KeyringEncryption.open(
+                ciphertext, password: password, salt: salt, iterations: reader.iterations)
+        else {
+            throw ImportProblem(
+                line: 0, text: "The password is wrong, or the file was changed.")
+        }
+        var inner = KeyringReader(Array(content))
+        var items: [Item] = []
+        for isForNetwork in networks {
+            guard var item = inner.item() else { throw cutOff }
+            item.isForNetwork = isForNetwork
+            items.append(item)
+        }
+        return distinct(items)
+    }
+
+    private static let cutOff = ImportProblem(line: 0, text: "The keyring is cut off or changed.")
+
+    // MARK: As items here
+
+    /// Two items of one name get a number.
+    private static func distinct(_ items: [Item]) -> [ImportedItem] {
+        var names: Set<[String]> = []
+        return items.map { item in
+            var number = 1
+            while true {
+                let imported = imported(item, suffix: number == 1 ? "" : " (\(number))")
+                if names.insert(imported.identity).inserted { return imported }
+                number += 1
+            }
+        }
+    }
+
+    private static func imported(_ item: Item, suffix: String) -> ImportedItem {
+        func first(_ names: String...) -> String? {
+            names.lazy.compactMap { item.attributes[$0] }.first { !$0.isEmpty }
+        }
+        var keys: Attributes = [:]
+        let account = first("username", "account", "user") ?? ""
+        let isForNetwork =
+            item.isForNetwork
+            || item.attributes["xdg:schema"] == "org.gnome.keyring.NetworkPassword"
+        keys[.account] = .string(account)
+        if isForNetwork, let server = first("server") {
+            keys[.server] = .string(server + suffix)
+            keys[.protocolType] = first("protocol").flatMap {
+                NetworkNames.value(of: $0, for: .protocolType)
+            }
+            keys[.port] = first("port").flatMap { UInt16($0) }.map { .number(Int64($0)) }
+            keys[.path] = first("object").map { .string($0) }
+            keys[.securityDomain] = first("domain").map { .string($0) }
+        } else {
+            keys[.service] = .string((first("service") ?? item.name) + suffix)
+        }
+        var result = ImportedItem(
+            itemClass: keys[.server] == nil ? .genericPassword : .internetPassword, keys: keys,
+            remarks: item.name.isEmpty ? [:] : [.label: .string(item.name)], data: item.secret,
+            line: 0)
+        if item.modified > 0 {
+            result.modified =
+                Double(item.modified) - Date.timeIntervalBetween1970AndReferenceDate
+        }
+        return result
+    }
+}
+
+// MARK: - Encrypted
+
+/// Reads the fields of a keyring. Each read gives nil where the bytes end.
+private struct KeyringReader {
+    private var reader: ByteReader
+    private(set) var salt: [UInt8]?
+    private(set) var iterations: UInt32 = 0
+
+    init(_ bytes: [UInt8]) { reader = ByteReader(bytes) }
+
+    mutating func bytes(_ count: Int) -> [UInt8]? { reader.bytes(count) }
+
+    private mutating func number() -> UInt32? { reader.number() }
+
+    /// Bytes behind their size.
+    mutating func sized() -> [UInt8]? {
+        guard let count = number() else { return nil }
+        return reader.bytes(Int(count))
+    }
+
+    /// A text, or none: the size 2^32 - 1 stands for that.
+    private mutating func text() -> [UInt8]? {
+        guard let count = number() else { return nil }
+        return count == .max ? [] : reader.bytes(Int(count))
+    }
+
+    private mutating func plainText() -> String? {
+        text().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Name, times, flags, and what the key is derived with.
+    mutating func header() -> Void? {
+        guard text() != nil, reader.bytes(16 + 8) != nil, let iterations = number(),
+            let salt = reader.bytes(8), reader.bytes(16) != nil
+        else { return nil }
+        self.salt = salt
+        self.iterations = iterations
+        return ()
+    }
+
+    /// Of each item, whether its type is that of a password for a network.
+    mutating func networkFlags() -> [Bool]? {
+        guard let count = number() else { return nil }
+        var flags: [Bool] = []
+        for _ in 0..<count {
+            guard reader.bytes(4) != nil, let type = number(), attributes() != nil else {
+                return nil
+            }
+            flags.append(type & 0xFFFF == 1)
+        }
+        return flags
+    }
+
+    /// Texts and numbers by their names.
+    private mutating func attributes() -> [String: String]? {
+        guard let count = number() else { return nil }
+        var attributes: [String: String] = [:]
+        for _ in 0..<count {
+            guard let name = plainText(), let kind = number() else { return nil }
+            switch kind {
+            case 0:
+                guard let value = plainText() else { return nil }
+                attributes[name] = value
+            case 1:
+                guard let value = number() else { return nil }
+                attributes[name] = String(value)
+            default: return nil
+            }
+        }
+        return attributes
+    }
+
+    mutating func item() -> KeyringFile.Item? {
+        var item = KeyringFile.Item()
+        guard let name = plainText(), let secret = text(), reader.bytes(8) != nil,
+            let modified: UInt64 = reader.number(), text() != nil, reader.bytes(16) != nil,
+            let attributes = attributes(), let count = number()
+        else { return nil }
+        // Which programs may have it: nothing here goes by that.
+        for _ in 0..<count {
+            guard number() != nil, text() != nil, text() != nil, text() != nil, number() != nil
+            else { return nil }
+        }
+        item.name = name
+        item.secret = Data(secret)
+        item.modified = modified
+        item.attributes = attributes
+        return item
+    }
+}
+
+// MARK: - Not encrypted
+
+private enum KeyringText {
+    static func items(in bytes: [UInt8]) throws(ImportProblem) -> [KeyringFile.Item] {
+        guard let text = String(validating: bytes, as: UTF8.self),
+            text.hasPrefix("[keyring]")
+        else { throw ImportProblem(line: 0, text: "It is no keyring of gnome-keyring.") }
+        var items: [Int: KeyringFile.Item] = [:]
+        var number: Int?
+        var attribute = ""
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            if line.hasPrefix("["), line.hasSuffix("]") {
+                let heading = line.dropFirst().dropLast().split(separator: ":")
+                number = heading.first.flatMap { Int($0) }
+                if let number, heading.count == 1 { items[number] = KeyringFile.Item() }
+                attribute = heading.count == 2 ? String(heading[1]) : ""
+                continue
+            }
+            guard let number, let sign = line.firstIndex(of: "=") else { continue }
+            guard var item = items[number] else {
+                throw ImportProblem(line: index + 1, text: "It belongs to no item.")
+            }
+            let value = unescaped(line[line.index(after: sign)...])
+            // An attribute's name stands before its value.
+            switch (attribute, line[..<sign]) {
+            case ("", "display-name"): item.name = value
+            case ("", "secret"): item.secret = Data(value.utf8)
+            case ("", "binary-secret"):
+                guard let secret = data(hexadecimal: value) else {
+                    throw ImportProblem(line: index + 1, text: "It is not hexadecimal.")
+                }
+                item.secret = secret
+            case ("", "mtime"): item.modified = UInt64(value) ?? 0
+            case ("", "item-type"): item.isForNetwork = value == "1"
+            case (_, "name") where attribute.hasPrefix("attribute"): attribute = "=" + value
+            case (_, "value") where attribute.hasPrefix("="):
+                item.attributes[String(attribute.dropFirst())] = value
+            default: break
+            }
+            items[number] = item
+        }
+        return items.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// As GLib's key files escape.
+    private static func unescaped(_ text: Substring) -> String {
+        var result = ""
+        var isEscaped = false
+        for character in text {
+            if isEscaped {
+                isEscaped = false
+                switch character {
+                case "n": result += "\n"
+                case "r": result += "\r"
+                case "t": result += "\t"
+                case "s": result += " "
+                default: result.append(character)
+                }
+            } else if character == "\\" {
+                isEscaped = true
+            } else {
+                result.append(character)
+            }
+        }
+        return result
+    }
+
+    private static func data(hexadecimal text: String) -> Data? {
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        return Data(
+            stride(from: 0, to: digits.count, by: 2).map {
+                UInt8(digits[$0] << 4 | digits[$0 + 1])
+            })
+    }
+}
