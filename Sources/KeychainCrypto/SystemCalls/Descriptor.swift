@@ -91,6 +91,15 @@ package enum Descriptor {
         }
     }
 
+    /// Reads so many bytes, or fewer. Empty: the end. nil: it failed, and `errno` says why.
+    package static func bytes(atMost limit: Int, of descriptor: Int32) -> [UInt8]? {
+        // The system needn't have room for all that is asked for.
+        var bytes = [UInt8](repeating: 0, count: min(limit, 1 << 16))
+        // SAFETY: the array is written within its bounds, within the call.
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(into: $0, from: descriptor) }
+        return count < 0 ? nil : Array(bytes[..<count])
+    }
+
     /// Reads one byte. nil: the end, or a failure.
     package static func nextByte(of descriptor: Int32) -> UInt8? {
         var byte: UInt8 = 0

@@ -12,24 +12,25 @@ import KeychainCrypto
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Takes over the secrets of another program's file.",
+        abstract: "Takes over the secrets of another program.",
         discussion: """
             It shows what it will do and asks. The whole file is checked first: one that isn't \
             understood changes nothing. Variables become passwords of the --service, logins \
             become passwords of their servers. The file stays as it is.
 
-            pass takes the folder of a password store, whose files gpg decrypts.
+            pass takes the folder of a password store, whose files gpg decrypts. secret-service takes \
+            no file: it reads from the Secret Service that runs, as gnome-keyring or KeePassXC.
             """)
 
     enum Policy: String, CaseIterable, ExpressibleByArgument {
         case fail, skip, replace, newer
     }
 
-    @Argument(help: "What kind of file it is.")
+    @Argument(help: "What kind of store it is.")
     var source: ImportSource
 
     @Argument(help: "The file, or with pass the folder.")
-    var path: String
+    var path: String?
 
     @Option(
         help: ArgumentHelp("With env: the service that the items belong to.", valueName: "name"))
@@ -57,6 +58,11 @@ struct ImportCommand: ParsableCommand {
         guard (source == .env) == (service != nil), service != "" else {
             throw ValidationError("--service belongs to env, which needs it.")
         }
+        guard (source == .secretService) == (path == nil) else {
+            throw ValidationError(
+                path == nil
+                    ? "\(source.rawValue) needs a file." : "secret-service takes no file.")
+        }
         guard onConflict != .newer || source.hasTimes else {
             throw ValidationError(
                 "\(source.rawValue) doesn't say when a secret was changed, so none is newer.")
@@ -80,9 +86,10 @@ struct ImportCommand: ParsableCommand {
         ProcessProtection.beginHoldingSecrets()
         let items =
             switch source {
-            case .pass: try PasswordStore(path).items()
+            case .pass: try PasswordStore(place).items()
+            case .secretService: try SecretService.items()
             case .gnomeKeyring: try itemsOfKeyring()
-            default: try source.items(in: try content(), named: path, service: service ?? "")
+            default: try source.items(in: try content(), named: place, service: service ?? "")
             }
         let session = try KeychainSession(existing: passcode.source)
         var steps: [(item: ImportedItem, step: Step)] = []
@@ -105,6 +112,13 @@ struct ImportCommand: ParsableCommand {
         try Output.print(plan + summary(steps.map(\.step)))
     }
 
+    /// Where the items come from.
+    private var place: String { path ?? "" }
+
+    private var origin: String {
+        source.rawValue + (path.map { ": \($0)" } ?? "")
+    }
+
     private func itemsOfKeyring() throws -> [ImportedItem] {
         let bytes = try content()
         var password: SecretBytes?
@@ -123,22 +137,22 @@ struct ImportCommand: ParsableCommand {
         do throws(ImportProblem) {
             return try KeyringFile.items(in: bytes, password: password)
         } catch {
-            let place = error.line == 0 ? "" : ":\(error.line)"
+            let line = error.line == 0 ? "" : ":\(error.line)"
             throw ControlFailure(
                 .failure,
-                "\(printable(path))\(place): \(error.text) \(ImportSource.consequence)")
+                "\(printable(place))\(line): \(error.text) \(ImportSource.consequence)")
         }
     }
 
     private func content() throws(ControlFailure) -> [UInt8] {
         // A pipe would keep this process waiting.
-        guard let file = Files.open(path, O_RDONLY | O_NONBLOCK),
+        guard let file = Files.open(place, O_RDONLY | O_NONBLOCK),
             let status = Files.systemStatus(of: file.number), status.st_mode & S_IFMT == S_IFREG,
             let content = Files.content(of: file, atMost: 1 << 20)
         else {
             throw ControlFailure(
                 .failure,
-                "Can't read \(path): it is no file that can be read, or has more than \(1 << 20) "
+                "Can't read \(place): it is no file that can be read, or has more than \(1 << 20) "
                     + "bytes. \(ImportSource.consequence)")
         }
         return Array(content)
@@ -149,7 +163,7 @@ struct ImportCommand: ParsableCommand {
             itemClass: item.itemClass, keys: item.keys,
             remarks: isNew
                 ? item.remarks.merging(
-                    [.comment: .string("Imported from \(source.rawValue): \(path)")]
+                    [.comment: .string("Imported from \(origin)")]
                 ) { own, _ in own }
                 : [:],
             group: item.group, isSynchronizable: item.isSynchronizable,
@@ -168,7 +182,7 @@ struct ImportCommand: ParsableCommand {
             guard let modified = item.modified else {
                 throw ControlFailure(
                     .exists,
-                    "\(item.name) has another secret in the keychain, and \(printable(path)) "
+                    "\(item.name) has another secret in the keychain, and \(printable(origin)) "
                         + "doesn't say when it was changed. \(ImportSource.consequence)")
             }
             return modified > existing.modificationSeconds ? .replace : .skip

@@ -101,11 +101,12 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
     case gitCredentials = "git-credentials"
     case gnomeKeyring = "gnome-keyring"
     case keychainDump = "keychain-dump"
+    case secretService = "secret-service"
 
     static let consequence = "Nothing was imported."
 
     /// Whether the store says when an item was changed.
-    var hasTimes: Bool { [.csv, .keychainDump, .json, .pass, .gnomeKeyring].contains(self) }
+    var hasTimes: Bool { ![.env, .netrc, .gitCredentials, .aws, .docker].contains(self) }
 
     /// All items of a store, each name once. `service` is what the names of variables belong to; the
     /// other sources have servers.
@@ -137,8 +138,8 @@ enum ImportSource: String, CaseIterable, ExpressibleByArgument {
         case .aws: return try AWSCredentialFile.items(in: text)
         case .docker: return try DockerConfigFile.items(in: text)
         case .json: return try ExportedItems.items(in: bytes)
-        // Not of a text alone: see `PasswordStore` and `KeyringFile`.
-        case .pass, .gnomeKeyring: return []
+        // Not of a text alone: see `PasswordStore`, `KeyringFile` and `SecretService`.
+        case .pass, .gnomeKeyring, .secretService: return []
         case .keychainDump: return try KeychainDump.items(in: text)
         case .env:
             do throws(ControlFailure) {

@@ -62,7 +62,7 @@ enum KeyringFile {
     // MARK: As items here
 
     /// Two items of one name get a number.
-    private static func distinct(_ items: [Item]) -> [ImportedItem] {
+    static func distinct(_ items: [Item]) -> [ImportedItem] {
         var names: Set<[String]> = []
         return items.map { item in
             var number = 1

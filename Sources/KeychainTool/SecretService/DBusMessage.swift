@@ -1,0 +1,299 @@
+// DBusMessage: the messages of D-Bus, as far as a client that reads needs them.
+//   (1) Source: D-Bus Specification 0.43, "Type System" and "Message Format".
+//   (2) No size or depth in a message is believed before it is compared with the bytes that are there.
+//   (3) Calls are written in little-endian; answers are read in either byte order.
+
+import KeychainCore
+
+/// A value of a message's body.
+enum DBusValue: Equatable {
+    /// Any number that isn't negative, and a Boolean.
+    case number(UInt64)
+    /// A text, a path or a signature.
+    case text(String)
+    /// An array of bytes.
+    case bytes([UInt8])
+    /// An array, a structure or an entry of a dictionary.
+    case list([DBusValue])
+
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+    var number: UInt64? { if case .number(let number) = self { number } else { nil } }
+    var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
+    var list: [DBusValue]? { if case .list(let list) = self { list } else { nil } }
+
+    /// A dictionary with texts as keys. The last of two entries with one key counts.
+    var dictionary: [String: DBusValue]? {
+        guard let list else { return nil }
+        var result: [String: DBusValue] = [:]
+        for entry in list {
+            guard let pair = entry.list, pair.count == 2, let key = pair[0].text else { return nil }
+            result[key] = pair[1]
+        }
+        return result
+    }
+}
+
+// MARK: - Calls
+
+/// An argument of a call.
+enum DBusArgument {
+    case string(String)
+    case objectPath(String)
+    /// A string in a variant.
+    case variant(String)
+
+    fileprivate var signature: String {
+        switch self {
+        case .string: "s"
+        case .objectPath: "o"
+        case .variant: "v"
+        }
+    }
+}
+
+/// A method of an object.
+struct DBusMethod {
+    let destination: String
+    let path: String
+    let interface: String
+    let name: String
+
+    /// The bytes of a call. `serial` is above 0.
+    func call(_ arguments: [DBusArgument], serial: UInt32) -> [UInt8] {
+        var body = DBusWriter()
+        for argument in arguments {
+            switch argument {
+            case .string(let text), .objectPath(let text): body.text(text)
+            case .variant(let text):
+                body.signature("s")
+                body.text(text)
+            }
+        }
+        var fields = DBusWriter()
+        for (code, kind, text) in [
+            (1, "o", path), (2, "s", interface), (3, "s", name), (6, "s", destination),
+        ] as [(UInt8, String, String)] {
+            fields.align(8)
+            fields.bytes([code])
+            fields.signature(kind)
+            fields.text(text)
+        }
+        if !arguments.isEmpty {
+            fields.align(8)
+            fields.bytes([8])
+            fields.signature("g")
+            fields.signature(arguments.map(\.signature).joined())
+        }
+        var message = DBusWriter()
+        // A call, without flags, of version 1.
+        message.bytes([UInt8(ascii: "l"), 1, 0, 1])
+        message.number(UInt32(body.result.count))
+        message.number(serial)
+        message.number(UInt32(fields.result.count))
+        message.bytes(fields.result)
+        message.align(8)
+        message.bytes(body.result)
+        return message.result
+    }
+}
+
+private struct DBusWriter {
+    private(set) var result: [UInt8] = []
+
+    mutating func align(_ size: Int) {
+        while !result.count.isMultiple(of: size) { result.append(0) }
+    }
+
+    mutating func bytes(_ bytes: [UInt8]) { result += bytes }
+
+    mutating func number(_ value: UInt32) {
+        align(4)
+        result += (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+    }
+
+    mutating func text(_ text: String) {
+        number(UInt32(text.utf8.count))
+        result += Array(text.utf8) + [0]
+    }
+
+    mutating func signature(_ text: String) {
+        result += [UInt8(text.utf8.count)] + Array(text.utf8) + [0]
+    }
+}
+
+// MARK: - Answers
+
+/// What came from the bus.
+struct DBusMessage {
+    enum Kind: UInt8 {
+        case call = 1
+        case answer, error, signal
+    }
+
+    let kind: Kind
+    /// The serial of the call that this answers. 0: it answers none.
+    private(set) var answered: UInt32 = 0
+    /// Of an error.
+    private(set) var errorName = ""
+    private(set) var body: [DBusValue] = []
+
+    /// Bytes before the rest of a message is known.
+    static let beginning = 16
+    /// A message's largest size in bytes, as the specification says.
+    private static let largest = 1 << 27
+
+    /// A message's size by its first 16 bytes. nil: they are no message's.
+    static func size(_ beginning: [UInt8]) -> Int? {
+        guard beginning.count == Self.beginning, beginning[3] == 1 else { return nil }
+        var reader = DBusReader(beginning)
+        guard reader.setByteOrder(), reader.skip(to: 4), let body = reader.number(4),
+            reader.skip(to: 12), let fields = reader.number(4)
+        else { return nil }
+        let size = (Self.beginning + Int(fields) + 7) / 8 * 8 + Int(body)
+        return size <= largest ? size : nil
+    }
+
+    /// - Parameter bytes: As many as `size` says.
+    init?(_ bytes: [UInt8]) {
+        var reader = DBusReader(bytes)
+        guard bytes.count >= Self.beginning, reader.setByteOrder(),
+            let kind = Kind(rawValue: bytes[1]), reader.skip(to: 12),
+            let fields = reader.values("a(yv)")?.first?.list, reader.align(8)
+        else { return nil }
+        self.kind = kind
+        var signature = ""
+        for field in fields {
+            guard let pair = field.list, pair.count == 2 else { return nil }
+            switch (pair[0], pair[1]) {
+            case (.number(4), .text(let name)): errorName = name
+            case (.number(5), .number(let serial)): answered = UInt32(clamping: serial)
+            case (.number(8), .text(let text)): signature = text
+            default: break
+            }
+        }
+        guard let body = reader.values(signature), reader.isAtEnd else { return nil }
+        self.body = body
+    }
+}
+
+/// Reads values by their signature. Each read gives nil where the bytes or the signature end.
+private struct DBusReader {
+    private let source: [UInt8]
+    private var position = 0
+    private var isLittleEndian = true
+    /// How deep values may stand within another.
+    private static let deepest = 64
+
+    init(_ source: [UInt8]) { self.source = source }
+
+    var isAtEnd: Bool { position == source.count }
+
+    mutating func setByteOrder() -> Bool {
+        guard let first = source.first, first == UInt8(ascii: "l") || first == UInt8(ascii: "B")
+        else { return false }
+        isLittleEndian = first == UInt8(ascii: "l")
+        return true
+    }
+
+    mutating func skip(to position: Int) -> Bool {
+        guard position <= source.count else { return false }
+        self.position = position
+        return true
+    }
+
+    mutating func align(_ size: Int) -> Bool { skip(to: (position + size - 1) / size * size) }
+
+    private mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+        guard count <= source.count - position else { return nil }
+        defer { position += count }
+        return source[position..<position + count]
+    }
+
+    /// A number of so many bytes, at a multiple of its size.
+    mutating func number(_ size: Int) -> UInt64? {
+        guard align(size), let bytes = take(size) else { return nil }
+        let ordered = isLittleEndian ? Array(bytes.reversed()) : Array(bytes)
+        return ordered.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// A text of so many bytes, and the zero byte after it.
+    private mutating func text(_ count: UInt64?) -> String? {
+        guard let count, let bytes = take(Int(count)), take(1)?.first == 0 else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    mutating func values(_ signature: String, depth: Int = 0) -> [DBusValue]? {
+        var rest = Substring(signature)
+        var values: [DBusValue] = []
+        while !rest.isEmpty {
+            guard let value = value(&rest, depth: depth) else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
+    /// The value of the first type of a signature, which is taken off.
+    private mutating func value(_ signature: inout Substring, depth: Int) -> DBusValue? {
+        guard depth < Self.deepest, let code = signature.popFirst() else { return nil }
+        switch code {
+        case "y": return number(1).map { .number($0) }
+        case "n", "q": return number(2).map { .number($0) }
+        case "b", "i", "u", "h": return number(4).map { .number($0) }
+        case "x", "t", "d": return number(8).map { .number($0) }
+        case "s", "o": return text(number(4)).map { .text($0) }
+        case "g": return text(number(1)).map { .text($0) }
+        case "v":
+            guard let inner = text(number(1)), let values = values(inner, depth: depth + 1),
+                values.count == 1
+            else { return nil }
+            return values[0]
+        case "(", "{":
+            guard align(8),
+                let inner = Self.contents(&signature, closedBy: code == "(" ? ")" : "}"),
+                !inner.isEmpty
+            else { return nil }
+            return values(inner, depth: depth + 1).map { .list($0) }
+        case "a":
+            guard let element = Self.type(&signature), let count = number(4),
+                align("({xtd".contains(element.first ?? "y") ? 8 : 1),
+                count <= UInt64(source.count - position)
+            else { return nil }
+            if element == "y" { return take(Int(count)).map { .bytes(Array($0)) } }
+            let end = position + Int(count)
+            var elements: [DBusValue] = []
+            while position < end {
+                guard let values = values(element, depth: depth + 1) else { return nil }
+                elements += values
+            }
+            return position == end ? .list(elements) : nil
+        default: return nil
+        }
+    }
+
+    /// The first whole type of a signature, which is taken off.
+    private static func type(_ signature: inout Substring) -> String? {
+        guard let code = signature.popFirst() else { return nil }
+        switch code {
+        case "a": return type(&signature).map { "a" + $0 }
+        case "(": return contents(&signature, closedBy: ")").map { "(" + $0 + ")" }
+        case "{": return contents(&signature, closedBy: "}").map { "{" + $0 + "}" }
+        default: return String(code)
+        }
+    }
+
+    /// What stands before the bracket that closes, which is taken off too.
+    private static func contents(
+        _ signature: inout Substring, closedBy end: Character
+    ) -> String? {
+        var result = ""
+        while let next = signature.first {
+            if next == end {
+                signature.removeFirst()
+                return result
+            }
+            guard let type = type(&signature) else { return nil }
+            result += type
+        }
+        return nil
+    }
+}
