@@ -113,6 +113,11 @@ let package = Package(
                 .target(name: "CKeychainTSS2", condition: .when(traits: ["TPM"])),
             ],
             swiftSettings: settings),
+        // Items between machines: who belongs to a circle, what travels, and what counts.
+        .target(
+            name: "KeychainSynchronization",
+            dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", crypto],
+            swiftSettings: settings),
         // What client and service say to each other.
         .target(
             name: "KeychainWire", dependencies: ["KeychainCore"], swiftSettings: settings),
@@ -228,12 +233,19 @@ let package = Package(
             name: "format-vectors",
             dependencies: [
                 "FormatVectors", "KeychainCore", "KeychainCrypto", "KeychainAsymmetricKeys",
-                "KeychainSQLite", "KeychainEngine",
+                "KeychainSQLite", "KeychainEngine", "KeychainSynchronization",
             ],
             path: "Tests/FormatVectorGenerator", swiftSettings: settings),
         .testTarget(
             name: "KeychainCryptoTests",
             dependencies: ["FormatVectors", "KeychainCore", "KeychainCrypto", crypto],
+            swiftSettings: settings),
+        .testTarget(
+            name: "KeychainSynchronizationTests",
+            dependencies: [
+                "FormatVectors", "KeychainSynchronization", "KeychainCore", "KeychainCrypto",
+                "KeychainSQLite",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "KeychainWireTests",

@@ -28,6 +28,7 @@ try RecordVectors.file.write("record-v1", to: folder)
 try AnchorVectors.file.write("anchor-v1", to: folder)
 let enclaveKeys = try SecureEnclaveVectors()
 try enclaveKeys.file.write("secure-enclave-key-v1", to: folder)
+try CircleVectors().file.write("circle-v1", to: folder)
 
 try Example(document: "device-key-v1").write(DeviceKeyVectors.exampleLines)
 try Example(document: "device-key-v2").write(SealedDeviceKeyVectors.exampleLines)

@@ -116,9 +116,10 @@ import Testing
         let vectors = try Repository.files(in: "Documentation/Formats/vectors", suffix: ".json")
         // The database has parts with vectors of their own; the protocol has an example. A test
         // writes the freshness note byte by byte, one holds the audit against its example, one
-        // that of a backup, and one reads the file storage-key.
+        // that of a backup, and one reads the file storage-key. That of circles is
+        // Synchronization.md.
         let parts = [
-            "anchor-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
+            "anchor-v1.json", "circle-v1.json", "header-v1.json", "header-v2.json", "label-v1.json",
             "label-v2.json", "pages-v2.json", "record-v1.json",
         ]
         let withoutVectors = [

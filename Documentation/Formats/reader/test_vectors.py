@@ -9,10 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
 from keychain_reader import page_tags
 from keychain_reader.anchor import read_anchor
 from keychain_reader.attributes import CLASSES, DATA, DATE, NUMBER, TEXT, Value
 from keychain_reader.authenticated import committed_frames
+from keychain_reader.circle import Circle, Reader, recovery_seed
 from keychain_reader.device_key import read_device_key, read_sealed_device_key
 from keychain_reader.enclave import open_authorization, parse_blob
 from keychain_reader.errors import FormatError
@@ -329,8 +333,51 @@ def check_log(case: unittest.TestCase, test: Test, key: page_tags.PageKey) -> No
     case.assertEqual([frame.page_number for frame in committed], test["pages"])
 
 
+def check_circle(case: unittest.TestCase, test: Test, group: Test) -> None:
+    if test["result"] == "invalid":
+        fails(case, test, lambda: read_circle(test))
+        return
+    reader = read_circle(test)
+    circle = reader.circle
+    case.assertEqual(circle.identifier, data(test, "circle"))
+    case.assertEqual([m.hex() for m in circle.members], test["members"])
+    case.assertEqual(circle.epoch, test["epoch"])
+    case.assertEqual([v.hex() for v in reader.versions()], test["versions"])
+
+
+def read_circle(test: Test) -> Reader:
+    circle = Circle()
+    for entry in test["membership"]:
+        circle.append(bytes.fromhex(entry))
+    for head in test["heads"]:
+        circle.verify_head(bytes.fromhex(head))
+    if "recoveryCode" in test:
+        assert circle.recovery is not None
+        identifier = circle.recovery.identifier
+        seed = recovery_seed(data(test, "recoveryCode"), circle.salt)
+    else:
+        seed = data(test, "agreementSeed")
+        key = ec.derive_private_key(
+            int.from_bytes(data(test, "signingKey"), "big"), ec.SECP256R1()
+        )
+        signing_key = key.public_key().public_bytes(
+            Encoding.X962, PublicFormat.UncompressedPoint
+        )
+        identifier = next(
+            name
+            for name, machine in circle.machines.items()
+            if machine.description[1:66] == signing_key
+        )
+    reader = Reader(circle, identifier, seed)
+    for log in test["logs"]:
+        for entry in log:
+            reader.append(bytes.fromhex(entry))
+    return reader
+
+
 CHECKS: dict[str, Check] = {
     "anchor-v1.json": check_anchor,
+    "circle-v1.json": check_circle,
     "device-key-v1.json": check_device_key,
     "device-key-v2.json": check_sealed_device_key,
     "secure-enclave-key-v1.json": check_enclave_key,
@@ -370,6 +417,9 @@ class VectorTests(unittest.TestCase):
 
     def test_anchor(self) -> None:
         self.run_file("anchor-v1.json")
+
+    def test_circle(self) -> None:
+        self.run_file("circle-v1.json")
 
     def test_device_key(self) -> None:
         self.run_file("device-key-v1.json")

@@ -5,15 +5,15 @@
 //       at most 12 % more bytes. Below a floor all sizes are one.
 //   (2) Each content has one padded form, and `content` takes no other.
 
-import FoundationEssentials
+package import FoundationEssentials
 import KeychainCore
 
-enum Padding {
+package enum Padding {
     /// The length in front.
     private static let headByteCount = 4
     /// So that attributes of most passwords, and short secrets, are of one size each.
-    static let metadataFloor = 128
-    static let secretFloor = 32
+    package static let metadataFloor = 128
+    package static let secretFloor = 32
 
     /// The size that a content of `count` bytes is padded to.
     static func byteCount(ofContent count: Int, floor: Int) -> Int {
@@ -27,7 +27,7 @@ enum Padding {
     }
 
     /// Its size, `u32` ‖ the content ‖ zeros.
-    static func padded(_ content: some Collection<UInt8>, floor: Int) -> Data {
+    package static func padded(_ content: some Collection<UInt8>, floor: Int) -> Data {
         let byteCount = byteCount(ofContent: content.count, floor: floor)
         var padded = Data(capacity: byteCount)
         padded.append(bigEndian: UInt32(truncatingIfNeeded: content.count))
@@ -37,7 +37,7 @@ enum Padding {
     }
 
     /// Where the content stands in what was padded; nil for bytes that are the padded form of nothing.
-    static func content(of padded: Data, floor: Int) -> Range<Int>? {
+    package static func content(of padded: Data, floor: Int) -> Range<Int>? {
         guard let count = padded.uint32(at: 0).map({ Int($0) }),
             count <= padded.count - headByteCount,
             byteCount(ofContent: count, floor: floor) == padded.count,

@@ -1,0 +1,138 @@
+// Circle: a verified membership log and the machines in it.
+// Documentation/Synchronization.md, "Membership log".
+//   (1) Every value was built by verifying a log from its founding entry on. There is no other
+//       initializer.
+//   (2) A rejected entry changes nothing.
+
+import KeychainCore
+
+package struct Circle: Hashable, Sendable {
+    /// A machine that is, or was, in the circle.
+    package struct Member: Hashable, Sendable {
+        package let description: MachineDescription
+        package let scope: GroupScope
+        package let sealedName: [UInt8]
+        /// How far each log went when it was added.
+        package let heads: LogHeads
+    }
+
+    package let id: CircleID
+    package let founder: MachineID
+    /// The keys that follow from the recovery code, which no machine can remove.
+    package let recovery: MachineDescription?
+    package private(set) var head: LogHead
+    package private(set) var roster: Roster
+    /// How far the logs of machines count that were removed or suspended.
+    package private(set) var closed: [MachineID: LogHead] = [:]
+    private var machines: [MachineID: Member]
+    private var digests: [Digest]
+    private var tokens: Set<Bytes16> = []
+
+    /// A circle of its founder alone.
+    package init(founding entry: MembershipEntry) throws(SynchronizationFailure) {
+        guard case .found(let founding) = entry.change, entry.circle == nil, entry.index == 1,
+            entry.previous == .zero, entry.signer == founding.founder.id,
+            founding.recovery != founding.founder
+        else { throw .malformed("the first entry founds no circle") }
+        guard founding.founder.isValid(entry.signature, over: entry.signedBytes) else {
+            throw .badSignature("the founding entry")
+        }
+        id = CircleID(entry.digest)
+        founder = founding.founder.id
+        recovery = founding.recovery
+        head = entry.head
+        digests = [entry.digest]
+        roster = Roster(founder: founder)
+        machines = [
+            founder: Member(
+                description: founding.founder, scope: .all, sealedName: founding.sealedName,
+                heads: [:])
+        ]
+    }
+
+    // MARK: Machines
+
+    /// A machine that is in the circle, or was.
+    package func machine(_ id: MachineID) -> Member? { machines[id] }
+
+    /// A machine that is in the circle.
+    package func member(_ id: MachineID) -> Member? {
+        roster.isMember(id) ? machines[id] : nil
+    }
+
+    /// The digest of an entry. nil: the log does not go so far.
+    package func digest(at index: UInt64) -> Digest? {
+        guard index >= 1, index <= head.index else { return nil }
+        return digests[Int(index) - 1]
+    }
+
+    // MARK: Entries
+
+    /// Takes the next entry.
+    package mutating func append(_ entry: MembershipEntry) throws(SynchronizationFailure) {
+        let name = "entry \(entry.index) of the membership log"
+        guard entry.circle == id else { throw .misplaced(name) }
+        if let known = digest(at: entry.index) {
+            throw known == entry.digest ? .misplaced("\(name) once more") : .fork(name)
+        }
+        guard entry.index == head.index + 1 else { throw .gap(name) }
+        guard entry.previous == head.digest else { throw .fork(name) }
+        guard try signer(of: entry, name).isValid(entry.signature, over: entry.signedBytes) else {
+            throw .badSignature(name)
+        }
+        try apply(entry, name)
+        head = entry.head
+        digests.append(entry.digest)
+    }
+
+    /// The keys of the machine that signed, which is entitled to the change.
+    private func signer(
+        of entry: MembershipEntry, _ name: String
+    ) throws(SynchronizationFailure) -> MachineDescription {
+        if let recovery, recovery.id == entry.signer { return recovery }
+        guard let signer = member(entry.signer) else {
+            throw .notEntitled("\(name) is signed by no member")
+        }
+        if signer.scope == .all { return signer.description }
+        if case .remove(let closing) = entry.change, closing.machine == entry.signer {
+            return signer.description
+        }
+        throw .notEntitled("\(name) is signed by a machine that has some groups only")
+    }
+
+    private mutating func apply(
+        _ entry: MembershipEntry, _ name: String
+    ) throws(SynchronizationFailure) {
+        let change: Roster.Change
+        switch entry.change {
+        case .found:
+            throw .malformed("\(name) founds the circle again")
+        case .add(let addition):
+            guard addition.machine != recovery,
+                addition.token.map({ !tokens.contains($0) }) ?? true
+            else { throw .notEntitled("\(name) uses a token or the recovery code's keys again") }
+            change = .add(addition.machine.id)
+        case .remove(let closing): change = .remove(closing.machine, closing.heads.indexes)
+        case .suspend(let closing): change = .suspend(closing.machine, closing.heads.indexes)
+        case .retire(let closing): change = .retire(closing.machine, closing.heads.indexes)
+        }
+        guard roster.apply(change, at: entry.index) else {
+            throw .notEntitled("\(name) doesn't fit the members that there are")
+        }
+        switch entry.change {
+        case .remove(let closing), .suspend(let closing):
+            closed[closing.machine] = closing.heads[closing.machine] ?? .empty
+        case .add(let addition):
+            machines[addition.machine.id] = Member(
+                description: addition.machine, scope: addition.scope,
+                sealedName: addition.sealedName, heads: addition.heads)
+            if let token = addition.token { tokens.insert(token) }
+        case .found, .retire:
+            break
+        }
+    }
+}
+
+extension LogHeads {
+    package var indexes: LogIndexes { mapValues(\.index) }
+}

@@ -1,0 +1,136 @@
+// SynchronizedItem: an item as one machine wrote it, or that it was deleted.
+// Documentation/Synchronization.md, "Items".
+//   (1) All machines prefer the same one of two versions, in whatever order they arrive: the one with
+//       the later modification date; if the dates are equal, a deletion; otherwise the one with the
+//       smaller digest, as in Apple's conflict resolver.
+//   (2) Only items that may travel have versions: synchronizable ones that aren't bound to a device,
+//       a passcode or hardware.
+
+package import FoundationEssentials
+package import KeychainCore
+import KeychainCrypto
+package import KeychainSQLite
+
+package struct SynchronizedItem: Hashable, Sendable {
+    package let record: ItemRecord
+    package let protection: ProtectionClass
+    @Hidden package private(set) var data: Data?
+
+    /// - Returns: nil for an item that doesn't travel.
+    package init?(_ record: ItemRecord, _ protection: ProtectionClass, data: Data?) {
+        self.record = record
+        self.protection = protection
+        _data = Hidden(wrappedValue: data)
+        guard Self.reasonToStay(record, protection) == nil, record.misfit == nil,
+            record.secretTag == nil,
+            case .date(let modified) = record.attributes[.modificationDate],
+            modified.isFinite, data == nil || !record.isTombstone, !record.accessGroup.isEmpty,
+            record.accessGroup.utf8.count <= GroupKey.groupByteLimit
+        else { return nil }
+    }
+
+    /// Why an item stays on its machine.
+    package enum ReasonToStay: String, Codable, Hashable, Sendable, CaseIterable {
+        case notSynchronizable
+        case thisDeviceOnly
+        case hardwareKey
+        case systemBound
+        /// Its access control asks for a person's presence or a password.
+        case accessControl
+    }
+
+    package static func reasonToStay(
+        _ record: ItemRecord, _ protection: ProtectionClass
+    ) -> ReasonToStay? {
+        if !record.isSynchronizable { return .notSynchronizable }
+        if protection.isThisDeviceOnly { return .thisDeviceOnly }
+        if record.attributes[.tokenID] != nil { return .hardwareKey }
+        if case .number(let number) = record.attributes[.systemBound], number != 0 {
+            return .systemBound
+        }
+        if record.constraints.needsAuthentication || record.enrollment != nil {
+            return .accessControl
+        }
+        return nil
+    }
+
+    // MARK: Which one counts
+
+    /// Seconds since 2001-01-01.
+    package var modified: Double {
+        guard case .date(let seconds) = record.attributes[.modificationDate] else { return 0 }
+        return seconds
+    }
+
+    package var stamp: VersionStamp {
+        VersionStamp(
+            modified: modified, isDeletion: record.isTombstone,
+            digest: Digest(Fingerprint.sha256(of: encoded())) ?? .zero)
+    }
+
+    /// What is the same for all versions of one item: a digest over class, access group and primary
+    /// key. It stays on the machine.
+    package var name: Bytes16 {
+        let key = ItemRecord(
+            itemClass: record.itemClass,
+            attributes: record.attributes.filter {
+                record.itemClass.primaryKey.contains($0.key)
+            },
+            accessGroup: record.accessGroup, isSynchronizable: true, isTombstone: false)
+        return Bytes16(Fingerprint.sha256(of: key.encoded()).prefix(16))
+            ?? Bytes16(high: 0, low: 0)
+    }
+
+    // MARK: Bytes
+
+    private static let version: UInt8 = 1
+    private static let byteLimit = 1 << 20
+
+    /// The plaintext, which is the caller's to erase.
+    package func encoded() -> [UInt8] {
+        var writer = ByteWriter(capacity: 256 + (data?.count ?? 0))
+        writer.number(Self.version)
+        writer.number(protection.rawValue)
+        writer.sized(record.encoded())
+        writer.number(UInt8(data == nil ? 0 : 1))
+        if let data { writer.sized(data) }
+        return writer.result
+    }
+
+    /// - Returns: nil when the bytes are not exactly what ``encoded()`` gives.
+    package init?(decoding bytes: [UInt8]) {
+        var reader = ByteReader(bytes)
+        guard let version: UInt8 = reader.number(), version == Self.version,
+            let protection = reader.number().flatMap(ProtectionClass.init(rawValue:)),
+            let record = reader.sized(limit: Self.byteLimit).flatMap({ ItemRecord(decoding: $0) }),
+            let hasData: UInt8 = reader.number(), hasData <= 1
+        else { return nil }
+        var data: Data?
+        if hasData == 1 {
+            guard let bytes = reader.sized(limit: Self.byteLimit) else { return nil }
+            data = Data(bytes)
+        }
+        guard reader.isAtEnd else { return nil }
+        self.init(record, protection, data: data)
+    }
+}
+
+/// Which of two versions of an item counts: the greater one.
+package struct VersionStamp: Hashable, Comparable, Sendable {
+    /// Seconds since 2001-01-01; finite.
+    package let modified: Double
+    package let isDeletion: Bool
+    package let digest: Digest
+
+    package init(modified: Double, isDeletion: Bool, digest: Digest) {
+        self.modified = modified
+        self.isDeletion = isDeletion
+        self.digest = digest
+    }
+
+    package static func < (a: VersionStamp, b: VersionStamp) -> Bool {
+        if a.modified != b.modified { return a.modified < b.modified }
+        if a.isDeletion != b.isDeletion { return b.isDeletion }
+        return a.digest > b.digest
+    }
+}

@@ -1,0 +1,155 @@
+// JoinToken: lets a machine join unattended. Documentation/Synchronization.md, "Join tokens".
+//   (1) A token decrypts nothing. It lets a member that is online add one machine, with the scope and
+//       until the time that the issuer signed.
+//   (2) A thief can use the token instead of its owner. The owner then can't join, and an unknown
+//       machine shows in the list of members.
+
+package import KeychainCore
+import KeychainCrypto
+
+package struct JoinToken: Sendable {
+    /// What the issuer signs.
+    package struct Grant: Hashable, Sendable {
+        package let circle: CircleID
+        /// The membership log when the token was made. The machine takes no shorter one.
+        package let head: LogHead
+        package let issuer: MachineID
+        package let scope: GroupScope
+        /// Milliseconds since 1970-01-01 00:00:00 UTC.
+        package let expires: Int64
+        /// The token's public key, X9.63.
+        package let publicKey: [UInt8]
+        package let signature: [UInt8]
+
+        /// What a token is told by, so that it counts once.
+        package var id: Bytes16 {
+            let bytes = Array("swift-keychain sync 1 token".utf8) + publicKey
+            return Bytes16(Fingerprint.sha256(of: bytes).prefix(16))
+                ?? Bytes16(high: 0, low: 0)
+        }
+
+        var signedBytes: [UInt8] {
+            var writer = ByteWriter(capacity: 256)
+            writer.bytes(Array("KCST".utf8))
+            writer.bytes([1, 0, 0, 0])
+            circle.digest.write(to: &writer)
+            head.write(to: &writer)
+            writer.write(issuer)
+            scope.write(to: &writer)
+            writer.number(expires)
+            writer.bytes(publicKey)
+            return writer.result
+        }
+
+        fileprivate init(
+            _ circle: CircleID, _ head: LogHead, _ issuer: MachineID, _ scope: GroupScope,
+            _ expires: Int64, _ publicKey: [UInt8], signature: [UInt8]
+        ) {
+            self.circle = circle
+            self.head = head
+            self.issuer = issuer
+            self.scope = scope
+            self.expires = expires
+            self.publicKey = publicKey
+            self.signature = signature
+        }
+
+        init?(reading reader: inout ByteReader) {
+            guard reader.bytes(4) == Array("KCST".utf8), reader.bytes(4) == [1, 0, 0, 0],
+                let circle = Digest(reading: &reader), let head = LogHead(reading: &reader),
+                let issuer = reader.machine(), let scope = GroupScope(reading: &reader),
+                let expires: Int64 = reader.number(),
+                let publicKey = reader.bytes(MachineDescription.signingKeyByteCount),
+                let signature = reader.bytes(SoftwareSigner.signatureByteCount)
+            else { return nil }
+            self.init(
+                CircleID(circle), head, issuer, scope, expires, publicKey, signature: signature)
+        }
+    }
+
+    package let grant: Grant
+    private let signer: SoftwareSigner
+
+    /// Makes a token. The issuer is a member that may add machines.
+    package init(
+        for scope: GroupScope, expires: Int64, in circle: Circle, by keys: MachineKeys
+    ) throws(KeychainFailure) {
+        signer = .random()
+        let unsigned = Grant(
+            circle.id, circle.head, keys.id, scope, expires, signer.publicKey, signature: [])
+        grant = Grant(
+            circle.id, circle.head, keys.id, scope, expires, signer.publicKey,
+            signature: try keys.signer.signature(over: unsigned.signedBytes))
+    }
+
+    // MARK: Asking
+
+    /// What a machine with a token asks.
+    package struct Request: Hashable, Sendable {
+        package let grant: Grant
+        package let machine: MachineDescription
+        package let signature: [UInt8]
+
+        fileprivate static func message(
+            _ grant: Grant, _ machine: MachineDescription
+        ) -> [UInt8] {
+            Array("swift-keychain sync 1 token request".utf8) + grant.circle.digest.bytes
+                + machine.bytes
+        }
+
+        package init(
+            grant: Grant, machine: MachineDescription, signature: [UInt8]
+        ) {
+            self.grant = grant
+            self.machine = machine
+            self.signature = signature
+        }
+
+        /// - Throws: why no member may add the machine for it.
+        package func verify(in circle: Circle, now: Int64) throws(SynchronizationFailure) {
+            guard grant.circle == circle.id else { throw .misplaced("a join token") }
+            guard circle.digest(at: grant.head.index) == grant.head.digest else {
+                throw .fork("the join token's membership log")
+            }
+            guard let issuer = circle.member(grant.issuer), issuer.scope == .all else {
+                throw .notEntitled("the join token is by no member that may add machines")
+            }
+            guard issuer.description.isValid(grant.signature, over: grant.signedBytes) else {
+                throw .badSignature("a join token")
+            }
+            guard now < grant.expires else { throw .joining("the join token has expired") }
+            guard
+                let token = MachineDescription(
+                    signingKey: grant.publicKey, agreementKey: machine.agreementKey),
+                token.isValid(signature, over: Self.message(grant, machine))
+            else { throw .badSignature("a request with a join token") }
+        }
+    }
+
+    package func request(
+        for machine: MachineDescription
+    ) throws(KeychainFailure) -> Request {
+        Request(
+            grant: grant, machine: machine,
+            signature: try signer.signature(over: Request.message(grant, machine)))
+    }
+
+    // MARK: Bytes
+
+    /// The whole token. It is a secret until it was used.
+    package var bytes: SecretBytes {
+        SecretBytes(copying: grant.signedBytes + grant.signature).appending(signer.privateKey)
+    }
+
+    /// - Returns: nil for bytes that are no token.
+    package init?(decoding bytes: [UInt8]) {
+        var reader = ByteReader(bytes)
+        guard let grant = Grant(reading: &reader),
+            let scalar = reader.slice(SoftwareSigner.privateKeyByteCount), reader.isAtEnd,
+            let signer = SoftwareSigner(privateKey: SecretBytes(copying: scalar)),
+            signer.publicKey == grant.publicKey
+        else { return nil }
+        self.grant = grant
+        self.signer = signer
+    }
+}

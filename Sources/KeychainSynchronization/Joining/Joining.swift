@@ -1,0 +1,189 @@
+// Joining: how a machine and a member make sure of each other, by digits that two people compare.
+// Documentation/Synchronization.md, "Joining".
+//   (1) The joiner commits to its keys and a nonce before it sees the member's nonce, and the member
+//       gives its nonce before it sees the joiner's. So neither side, nor anyone between them, can
+//       choose what the digits become: one in a million attempts has the same on both sides.
+//   (2) One opening for each commitment. After three that failed a member answers no more.
+
+import KeychainCore
+import KeychainCrypto
+
+/// The values that two sides send to each other. They are public.
+package enum Joining {
+    package static let nonceByteCount = 32
+    /// How many numbers a person may be shown: six digits.
+    package static let codeCount: UInt64 = 1_000_000
+    package static let failureLimit = 3
+
+    /// The joiner's first message.
+    package struct Commitment: Hashable, Sendable {
+        package let circle: CircleID
+        package let digest: Digest
+
+        package init(circle: CircleID, digest: Digest) {
+            self.circle = circle
+            self.digest = digest
+        }
+    }
+
+    /// The member's answer.
+    package struct Challenge: Hashable, Sendable {
+        package let commitment: Commitment
+        package let member: MachineID
+        /// The membership log, as far as the member knows it.
+        package let head: LogHead
+        package let nonce: [UInt8]
+
+        package init(
+            commitment: Commitment, member: MachineID, head: LogHead, nonce: [UInt8]
+        ) {
+            self.commitment = commitment
+            self.member = member
+            self.head = head
+            self.nonce = nonce
+        }
+    }
+
+    /// The joiner's second message, which opens its commitment.
+    package struct Opening: Hashable, Sendable {
+        package let machine: MachineDescription
+        package let nonce: [UInt8]
+
+        package init(machine: MachineDescription, nonce: [UInt8]) {
+            self.machine = machine
+            self.nonce = nonce
+        }
+
+        package func commitment(in circle: CircleID) -> Commitment {
+            var writer = ByteWriter(capacity: 1400)
+            writer.bytes(Array("swift-keychain sync 1 commitment".utf8))
+            circle.digest.write(to: &writer)
+            writer.bytes(machine.bytes)
+            writer.bytes(nonce)
+            return Commitment(circle: circle, digest: Joining.digest(writer.result))
+        }
+    }
+
+    /// What both sides show: one of so many numbers, from 0.
+    package static func code(
+        _ challenge: Challenge, _ opening: Opening, outOf count: UInt64 = codeCount
+    ) -> UInt64 {
+        var writer = ByteWriter(capacity: 1600)
+        writer.bytes(Array("swift-keychain sync 1 digits".utf8))
+        challenge.commitment.circle.digest.write(to: &writer)
+        challenge.commitment.digest.write(to: &writer)
+        writer.write(challenge.member)
+        challenge.head.write(to: &writer)
+        writer.bytes(challenge.nonce)
+        writer.bytes(opening.machine.bytes)
+        writer.bytes(opening.nonce)
+        var reader = ByteReader(digest(writer.result).bytes)
+        return (reader.number() ?? 0) % count
+    }
+
+    /// Six digits in two groups.
+    package static func text(of code: UInt64) -> String {
+        let digits = String(code)
+        let padded = String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+        return "\(padded.prefix(3)) \(padded.dropFirst(3))"
+    }
+
+    private static func digest(_ bytes: [UInt8]) -> Digest {
+        guard let digest = Digest(Fingerprint.sha256(of: bytes)) else {
+            preconditionFailure("a digest has another size")
+        }
+        return digest
+    }
+}
+
+/// The joiner's side.
+package struct Joiner: Sendable {
+    package let commitment: Joining.Commitment
+    private let opening: Joining.Opening
+    private var challenge: Joining.Challenge?
+
+    /// Commits to a machine's keys and a nonce of 32 random bytes.
+    package init(
+        _ machine: MachineDescription, circle: CircleID,
+        nonce: [UInt8] = .random(count: Joining.nonceByteCount)
+    ) {
+        opening = Joining.Opening(machine: machine, nonce: nonce)
+        commitment = opening.commitment(in: circle)
+    }
+
+    /// Takes the member's answer and opens the commitment, once. The membership log has been verified
+    /// as far as the answer says.
+    package mutating func open(
+        _ challenge: Joining.Challenge, _ circle: Circle
+    ) throws(SynchronizationFailure) -> Joining.Opening {
+        guard self.challenge == nil else {
+            throw .joining("the member answered twice")
+        }
+        guard challenge.commitment == commitment, circle.id == commitment.circle,
+            challenge.nonce.count == Joining.nonceByteCount
+        else { throw .joining("the answer is to another request") }
+        guard circle.digest(at: challenge.head.index) == challenge.head.digest else {
+            throw .fork("the member's membership log")
+        }
+        guard circle.member(challenge.member) != nil else {
+            throw .notEntitled("the answer to the request")
+        }
+        self.challenge = challenge
+        return opening
+    }
+
+    /// What to show. nil: there was no answer yet.
+    package var code: UInt64? { challenge.map { Joining.code($0, opening) } }
+}
+
+/// The member's side: one at a time.
+package struct JoinDesk: Sendable {
+    private let member: MachineID
+    private var challenges: [Digest: Joining.Challenge] = [:]
+    private var used: Set<Digest> = []
+    private var failures = 0
+
+    package init(member: MachineID) { self.member = member }
+
+    /// Whether too many attempts failed. A person has to begin anew.
+    package var isClosed: Bool { failures >= Joining.failureLimit }
+
+    /// Answers a commitment; the same one in the same way.
+    package mutating func answer(
+        _ commitment: Joining.Commitment, _ circle: Circle,
+        nonce: [UInt8] = .random(count: Joining.nonceByteCount)
+    ) throws(SynchronizationFailure) -> Joining.Challenge {
+        guard !isClosed else { throw .joining("three attempts failed") }
+        guard commitment.circle == circle.id else { throw .misplaced("a request to join") }
+        guard !used.contains(commitment.digest) else {
+            throw .joining("the request was opened before")
+        }
+        if let challenge = challenges[commitment.digest] { return challenge }
+        let challenge = Joining.Challenge(
+            commitment: commitment, member: member, head: circle.head, nonce: nonce)
+        challenges[commitment.digest] = challenge
+        return challenge
+    }
+
+    /// Takes the opening of a commitment that was answered.
+    /// - Returns: What to show.
+    package mutating func take(
+        _ opening: Joining.Opening, of commitment: Joining.Commitment
+    ) throws(SynchronizationFailure) -> UInt64 {
+        guard !isClosed else { throw .joining("three attempts failed") }
+        guard let challenge = challenges.removeValue(forKey: commitment.digest) else {
+            throw .joining("the request was not answered, or was opened before")
+        }
+        used.insert(commitment.digest)
+        guard opening.nonce.count == Joining.nonceByteCount,
+            opening.commitment(in: commitment.circle) == commitment
+        else {
+            failures += 1
+            throw .joining("the keys are not those that the request was made for")
+        }
+        return Joining.code(challenge, opening)
+    }
+
+    /// The people saw different digits, or said no.
+    package mutating func refuse() { failures += 1 }
+}

@@ -1,0 +1,62 @@
+// PastedCode: 130 bits that stand for a machine's keys, or for a circle, where digits can't be
+// compared at the same time. Documentation/Synchronization.md, "Joining".
+//   (1) A code is no secret. Whoever pastes it must have it from the right machine.
+
+import KeychainCore
+import KeychainCrypto
+
+package struct PastedCode: Hashable, Sendable, CustomStringConvertible {
+    /// 26 characters of five bits each.
+    private static let characterCount = 26
+    /// Base 32 without the letters I, L, O and U, which are read as digits or each other.
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+    private let characters: [UInt8]
+
+    /// What a machine that joins shows, and a member takes.
+    package init(joiner machine: MachineDescription) {
+        self.init("swift-keychain sync 1 joiner", machine.bytes)
+    }
+
+    /// What a member shows, and a machine that joins takes: a circle, and how long its membership
+    /// log is at least.
+    package init(circle: CircleID, head: LogHead) {
+        var writer = ByteWriter(capacity: 80)
+        circle.digest.write(to: &writer)
+        head.write(to: &writer)
+        self.init("swift-keychain sync 1 circle", writer.result)
+    }
+
+    private init(_ purpose: String, _ bytes: [UInt8]) {
+        let digest = Fingerprint.sha256(of: Array(purpose.utf8) + bytes)
+        characters = (0..<Self.characterCount).map { position in
+            var number = 0
+            for bit in position * 5..<(position + 1) * 5 {
+                number = number << 1 | Int(digest[bit / 8] >> (7 - bit % 8) & 1)
+            }
+            return Self.alphabet[number]
+        }
+    }
+
+    /// Reads what a person pasted: in capitals or not, with any hyphens and spaces.
+    /// - Returns: nil for anything else.
+    package init?(_ text: String) {
+        var characters: [UInt8] = []
+        for byte in text.uppercased().utf8 where byte != 0x2D && byte != 0x20 && byte != 0x0A {
+            guard Self.alphabet.contains(byte) else { return nil }
+            characters.append(byte)
+        }
+        guard characters.count == Self.characterCount else { return nil }
+        self.characters = characters
+    }
+
+    /// In groups: `XXXXX-XXXXX-XXXXX-XXXXX-XXXXXX`.
+    package var description: String {
+        var parts: [String] = []
+        for index in 0..<5 {
+            let end = index == 4 ? Self.characterCount : (index + 1) * 5
+            parts.append(String(decoding: characters[index * 5..<end], as: UTF8.self))
+        }
+        return parts.joined(separator: "-")
+    }
+}

@@ -1,0 +1,99 @@
+// CircleKeys: the keys that members of a circle share. Documentation/Synchronization.md, "Keys".
+//   (1) A group key's identifier is a digest of circle, epoch, group and key, so a key can't be passed
+//       off as that of another group or epoch.
+
+import Crypto
+import FoundationEssentials
+package import KeychainCore
+import KeychainCrypto
+
+/// The key that every member has, for as long as the circle exists. It seals the machines' names and
+/// makes the labels of access groups.
+package struct CircleKey: Sendable {
+    package static let byteCount = 32
+    package static let nameByteLimit = 255
+
+    package let bytes: SecretBytes
+    private let names: SecretBytes
+    private let labels: SecretBytes
+
+    package init(bytes: SecretBytes) {
+        self.bytes = bytes
+        names = Self.derive("swift-keychain sync 1 names", from: bytes)
+        labels = Self.derive("swift-keychain sync 1 labels", from: bytes)
+    }
+
+    package static func random() -> CircleKey {
+        CircleKey(bytes: .random(byteCount: byteCount))
+    }
+
+    private static func derive(_ purpose: String, from key: SecretBytes) -> SecretBytes {
+        key.withSymmetricKey {
+            SecretBytes(
+                HKDF<SHA256>.deriveKey(
+                    inputKeyMaterial: $0, info: Array(purpose.utf8), outputByteCount: 32))
+        }
+    }
+
+    /// The label of an access group: the first 16 bytes of HMAC-SHA-256 over its name in UTF-8.
+    package func label(of group: String) -> Bytes16 {
+        let code = labels.withSymmetricKey {
+            Array(HMAC<SHA256>.authenticationCode(for: Array(group.utf8), using: $0))
+        }
+        guard let label = Bytes16(code.prefix(16)) else {
+            preconditionFailure("a code has another size")
+        }
+        return label
+    }
+
+    /// Seals a machine's name of 255 bytes at the most.
+    package func seal(name: String, of machine: MachineID) -> [UInt8] {
+        Array(
+            AuthenticatedEncryption.seal(
+                Array(name.utf8), using: names, authenticating: machine.bytes.bytes))
+    }
+
+    /// nil: it was not sealed with this key for this machine.
+    package func name(_ sealed: [UInt8], of machine: MachineID) -> String? {
+        guard
+            let name = try? AuthenticatedEncryption.open(
+                Data(sealed), using: names, authenticating: machine.bytes.bytes)
+        else { return nil }
+        return String(validating: name, as: UTF8.self)
+    }
+}
+
+/// The key of an access group in an epoch. A group can have several in one epoch, when machines that
+/// have not heard of each other make one each; all of them count.
+package struct GroupKey: Sendable {
+    package static let byteCount = 32
+    package static let groupByteLimit = 1024
+
+    package let id: Bytes16
+    package let epoch: UInt64
+    package let group: String
+    package let bytes: SecretBytes
+
+    package init(epoch: UInt64, group: String, bytes: SecretBytes, in circle: CircleID) {
+        self.epoch = epoch
+        self.group = group
+        self.bytes = bytes
+        var writer = ByteWriter(capacity: 128)
+        writer.bytes(Array("swift-keychain sync 1 key".utf8))
+        circle.digest.write(to: &writer)
+        writer.number(epoch)
+        writer.sized(Array(group.utf8))
+        let inner = SecretBytes(copying: writer.result).appending(bytes).sha256
+        guard let id = Bytes16(inner.prefix(16)) else {
+            preconditionFailure("a digest has another size")
+        }
+        self.id = id
+    }
+
+    package static func random(
+        epoch: UInt64, group: String, in circle: CircleID
+    ) -> GroupKey {
+        GroupKey(
+            epoch: epoch, group: group, bytes: .random(byteCount: byteCount), in: circle)
+    }
+}

@@ -1,0 +1,161 @@
+// LogEntry: an entry of a machine's log: versions of items, keys for other machines, and
+// acknowledgements of other logs. Documentation/Synchronization.md, "Logs".
+
+package import KeychainCore
+import KeychainCrypto
+
+package struct LogEntry: Hashable, Sendable {
+    /// What an entry holds.
+    package enum Part: Hashable, Sendable {
+        case version(SealedVersion)
+        case grant(KeyGrant)
+        /// Identifiers of group keys that the writer was not given yet.
+        case wanted(Set<Bytes16>)
+    }
+
+    /// What an entry says of the logs, apart from its parts.
+    package struct Frame: Hashable, Sendable {
+        package var circle: CircleID
+        package var writer: MachineID
+        package var previous: LogHead
+        /// How much of the membership log the writer knew.
+        package var membership: LogHead
+        /// The index of the first entry of this log that is still needed. Those before it may be
+        /// deleted.
+        package var first: UInt64
+        /// How far the writer has read other logs, where that changed.
+        package var acknowledged: LogHeads
+        /// Whether, with this entry, the log has no version that the writer knows a later one of.
+        package var isClean: Bool
+
+        package init(
+            circle: CircleID, writer: MachineID, previous: LogHead, membership: LogHead,
+            first: UInt64, acknowledged: LogHeads, isClean: Bool
+        ) {
+            self.isClean = isClean
+            self.circle = circle
+            self.writer = writer
+            self.previous = previous
+            self.membership = membership
+            self.first = first
+            self.acknowledged = acknowledged
+        }
+
+        package var index: UInt64 { previous.index + 1 }
+    }
+
+    package let frame: Frame
+    package let parts: [Part]
+    package let signature: [UInt8]
+
+    /// Signs an entry.
+    package init(
+        _ frame: Frame, _ parts: [Part], by keys: MachineKeys
+    ) throws(KeychainFailure) {
+        self = LogEntry(
+            frame, parts,
+            signature: try keys.signer.signature(
+                over: LogEntry(frame, parts, signature: []).signedBytes))
+    }
+
+    private init(_ frame: Frame, _ parts: [Part], signature: [UInt8]) {
+        self.frame = frame
+        self.parts = parts
+        self.signature = signature
+    }
+
+    package var index: UInt64 { frame.index }
+
+    package var head: LogHead { LogHead(index: index, digest: digest) }
+
+    /// A digest of what is signed: two signatures over the same bytes make one entry.
+    package var digest: Digest {
+        guard let digest = Digest(Fingerprint.sha256(of: signedBytes)) else {
+            preconditionFailure("a digest has another size")
+        }
+        return digest
+    }
+
+    /// Where a part stands.
+    package func place(ofPart part: Int) -> SealedVersion.Place {
+        SealedVersion.Place(
+            circle: frame.circle, writer: frame.writer, index: index,
+            part: UInt32(truncatingIfNeeded: part))
+    }
+
+    // MARK: Bytes
+
+    private static let magic = Array("KCSL".utf8)
+    private static let version: UInt8 = 1
+    /// etcd takes requests of 1.5 MiB.
+    package static let byteLimit = 1 << 20
+
+    package var bytes: [UInt8] { signedBytes + signature }
+
+    var signedBytes: [UInt8] {
+        var writer = ByteWriter(capacity: 4096)
+        writer.bytes(Self.magic)
+        writer.number(Self.version)
+        writer.number(UInt8(frame.isClean ? 1 : 0))
+        writer.number(UInt16(0))
+        frame.circle.digest.write(to: &writer)
+        writer.write(frame.writer)
+        writer.number(index)
+        frame.previous.digest.write(to: &writer)
+        frame.membership.write(to: &writer)
+        writer.number(frame.first)
+        writer.list(frame.acknowledged)
+        writer.list(parts) { part, writer in
+            switch part {
+            case .version(let version):
+                writer.number(UInt8(1))
+                version.write(to: &writer)
+            case .grant(let grant):
+                writer.number(UInt8(2))
+                grant.write(to: &writer)
+            case .wanted(let keys):
+                writer.number(UInt8(3))
+                writer.list(keys)
+            }
+        }
+        return writer.result
+    }
+
+    /// - Throws: ``SynchronizationFailure/malformed(_:)``. The signature is not looked at.
+    package init(decoding bytes: [UInt8]) throws(SynchronizationFailure) {
+        var reader = ByteReader(bytes)
+        guard bytes.count <= Self.byteLimit, let entry = LogEntry(reading: &reader),
+            reader.isAtEnd
+        else { throw .malformed("an entry of a log") }
+        self = entry
+    }
+
+    private init?(reading reader: inout ByteReader) {
+        guard reader.bytes(4) == Self.magic, reader.number() == Self.version,
+            let flags: UInt8 = reader.number(), flags <= 1, reader.number() == UInt16(0),
+            let circle = Digest(reading: &reader),
+            let writer = reader.machine(), let index: UInt64 = reader.number(), index > 0,
+            let previous = Digest(reading: &reader),
+            let membership = LogHead(reading: &reader), let first: UInt64 = reader.number(),
+            (1...index).contains(first), let acknowledged = reader.heads(),
+            let parts = reader.list({ Self.part(&$0) }),
+            let signature = reader.bytes(SoftwareSigner.signatureByteCount)
+        else { return nil }
+        self.init(
+            Frame(
+                circle: CircleID(circle), writer: writer,
+                previous: LogHead(index: index - 1, digest: previous), membership: membership,
+                first: first, acknowledged: acknowledged, isClean: flags == 1),
+            parts, signature: signature)
+    }
+
+    private static func part(_ reader: inout ByteReader) -> Part? {
+        guard let kind: UInt8 = reader.number() else { return nil }
+        switch kind {
+        case 1: return SealedVersion(reading: &reader).map { .version($0) }
+        case 2: return KeyGrant(reading: &reader).map { .grant($0) }
+        case 3: return reader.identifiers().map { .wanted($0) }
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// Replica+Appending: the entries of this machine's own log.
+
+package import KeychainCore
+import KeychainSQLite
+
+extension Replica {
+    /// How many versions one entry has at most. An entry has at most 1 MiB.
+    static let versionLimit = 128
+
+    /// A version that was written on this machine.
+    package mutating func write(_ version: SynchronizedItem) {
+        guard ledger.items[version.name]?.stamp != version.stamp else { return }
+        ledger.write(version.name, version.stamp)
+    }
+
+    /// The next entry of this machine's log, to be confirmed when the server has it. nil: there is
+    /// nothing to append. `load` gives the version of an item, as the keychain has it.
+    ///
+    /// To compact is to append again what is needed of older entries, so that those can be deleted.
+    package mutating func nextEntry(
+        compacts: Bool, load: (Bytes16) -> SynchronizedItem?
+    ) throws(KeychainFailure) -> LogEntry? {
+        if let ready { return ready.entry }
+        guard circle.member(id) != nil, circleKey != nil else { return nil }
+        var versions: [SynchronizedItem] = []
+        var plan = try plan(compacts: compacts, &versions, load: load)
+        if plan == nil {
+            guard !owed.isEmpty || !owedCircleKey.isEmpty || !missing.isEmpty else { return nil }
+            plan = ledger.emptyPlan
+        }
+        guard let plan else { return nil }
+        let groups = groupKeys(for: versions)
+        regrant(before: plan.first)
+        var parts: [LogEntry.Part] = try grantParts()
+        if !missing.isEmpty { parts.append(.wanted(missing)) }
+        let frame = LogEntry.Frame(
+            circle: circle.id, writer: id, previous: myHead, membership: circle.head,
+            first: plan.first,
+            acknowledged: cursors.mapValues(\.head).filter {
+                plan.acknowledged[$0.key] == $0.value.index
+            }, isClean: plan.isClean)
+        for version in versions {
+            guard let key = groups[version.record.accessGroup] else { continue }
+            let place = SealedVersion.Place(
+                circle: circle.id, writer: id, index: frame.index, part: UInt32(parts.count))
+            parts.append(.version(SealedVersion(version, under: key, at: place)))
+        }
+        let entry = try LogEntry(frame, parts, by: keys)
+        ready = Ready(entry: entry, plan: plan)
+        return entry
+    }
+
+    private mutating func plan(
+        compacts: Bool, _ versions: inout [SynchronizedItem], load: (Bytes16) -> SynchronizedItem?
+    ) throws(KeychainFailure) -> Ledger.Plan? {
+        guard var plan = ledger.plan(compacts: compacts, limit: Self.versionLimit) else {
+            return nil
+        }
+        for name in plan.versions.keys.sorted() {
+            guard let version = load(name) else { continue }
+            // The keychain may have gone on since.
+            write(version)
+            versions.append(version)
+        }
+        plan.versions = Dictionary(uniqueKeysWithValues: versions.map { ($0.name, $0.stamp) })
+        return plan
+    }
+
+    /// The entry is in the log.
+    package mutating func confirm() {
+        guard let ready else { return }
+        self.ready = nil
+        myHead = ready.entry.head
+        let known = ready.entry.frame.membership.index
+        ledger.append(ready.plan, knowing: known)
+        // What came to be known in the meantime may have closed this log before the entry.
+        if known < circle.head.index { ledger.revise(circle.roster) }
+        noteGrants(ready.entry)
+    }
+
+    /// Keeps in mind what an entry of this machine gives to others.
+    mutating func noteGrants(_ entry: LogEntry) {
+        var given: [MachineID: Set<Bytes16>] = [:]
+        for case .grant(let grant) in entry.parts {
+            given[grant.recipient] = grant.keys
+            owed[grant.recipient]?.subtract(grant.keys)
+            if owed[grant.recipient]?.isEmpty ?? false { owed[grant.recipient] = nil }
+            owedCircleKey.remove(grant.recipient)
+        }
+        if !given.isEmpty { grants[entry.index] = given }
+        grants = grants.filter { $0.key >= entry.frame.first }
+    }
+
+    /// Signs how far this machine's log goes.
+    package func signedHead(moment: Int64) throws(KeychainFailure) -> SignedHead {
+        try SignedHead(
+            myHead, membership: circle.head, moment: moment, in: circle.id, by: keys)
+    }
+
+    // MARK: Keys
+
+    /// Keys that versions wait for.
+    private var missing: Set<Bytes16> {
+        guard circle.member(id)?.scope == .all else { return [] }
+        return Set(unopened.keys)
+    }
+
+    /// The current epoch's keys for the versions' groups. Missing ones are generated, and granted to
+    /// all machines whose scope includes the group.
+    private mutating func groupKeys(for versions: [SynchronizedItem]) -> [String: GroupKey] {
+        var groups: [String: GroupKey] = [:]
+        for group in Set(versions.map(\.record.accessGroup)) {
+            let epoch = circle.roster.epoch
+            let known = groupKeys.values.filter { $0.group == group && $0.epoch == epoch }
+            if let key = known.min(by: { $0.id < $1.id }) {
+                groups[group] = key
+                continue
+            }
+            let key = GroupKey.random(epoch: epoch, group: group, in: circle.id)
+            groupKeys[key.id] = key
+            groups[group] = key
+            let recipients = circle.roster.members + [circle.recovery?.id].compactMap { $0 }
+            for machine in recipients where mayHave(key, machine) {
+                owed[machine, default: []].insert(key.id)
+            }
+        }
+        return groups
+    }
+
+    private func grantParts() throws(KeychainFailure) -> [LogEntry.Part] {
+        var parts: [LogEntry.Part] = []
+        for machine in owedCircleKey.union(owed.keys).sorted() {
+            guard
+                let description = machine == circle.recovery?.id
+                    ? circle.recovery : circle.member(machine)?.description
+            else { continue }
+            let content = KeyGrant.Content(
+                circleKey: owedCircleKey.contains(machine) ? circleKey : nil,
+                groupKeys: (owed[machine] ?? []).compactMap { groupKeys[$0] })
+            parts.append(
+                .grant(try KeyGrant(content, to: description, from: id, in: circle.id)))
+        }
+        return parts
+    }
+
+    /// Owes again what is in entries that are to be deleted, and may not have been read.
+    private mutating func regrant(before first: UInt64) {
+        for (index, given) in grants where index < first {
+            for (machine, keys) in given {
+                // The recovery code's keys read it when they are needed, and so does this machine
+                // when it has lost what it knew.
+                let isKept = machine == id || machine == circle.recovery?.id
+                let isRead = ledger.acknowledged(of: id, by: machine) >= index
+                guard isKept || circle.member(machine) != nil && !isRead else { continue }
+                owed[machine, default: []].formUnion(keys)
+                owedCircleKey.insert(machine)
+            }
+        }
+    }
+}

@@ -1,0 +1,375 @@
+// Replica: one machine's copy of a circle: its keys, the verified logs, and the entries it has to
+// append to its own log. Documentation/Synchronization.md.
+//   (1) It does no I/O. The caller exchanges entries with the untrusted server, and stores the
+//       values of items in the keychain.
+//   (2) A rejected entry changes nothing but the list of notices.
+//   (3) The next entry is returned again, byte for byte, until the caller confirms it, since the
+//       server may have stored it without an answer.
+
+package import KeychainCore
+package import KeychainCrypto
+
+package struct Replica: Sendable {
+    /// What is to be done to the keychain.
+    package enum Change: Hashable, Sendable {
+        case store(SynchronizedItem)
+        case delete(Bytes16)
+    }
+
+    struct Unopened: Sendable {
+        let version: SealedVersion
+        let place: SealedVersion.Place
+    }
+
+    struct Ready: Sendable {
+        let entry: LogEntry
+        let plan: Ledger.Plan
+    }
+
+    package let keys: MachineKeys
+    package internal(set) var circle: Circle
+    package internal(set) var circleKey: CircleKey?
+    package internal(set) var groupKeys: [Bytes16: GroupKey] = [:]
+    package internal(set) var ledger: Ledger
+    package internal(set) var cursors: [MachineID: LogCursor] = [:]
+    /// Evidence against the server, or against a copy of a machine: failures that delay can't explain.
+    package internal(set) var notices: [SynchronizationFailure] = []
+    /// The latest signed head of each machine.
+    package internal(set) var heads: [MachineID: SignedHead] = [:]
+    /// The highest index of each log that any machine has mentioned.
+    package internal(set) var claimed: LogIndexes = [:]
+    var myHead = LogHead.empty
+    /// Versions by the key that they wait for.
+    var unopened: [Bytes16: [Unopened]] = [:]
+    /// Versions that are earlier than the ones that count, by items.
+    var passedOver: [Bytes16: [VersionStamp: Unopened]] = [:]
+    /// Keys that this machine has to grant to others.
+    var owed: [MachineID: Set<Bytes16>] = [:]
+    var owedCircleKey: Set<MachineID> = []
+    /// Keys that were granted, by index of this machine's entry and recipient.
+    var grants: [UInt64: [MachineID: Set<Bytes16>]] = [:]
+    var ready: Ready?
+
+    // MARK: Beginning
+
+    /// Founds a circle, and gives its founding entry. The machine's name has 255 bytes at the most;
+    /// the moment is in milliseconds since 1970-01-01 00:00:00 UTC.
+    package static func found(
+        _ keys: MachineKeys, name: String, recovery: RecoveryCode?, created: Int64
+    ) throws(KeychainFailure) -> (replica: Replica, entry: MembershipEntry) {
+        let circleKey = CircleKey.random()
+        let salt = Bytes16.random()
+        let founding = MembershipEntry.Founding(
+            salt: salt, founder: keys.description,
+            recovery: recovery.map { MachineKeys($0, salt: salt).description },
+            sealedName: circleKey.seal(name: name, of: keys.id))
+        let entry = try MembershipEntry(
+            .found(founding), after: .empty, in: nil, created: created, by: keys)
+        guard let circle = try? Circle(founding: entry) else {
+            preconditionFailure("a founding entry of this process is rejected by it")
+        }
+        var replica = Replica(keys, circle)
+        replica.circleKey = circleKey
+        replica.owedCircleKey = [keys.id]
+        if let recovery = circle.recovery { replica.owedCircleKey.insert(recovery.id) }
+        return (replica, entry)
+    }
+
+    /// A machine that was added. The membership log is verified up to its addition at least.
+    package init(_ keys: MachineKeys, _ circle: Circle) {
+        self.keys = keys
+        self.circle = circle
+        ledger = Ledger(me: keys.id, roster: circle.roster)
+        claimed = circle.member(keys.id)?.heads.indexes ?? [:]
+    }
+
+    package var id: MachineID { keys.id }
+
+    // MARK: Membership
+
+    /// Takes the next entry of the membership log.
+    package mutating func take(_ entry: MembershipEntry) throws(SynchronizationFailure) {
+        try noting { (replica: inout Replica) throws(SynchronizationFailure) in
+            try replica.circle.append(entry)
+            switch entry.change {
+            case .found: break
+            case .add(let addition):
+                try replica.compare(addition.heads)
+                replica.claim(addition.heads)
+            case .remove(let closing), .suspend(let closing), .retire(let closing):
+                try replica.compare(closing.heads)
+                replica.claim(closing.heads)
+            }
+        }
+        ledger.revise(circle.roster)
+        switch entry.change {
+        case .add(let addition) where entry.signer == id:
+            owedCircleKey.insert(addition.machine.id)
+            owed[addition.machine.id] = Set(
+                groupKeys.values.filter { mayHave($0, addition.machine.id) }.map(\.id))
+        case .remove(let closing):
+            owed[closing.machine] = nil
+            owedCircleKey.remove(closing.machine)
+        default:
+            break
+        }
+    }
+
+    /// How far this machine has read all logs.
+    package var readHeads: LogHeads {
+        var heads = cursors.mapValues(\.head)
+        heads[id] = myHead
+        return heads
+    }
+
+    /// Signs a change of the membership, which counts once it is in the log.
+    package func change(
+        _ change: MembershipEntry.Change, created: Int64
+    ) throws(KeychainFailure) -> MembershipEntry {
+        try MembershipEntry(change, after: circle.head, in: circle.id, created: created, by: keys)
+    }
+
+    /// The addition of a machine.
+    package func addition(
+        of machine: MachineDescription, name: String, scope: GroupScope, token: Bytes16? = nil
+    ) -> MembershipEntry.Change? {
+        guard let circleKey else { return nil }
+        return .add(
+            MembershipEntry.Addition(
+                machine: machine, scope: scope, token: token,
+                sealedName: circleKey.seal(name: name, of: machine.id), heads: readHeads))
+    }
+
+    /// What ends a machine's membership, or pauses it: its log counts as far as it was read here.
+    package func closing(of machine: MachineID) -> MembershipEntry.Closing {
+        MembershipEntry.Closing(machine: machine, heads: readHeads)
+    }
+
+    /// What retires the log of a machine that was removed or suspended. nil: first this machine has
+    /// to read all that counts of it, and append what no other log has.
+    package mutating func retirement(of machine: MachineID) -> MembershipEntry.Change? {
+        guard let closed = circle.closed[machine],
+            (cursors[machine]?.head.index ?? 0) >= closed.index, unopened.isEmpty,
+            ledger.adopt(machine), ready == nil
+        else { return nil }
+        var heads = readHeads
+        heads[machine] = closed
+        return .retire(MembershipEntry.Closing(machine: machine, heads: heads))
+    }
+
+    /// The name of a machine. nil: this machine has no key for it yet.
+    package func name(of machine: MachineID) -> String? {
+        circle.machine(machine).flatMap { circleKey?.name($0.sealedName, of: machine) }
+    }
+
+    // MARK: Reading
+
+    /// The index of the next entry that is needed of a log.
+    package func nextIndex(of writer: MachineID) -> UInt64 {
+        (cursors[writer]?.head.index ?? 0) + 1
+    }
+
+    /// Goes on at an entry of a log since the server has none before it.
+    package mutating func skip(_ writer: MachineID, to index: UInt64) {
+        cursors[writer, default: LogCursor(writer: writer)].skip(to: index)
+    }
+
+    /// Takes the next entry of another machine's log.
+    package mutating func take(_ entry: LogEntry) throws(SynchronizationFailure) -> [Change] {
+        guard entry.frame.writer != id else { throw .misplaced("an entry of this machine") }
+        return try accept(entry)
+    }
+
+    /// Takes the next entry of this machine's own log, where the machine kept its keys and lost what it
+    /// knew. That comes before anything else is read or written.
+    package mutating func restore(_ entry: LogEntry) throws(SynchronizationFailure) -> [Change] {
+        guard entry.frame.writer == id, ready == nil, cursors.keys.allSatisfy({ $0 == id }) else {
+            throw .misplaced("an entry of this machine")
+        }
+        let changes = try accept(entry)
+        myHead = entry.head
+        noteGrants(entry)
+        return changes
+    }
+
+    private mutating func accept(
+        _ entry: LogEntry
+    ) throws(SynchronizationFailure) -> [Change] {
+        let writer = entry.frame.writer
+        try noting { (replica: inout Replica) throws(SynchronizationFailure) in
+            var cursor = replica.cursors[writer] ?? LogCursor(writer: writer)
+            try cursor.take(entry, in: replica.circle)
+            if let head = replica.circle.member(replica.id)?.heads[writer],
+                head.index == entry.index, head != entry.head
+            {
+                throw .fork("entry \(head.index) of \(writer)")
+            }
+            try replica.compare(entry.frame.acknowledged)
+            replica.claim(entry.frame.acknowledged)
+            replica.cursors[writer] = cursor
+        }
+        let hasVersions = entry.parts.contains {
+            if case .version = $0 { true } else { false }
+        }
+        _ = ledger.take(
+            Ledger.Entry(
+                writer: writer, index: entry.index, known: entry.frame.membership.index,
+                first: entry.frame.first,
+                acknowledged: entry.frame.acknowledged.indexes, isClean: entry.frame.isClean,
+                versions: [:],
+                isOfInterest: hasVersions || entry.grants(to: id)))
+        var changes: [Change] = []
+        for (number, part) in entry.parts.enumerated() {
+            switch part {
+            case .version(let version):
+                changes += open(Unopened(version: version, place: entry.place(ofPart: number)))
+            case .grant(let grant):
+                if grant.recipient == id { changes += take(grant, from: writer) }
+            case .wanted(let wanted):
+                let mine = wanted.filter { key in
+                    groupKeys[key].map { mayHave($0, writer) } ?? false
+                }
+                if !mine.isEmpty { owed[writer, default: []].formUnion(mine) }
+            }
+        }
+        return changes
+    }
+
+    /// What turned out to be deleted, now that logs were read.
+    package mutating func settle() -> [Change] {
+        guard cursors.values.allSatisfy(\.isWhole) else { return [] }
+        var changes: [Change] = []
+        for outcome in ledger.settle() {
+            switch outcome {
+            case .deleted(let name):
+                changes.append(.delete(name))
+            case .replaced(let name, let stamp):
+                guard let sealed = passedOver[name]?[stamp],
+                    let key = groupKeys[sealed.version.key],
+                    let version = try? sealed.version.open(with: key, at: sealed.place)
+                else { continue }
+                changes.append(.store(version))
+            }
+        }
+        for (name, versions) in passedOver {
+            let earlier = ledger.items[name]?.earlier ?? [:]
+            let left = versions.filter { earlier[$0.key] != nil }
+            passedOver[name] = left.isEmpty ? nil : left
+        }
+        return changes
+    }
+
+    /// Takes a machine's signed head.
+    package mutating func take(_ head: SignedHead) throws(SynchronizationFailure) {
+        try noting { (replica: inout Replica) throws(SynchronizationFailure) in
+            try head.verify(in: replica.circle)
+            if let before = replica.heads[head.machine],
+                head.log.index < before.log.index || head.moment < before.moment
+            {
+                throw .fork("an older head of \(head.machine)")
+            }
+            try replica.compare([head.machine: head.log])
+            replica.claim([head.machine: head.log])
+            replica.heads[head.machine] = head
+        }
+    }
+
+    /// Compares what another machine has read with what was read here.
+    private func compare(_ acknowledged: LogHeads) throws(SynchronizationFailure) {
+        for (writer, head) in acknowledged {
+            let mine = writer == id ? myHead : cursors[writer]?.head
+            if mine?.index == head.index, mine?.digest != head.digest, mine?.digest != .zero {
+                throw .fork("entry \(head.index) of \(writer)")
+            }
+            if writer == id, head.index > myHead.index, ready?.entry.head != head {
+                throw .fork("entry \(head.index) of this machine, which it did not write")
+            }
+        }
+    }
+
+    private mutating func claim(_ heads: LogHeads) {
+        claimed.merge(heads.indexes) { max($0, $1) }
+    }
+
+    /// Logs of which entries are known to exist that the server has not shown, and how many.
+    package var withheld: LogIndexes {
+        claimed.filter { $0.key != id }.reduce(into: [:]) { result, claim in
+            let read = cursors[claim.key]?.head.index ?? 0
+            if claim.value > read { result[claim.key] = claim.value - read }
+        }
+    }
+
+    private mutating func noting(
+        _ body: (inout Replica) throws(SynchronizationFailure) -> Void
+    ) throws(SynchronizationFailure) {
+        do {
+            var replica = self
+            try body(&replica)
+            self = replica
+        } catch {
+            if case .gap = error { throw error }
+            if !notices.contains(error), notices.count < 100 { notices.append(error) }
+            throw error
+        }
+    }
+
+    // MARK: Opening
+
+    private mutating func open(_ sealed: Unopened) -> [Change] {
+        guard let key = groupKeys[sealed.version.key] else {
+            unopened[sealed.version.key, default: []].append(sealed)
+            return []
+        }
+        let version: SynchronizedItem
+        do {
+            version = try sealed.version.open(with: key, at: sealed.place)
+        } catch {
+            if !notices.contains(error) { notices.append(error) }
+            return []
+        }
+        guard let writer = circle.machine(sealed.place.writer),
+            circleKey.map({ writer.scope.includes($0.label(of: key.group)) }) ?? true
+        else { return [] }
+        let (name, stamp) = (version.name, version.stamp)
+        let taken = ledger.take(
+            [name: stamp], of: sealed.place.writer, at: sealed.place.index)
+        if ledger.items[name]?.earlier[stamp] != nil {
+            passedOver[name, default: [:]][stamp] = sealed
+        }
+        return taken.isEmpty ? [] : [.store(version)]
+    }
+
+    private mutating func take(_ grant: KeyGrant, from giver: MachineID) -> [Change] {
+        let content: KeyGrant.Content
+        do {
+            content = try grant.open(with: keys, from: giver, in: circle.id)
+        } catch {
+            if !notices.contains(error) { notices.append(error) }
+            return []
+        }
+        if circleKey == nil { circleKey = content.circleKey }
+        var changes: [Change] = []
+        for key in content.groupKeys where groupKeys[key.id] == nil {
+            groupKeys[key.id] = key
+            for sealed in unopened.removeValue(forKey: key.id) ?? [] {
+                changes += open(sealed)
+            }
+        }
+        return changes
+    }
+
+    /// Whether a machine may be given a key.
+    func mayHave(_ key: GroupKey, _ machine: MachineID) -> Bool {
+        if machine == circle.recovery?.id { return true }
+        guard let member = circle.member(machine), let circleKey else { return false }
+        return member.scope.includes(circleKey.label(of: key.group))
+    }
+}
+
+extension LogEntry {
+    func grants(to machine: MachineID) -> Bool {
+        parts.contains {
+            if case .grant(let grant) = $0 { grant.recipient == machine } else { false }
+        }
+    }
+}

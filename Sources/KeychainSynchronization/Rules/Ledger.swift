@@ -1,0 +1,425 @@
+// Ledger: one machine's knowledge of all logs: the current version of each item, and the entries
+// that contain it. Documentation/Synchronization.md, "Logs" and "Deletions".
+//   (1) The current version of an item is the greatest one among all entries that count, and those
+//       that this machine still has to append. So the state is a function of the logs, independent
+//       of the order in which they are read.
+//   (2) A deletion stays in its log until no log contains an older version: every present machine
+//       has acknowledged it and declared its own log clean, and the logs of all absent machines are
+//       retired.
+//   (3) The rules use no cryptography, files or clock. `ModelTests` searches all sequences of six
+//       events of three machines.
+
+package import KeychainCore
+
+package struct Ledger: Hashable, Sendable {
+    /// An entry of a log, as far as the rules need it.
+    package struct Entry: Hashable, Sendable {
+        package var writer: MachineID
+        package var index: UInt64
+        /// How much of the membership log the writer knew.
+        package var known: UInt64
+        /// The index of the first entry of the log that is still needed.
+        package var first: UInt64
+        /// How far the writer has read other logs, where that changed.
+        package var acknowledged: LogIndexes
+        /// Whether, with this entry, the log has no version that the writer knows a later one of, and
+        /// all that the writer has to append.
+        package var isClean: Bool
+        package var versions: [Bytes16: VersionStamp]
+        /// Whether it has to be acknowledged: it has versions, some of which may not be known here.
+        package var isOfInterest: Bool
+
+        package init(
+            writer: MachineID, index: UInt64, known: UInt64, first: UInt64,
+            acknowledged: LogIndexes, isClean: Bool, versions: [Bytes16: VersionStamp],
+            isOfInterest: Bool? = nil
+        ) {
+            self.isOfInterest = isOfInterest ?? !versions.isEmpty
+            self.writer = writer
+            self.index = index
+            self.known = known
+            self.first = first
+            self.acknowledged = acknowledged
+            self.isClean = isClean
+            self.versions = versions
+        }
+    }
+
+    /// The version of an item that counts.
+    package struct Held: Hashable, Sendable {
+        package fileprivate(set) var stamp: VersionStamp
+        /// The last entry of each log that has it.
+        package fileprivate(set) var places: LogIndexes = [:]
+        /// Earlier versions, in logs whose writers had no later one yet.
+        package fileprivate(set) var earlier: [VersionStamp: LogIndexes] = [:]
+        /// Whether this machine has yet to append it.
+        package fileprivate(set) var isPending = false
+    }
+
+    /// What happens to an item that no log contains any more.
+    package enum Outcome: Hashable, Sendable {
+        case deleted(Bytes16)
+        /// An earlier version is current again, as the deletion that superseded it was dropped.
+        case replaced(Bytes16, VersionStamp)
+    }
+
+    private struct Doubt: Hashable, Sendable {
+        /// The machine whose log had the item last. nil: it was retired.
+        let writer: MachineID?
+        /// How far that machine had read the logs.
+        let needed: LogIndexes
+    }
+
+    struct Log: Hashable, Sendable {
+        var head: UInt64 = 0
+        var first: UInt64 = 1
+        /// How much of the membership log the writer knew, from an index on.
+        var knowledge: [Step] = []
+        var acknowledged: LogIndexes = [:]
+        /// How far the writer had read other logs, and the membership log, when its own was clean.
+        var settled: LogIndexes = [:]
+        var settledKnown: UInt64 = 0
+        /// Items by the entries that have their versions.
+        var items: [UInt64: Set<Bytes16>] = [:]
+        /// The last entry of interest. What comes behind it needs no acknowledgement.
+        var lastOfInterest: UInt64 = 0
+
+        struct Step: Hashable, Sendable {
+            let index: UInt64
+            let known: UInt64
+        }
+
+        var known: UInt64 { knowledge.last?.known ?? 0 }
+
+        func known(at index: UInt64) -> UInt64 {
+            knowledge.last { $0.index <= index }?.known ?? 0
+        }
+    }
+
+    package let me: MachineID
+    package private(set) var roster: Roster
+    package private(set) var items: [Bytes16: Held] = [:]
+    var logs: [MachineID: Log] = [:]
+    /// Items that no log contains any more. Either they were deleted, or an entry that was not read
+    /// yet contains a newer version.
+    private var doubts: [Bytes16: Doubt] = [:]
+    /// Items whose current version was in an entry that became void, and its writer, which is expected
+    /// to append the version again.
+    private var awaited: [Bytes16: MachineID] = [:]
+    /// The last of this machine's entries with an older version of an item.
+    private var outdated: [Bytes16: UInt64] = [:]
+
+    package init(me: MachineID, roster: Roster) {
+        self.me = me
+        self.roster = roster
+    }
+
+    // MARK: Changes on this machine
+
+    /// A version that was written on this machine. It is later than the one before it.
+    package mutating func write(_ name: Bytes16, _ stamp: VersionStamp) {
+        replace(name, stamp)
+        items[name]?.isPending = true
+    }
+
+    // MARK: Reading
+
+    /// Takes the next entry of a log.
+    /// - Returns: Items whose versions in the entry count now.
+    package mutating func take(_ entry: Entry) -> [Bytes16] {
+        note(entry)
+        return take(entry.versions, of: entry.writer, at: entry.index)
+    }
+
+    /// Takes versions of an entry that was taken without them, as they couldn't be opened then.
+    /// - Returns: Items whose versions count now.
+    package mutating func take(
+        _ versions: [Bytes16: VersionStamp], of writer: MachineID, at index: UInt64
+    ) -> [Bytes16] {
+        guard let log = logs[writer], index >= log.first,
+            roster.standing(of: writer, at: index, knowing: log.known(at: index)) == .counts
+        else { return [] }
+        var taken: [Bytes16] = []
+        for (name, stamp) in versions {
+            let before = place(of: name, in: writer)
+            guard index > before ?? 0 else { continue }
+            remove(name, from: writer)
+            if writer == me, let before { outdated[name] = before }
+            if let held = items[name], stamp < held.stamp {
+                items[name]?.earlier[stamp, default: [:]][writer] = index
+                if writer == me { outdated[name] = index }
+            } else {
+                if items[name]?.stamp != stamp {
+                    replace(name, stamp)
+                    taken.append(name)
+                }
+                items[name]?.places[writer] = index
+                items[name]?.isPending = false
+                doubts[name] = nil
+                awaited[name] = nil
+            }
+            logs[writer]?.items[index, default: []].insert(name)
+        }
+        return taken.sorted()
+    }
+
+    private mutating func note(_ entry: Entry) {
+        let writer = entry.writer
+        var log = logs[writer] ?? Log()
+        log.head = entry.index
+        if log.knowledge.last?.known != entry.known {
+            log.knowledge.append(.init(index: entry.index, known: entry.known))
+        }
+        guard roster.standing(of: writer, at: entry.index, knowing: entry.known) == .counts else {
+            logs[writer] = log
+            return
+        }
+        if entry.isOfInterest { log.lastOfInterest = entry.index }
+        log.acknowledged.merge(entry.acknowledged) { $1 }
+        if entry.isClean {
+            log.settled = log.acknowledged
+            log.settledKnown = entry.known
+        }
+        let old = log.first
+        log.first = max(old, entry.first)
+        logs[writer] = log
+        guard log.first > old else { return }
+        for index in log.items.keys where index < log.first {
+            for name in log.items[index] ?? [] {
+                let wasCounting = items[name]?.places[writer] != nil
+                remove(name, from: writer)
+                if wasCounting { doubt(name, writer, until: log.acknowledged) }
+            }
+        }
+    }
+
+    /// Takes a newer membership log.
+    package mutating func revise(_ roster: Roster) {
+        self.roster = roster
+        for (writer, log) in logs {
+            for (index, names) in log.items {
+                let standing = roster.standing(of: writer, at: index, knowing: log.known(at: index))
+                guard standing != .counts else { continue }
+                for name in names {
+                    let wasCounting = items[name]?.places[writer] != nil
+                    remove(name, from: writer)
+                    guard wasCounting, items[name]?.places.isEmpty ?? false else { continue }
+                    if standing == .retired {
+                        doubt(name, nil, until: roster.machines[writer]?.retiredInto ?? [:])
+                    } else {
+                        awaited[name] = writer
+                    }
+                }
+            }
+        }
+        for (name, writer) in awaited where writer == me || !isPresent(writer) {
+            // No other machine will append it.
+            awaited[name] = nil
+            items[name]?.isPending = true
+        }
+    }
+
+    /// Decides on items that no log contains any more, where the logs have been read far enough.
+    package mutating func settle() -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for (name, doubt) in doubts.sorted(by: { $0.key < $1.key }) where isSettled(doubt) {
+            doubts[name] = nil
+            guard let held = items[name] else { continue }
+            if let next = held.earlier.max(by: { $0.key < $1.key }) {
+                items[name]?.stamp = next.key
+                items[name]?.places = next.value
+                items[name]?.earlier[next.key] = nil
+                outcomes.append(.replaced(name, next.key))
+            } else {
+                items[name] = nil
+                if !held.stamp.isDeletion { outcomes.append(.deleted(name)) }
+            }
+        }
+        return outcomes
+    }
+
+    private func isSettled(_ doubt: Doubt) -> Bool {
+        // A newer version may be in an entry that is void, and then its reader appends it again.
+        if let writer = doubt.writer, writer != me, isPresent(writer),
+            logs[writer]?.settledKnown ?? 0 < roster.lastClosing
+        {
+            return false
+        }
+        return doubt.needed.allSatisfy { $0.key == me || logs[$0.key]?.head ?? 0 >= $0.value }
+    }
+
+    package func isPresent(_ machine: MachineID) -> Bool {
+        roster.isPresent(
+            machine, knowing: machine == me ? .max : logs[machine]?.known ?? 0)
+    }
+
+    // MARK: Appending
+
+    /// What the next entry of this machine's log holds.
+    package struct Plan: Hashable, Sendable {
+        package var index: UInt64
+        package var first: UInt64
+        package var acknowledged: LogIndexes
+        package var isClean: Bool
+        package var versions: [Bytes16: VersionStamp]
+    }
+
+    /// - Parameters:
+    ///   - compacts: Whether to append again what is still needed of this machine's older entries,
+    ///     so that those can be deleted.
+    ///   - limit: How many versions the entry has at most.
+    /// - Returns: nil: there is nothing to append.
+    package func plan(compacts: Bool, limit: Int = .max) -> Plan? {
+        let log = logs[me] ?? Log()
+        let index = log.head + 1
+        var names = Set(items.filter { $0.value.isPending }.keys)
+        var needed: [Bytes16: UInt64] = [:]
+        var end: UInt64 = outdated.values.max() ?? 0
+        for name in log.items.values.joined() {
+            guard let place = items[name]?.places[me] else { continue }
+            if isDone(name) { end = max(end, place) } else { needed[name] = place }
+        }
+        let compacts = compacts && end > 0
+        if compacts { names.formUnion(needed.filter { $0.value < end }.keys) }
+        if names.count > limit { names = Set(names.sorted().prefix(limit)) }
+        for name in names { needed[name] = nil }
+        let first = compacts ? min(needed.values.min() ?? index, index) : log.first
+        var acknowledged: LogIndexes = [:]
+        let again = names.compactMap { items[$0]?.places[me] }
+        let isClean =
+            (Array(outdated.values) + again).allSatisfy { $0 < first }
+            && items.allSatisfy { !$0.value.isPending || names.contains($0.key) }
+        // Each machine says when it has dealt with what is void now, or that it is back.
+        let known = isClean ? log.settledKnown : log.known
+        var isAcknowledging = known < roster.lastClosing
+        for (other, theirs) in logs where other != me {
+            let before = log.acknowledged[other] ?? 0
+            if theirs.head > before { acknowledged[other] = theirs.head }
+            if theirs.lastOfInterest > before { isAcknowledging = true }
+        }
+        guard !names.isEmpty || isAcknowledging || first > log.first else { return nil }
+        return Plan(
+            index: index, first: first, acknowledged: acknowledged, isClean: isClean,
+            versions: items.filter { names.contains($0.key) }.mapValues(\.stamp))
+    }
+
+    /// An entry without versions.
+    package var emptyPlan: Plan {
+        let log = logs[me] ?? Log()
+        return Plan(
+            index: log.head + 1, first: log.first, acknowledged: [:],
+            isClean: outdated.isEmpty && !items.contains { $0.value.isPending },
+            versions: [:])
+    }
+
+    /// How far a machine has read the log of another.
+    package func acknowledged(of writer: MachineID, by reader: MachineID) -> UInt64 {
+        logs[reader]?.acknowledged[writer] ?? 0
+    }
+
+    /// The planned entry is in the log. `known` is how much of the membership log it knew.
+    package mutating func append(_ plan: Plan, knowing known: UInt64) {
+        for (name, stamp) in plan.versions {
+            if let before = place(of: name, in: me) { outdated[name] = before }
+            remove(name, from: me)
+            if let held = items[name], held.stamp != stamp {
+                // A later one came while the entry was on its way.
+                items[name]?.earlier[stamp, default: [:]][me] = plan.index
+                outdated[name] = plan.index
+            } else {
+                items[name, default: Held(stamp: stamp)].places[me] = plan.index
+                items[name]?.isPending = false
+            }
+            logs[me, default: Log()].items[plan.index, default: []].insert(name)
+        }
+        var log = logs[me] ?? Log()
+        log.head = plan.index
+        log.first = plan.first
+        if log.knowledge.last?.known != known {
+            log.knowledge.append(.init(index: plan.index, known: known))
+        }
+        log.acknowledged.merge(plan.acknowledged) { $1 }
+        if plan.isClean { log.settledKnown = known }
+        if !plan.versions.isEmpty { log.lastOfInterest = plan.index }
+        logs[me] = log
+        outdated = outdated.filter { $0.value >= plan.first }
+        for index in log.items.keys where index < plan.first {
+            for name in log.items[index] ?? [] {
+                let wasCounting = items[name]?.places[me] != nil
+                remove(name, from: me)
+                if wasCounting { doubt(name, me, until: [:]) }
+            }
+        }
+    }
+
+    /// Whether a deletion need not stay in this machine's log.
+    private func isDone(_ name: Bytes16) -> Bool {
+        guard let held = items[name], held.stamp.isDeletion, !held.isPending,
+            let place = held.places[me], outdated[name] == nil
+        else { return false }
+        return roster.machines.allSatisfy { machine, membership in
+            if machine == me { return true }
+            guard isPresent(machine) else { return membership.retired >= membership.closed }
+            return logs[machine]?.settled[me] ?? 0 >= place
+        }
+    }
+
+    // MARK: Retiring
+
+    /// Marks the versions for appending that only the log of an absent machine contains.
+    /// - Returns: true when there are none left, so that the log can be retired.
+    package mutating func adopt(_ machine: MachineID) -> Bool {
+        var isDone = true
+        for names in (logs[machine]?.items ?? [:]).values {
+            for name in names {
+                guard let held = items[name] else { continue }
+                if held.places.keys.elementsEqual([machine]) { items[name]?.isPending = true }
+                if items[name]?.isPending ?? false { isDone = false }
+            }
+        }
+        return isDone
+    }
+
+    // MARK: Places
+
+    /// Makes a version the one that counts.
+    private mutating func replace(_ name: Bytes16, _ stamp: VersionStamp) {
+        var held = Held(stamp: stamp)
+        if let before = items[name] {
+            held.earlier = before.earlier
+            if !before.places.isEmpty { held.earlier[before.stamp] = before.places }
+            if let mine = place(of: name, in: me) { outdated[name] = mine }
+        }
+        doubts[name] = nil
+        awaited[name] = nil
+        items[name] = held
+    }
+
+    /// The last entry of a log that has a version of the item.
+    private func place(of name: Bytes16, in writer: MachineID) -> UInt64? {
+        guard let held = items[name] else { return nil }
+        if let index = held.places[writer] { return index }
+        for places in held.earlier.values {
+            if let index = places[writer] { return index }
+        }
+        return nil
+    }
+
+    private mutating func remove(_ name: Bytes16, from writer: MachineID) {
+        guard let index = place(of: name, in: writer) else { return }
+        logs[writer]?.items[index]?.remove(name)
+        if logs[writer]?.items[index]?.isEmpty ?? false { logs[writer]?.items[index] = nil }
+        guard items[name]?.places.removeValue(forKey: writer) == nil else { return }
+        for stamp in items[name].map({ Array($0.earlier.keys) }) ?? [] {
+            items[name]?.earlier[stamp]?[writer] = nil
+            if items[name]?.earlier[stamp]?.isEmpty ?? false { items[name]?.earlier[stamp] = nil }
+        }
+    }
+
+    private mutating func doubt(
+        _ name: Bytes16, _ writer: MachineID?, until needed: LogIndexes
+    ) {
+        guard let held = items[name], held.places.isEmpty, !held.isPending else { return }
+        doubts[name] = Doubt(writer: writer, needed: needed)
+    }
+}

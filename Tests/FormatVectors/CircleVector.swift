@@ -1,0 +1,40 @@
+// CircleVector: Documentation/Synchronization.md.
+
+/// What a server has of a circle, and what a machine reads in it.
+package struct CircleVector: FormatVector {
+    package var tcId = 0
+    package var comment: String
+    package var flags: [String]
+    package var result: VectorResult
+    /// The reader's private keys: a scalar of P-256, and the seed of an X-Wing key.
+    package var signingKey: Hex
+    package var agreementSeed: Hex
+    /// In the place of both: a recovery code, 16 bytes.
+    package var recoveryCode: Hex?
+    package var membership: [Hex]
+    /// The entries of each log, in order.
+    package var logs: [[Hex]]
+    package var heads: [Hex]
+    package var circle: Hex?
+    /// The members' identifiers, ascending.
+    package var members: [Hex]?
+    package var epoch: UInt64?
+    /// The plaintexts of the versions that count, but for deletions, ascending.
+    package var versions: [Hex]?
+
+    package init(
+        _ comment: String, _ flag: String, _ result: VectorResult, signingKey: Hex,
+        agreementSeed: Hex, recoveryCode: Hex? = nil, membership: [Hex], logs: [[Hex]],
+        heads: [Hex]
+    ) {
+        self.comment = comment
+        flags = [flag]
+        self.result = result
+        self.signingKey = signingKey
+        self.agreementSeed = agreementSeed
+        self.recoveryCode = recoveryCode
+        self.membership = membership
+        self.logs = logs
+        self.heads = heads
+    }
+}

@@ -1,0 +1,216 @@
+// CircleTests: several machines over a server that behaves.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainSynchronization
+import Testing
+
+@Suite struct CircleTests {
+    private let server = TestServer()
+
+    @Test func `items come to every machine, and deletions too`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        try a.set("one", "1")
+        try b.set("two", "2")
+        try converge(a, b)
+        #expect(a.values == ["one": "1", "two": "2"])
+        #expect(b.values == a.values)
+        try b.delete("one")
+        try converge(a, b)
+        #expect(a.values == ["two": "2"])
+        #expect(b.values == a.values)
+        #expect(a.replica.notices.isEmpty && b.replica.notices.isEmpty)
+    }
+
+    @Test func `a deletion is forgotten when no log has an older version`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        try a.set("one", "1")
+        try converge(a, b)
+        try b.delete("one")
+        try b.exchange()
+        #expect(!b.replica.ledger.items.isEmpty)
+        try converge(a, b)
+        #expect(a.replica.ledger.items.isEmpty)
+        #expect(b.replica.ledger.items.isEmpty)
+        let c = try a.add("third")
+        try converge(a, b, c)
+        #expect(c.values.isEmpty)
+    }
+
+    @Test func `the later modification wins, whatever the order`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        try converge(a, b)
+        b.clock = a.clock + 10
+        try b.set("one", "later")
+        try a.set("one", "earlier")
+        try a.exchange()
+        try converge(b, a)
+        #expect(a.values == ["one": "later"])
+        #expect(b.values == a.values)
+    }
+
+    @Test func `logs stay short, whatever is written over`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        for round in 0..<50 {
+            try a.set("one", "\(round)")
+            try b.set("two", "\(round)")
+            try converge(a, b)
+        }
+        #expect(a.values == ["one": "49", "two": "49"])
+        #expect(server.logs.values.allSatisfy { $0.count <= 8 })
+    }
+
+    // MARK: Membership
+
+    @Test func `a machine with some groups sees nothing of the others`() throws {
+        let a = try TestMachine.founder(server)
+        let key = try #require(a.replica.circleKey)
+        let b = try a.add("web", scope: .groups([key.label(of: "web")]))
+        try a.set("seen", "1", group: "web")
+        try a.set("hidden", "2", group: "vault")
+        try converge(a, b)
+        #expect(b.values == ["seen": "1"])
+        #expect(b.replica.groupKeys.values.map(\.group) == ["web"])
+        try b.set("more", "3", group: "web")
+        try converge(a, b)
+        #expect(a.values == ["seen": "1", "hidden": "2", "more": "3"])
+    }
+
+    @Test func `what a removed machine can read, and what not`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("second")
+        let c = try a.add("third")
+        try a.set("before", "1")
+        try c.set("of the removed", "2")
+        try converge(a, b, c)
+        try a.carryOut(.remove(a.replica.closing(of: c.id)))
+        // It writes before it hears of that: this counts for no other machine.
+        try c.set("before", "altered")
+        #expect(try c.append())
+        try a.set("after", "3")
+        try converge(a, b)
+        let epoch = a.replica.circle.roster.epoch
+        #expect(epoch == 1)
+        // It has what it had, and the keys for that.
+        try c.read()
+        #expect(c.values == ["before": "altered", "of the removed": "2"])
+        #expect(c.replica.groupKeys.values.allSatisfy { $0.epoch == 0 })
+        #expect(try !c.append())
+        #expect(a.values == ["before": "1", "of the removed": "2", "after": "3"])
+        #expect(b.values == a.values)
+        // Its log can go: others have what counted of it.
+        var retirement = a.replica.retirement(of: c.id)
+        while retirement == nil {
+            try a.exchange()
+            retirement = a.replica.retirement(of: c.id)
+        }
+        try a.carryOut(try #require(retirement))
+        server.logs[c.id] = nil
+        try b.read()
+        let d = try b.add("fourth")
+        try converge(a, b, d)
+        #expect(d.values == a.values)
+    }
+
+    @Test func `who may change the membership`() throws {
+        let recovery = RecoveryCode.random()
+        let a = try TestMachine.founder(server, recovery: recovery)
+        let key = try #require(a.replica.circleKey)
+        let b = try a.add("some groups", scope: .groups([key.label(of: "web")]))
+        let stranger = MachineKeys.random()
+        let circle = try server.circle()
+        func entry(
+            _ change: MembershipEntry.Change, by keys: MachineKeys
+        ) throws -> MembershipEntry {
+            try MembershipEntry(
+                change, after: circle.head, in: circle.id, created: 0, by: keys)
+        }
+        let addition = try #require(
+            a.replica.addition(of: stranger.description, name: "", scope: .all))
+        for (change, keys) in [
+            (addition, stranger), (addition, b.replica.keys),
+            (.remove(a.replica.closing(of: a.id)), b.replica.keys),
+            (.remove(a.replica.closing(of: stranger.id)), a.replica.keys),
+            (.suspend(a.replica.closing(of: stranger.id)), a.replica.keys),
+            (.retire(a.replica.closing(of: b.id)), a.replica.keys),
+        ] {
+            var copy = circle
+            #expect(throws: SynchronizationFailure.self) {
+                try copy.append(entry(change, by: keys))
+            }
+            #expect(copy == circle)
+        }
+        // A machine may leave, whatever it may see.
+        var copy = circle
+        try copy.append(entry(.remove(b.replica.closing(of: b.id)), by: b.replica.keys))
+        #expect(copy.member(b.id) == nil)
+    }
+
+    @Test func `the recovery code opens a circle that has no members left`() throws {
+        let recovery = RecoveryCode.random()
+        let a = try TestMachine.founder(server, recovery: recovery)
+        let b = try a.add("second")
+        try a.set("one", "1")
+        try converge(a, b)
+        // One member can remove all others, and itself.
+        try b.carryOut(.remove(b.replica.closing(of: a.id)))
+        try b.carryOut(.remove(b.replica.closing(of: b.id)))
+        var circle = try server.circle()
+        #expect(circle.roster.members.isEmpty)
+        let founding = try MembershipEntry(decoding: try #require(server.membership.first))
+        guard case .found(let content) = founding.change else { return }
+        let keys = MachineKeys(recovery, salt: content.salt)
+        #expect(keys.description == circle.recovery)
+        // With the code, the keys that were given to it open what is there.
+        var reader = Replica(keys, circle)
+        var items: [SynchronizedItem] = []
+        for (writer, log) in server.logs {
+            if let first = log.keys.min() { reader.skip(writer, to: first) }
+            for (_, bytes) in log.sorted(by: { $0.key < $1.key }) {
+                for case .store(let version) in try reader.take(LogEntry(decoding: bytes)) {
+                    items.append(version)
+                }
+            }
+        }
+        #expect(items.map(\.data) == [Data("1".utf8)])
+        let machine = MachineKeys.random()
+        let addition = try #require(
+            reader.addition(of: machine.description, name: "new", scope: .all))
+        try circle.append(
+            MembershipEntry(addition, after: circle.head, in: circle.id, created: 0, by: keys))
+        #expect(circle.roster.members == [machine.id])
+    }
+
+    // MARK: What lies on the server
+
+    @Test func `names and values are not on the server`() throws {
+        let a = try TestMachine.founder(server)
+        let b = try a.add("PLANTED-machine")
+        try a.set("PLANTED-account", "PLANTED-value", group: "PLANTED-group")
+        try converge(a, b)
+        #expect(b.values == ["PLANTED-account": "PLANTED-value"])
+        #expect(b.replica.name(of: b.id) == "PLANTED-machine")
+        let needle = Data("PLANTED".utf8)
+        #expect(server.everything.allSatisfy { Data($0).range(of: needle) == nil })
+    }
+
+    @Test func `an entry that was sent is sent again as it was`() throws {
+        let a = try TestMachine.founder(server)
+        try a.set("one", "1")
+        let first = try a.replica.nextEntry(compacts: true) { a.items[$0] }
+        try a.set("one", "2")
+        let again = try a.replica.nextEntry(compacts: true) { a.items[$0] }
+        #expect(first == again)
+        server.append(try #require(first))
+        a.replica.confirm()
+        try a.exchange()
+        let b = try a.add("second")
+        try converge(a, b)
+        #expect(b.values == ["one": "2"])
+    }
+}

@@ -1,0 +1,251 @@
+// HostileServerTests: a server that withholds, replays, forks, exchanges, drops, reorders and alters.
+// Nothing wrong is taken, and what can be noticed is.
+
+import Foundation
+import KeychainCore
+import KeychainCrypto
+import KeychainSynchronization
+import Testing
+
+@Suite struct HostileServerTests {
+    private let server = TestServer()
+    private let a: TestMachine
+    private let b: TestMachine
+
+    init() throws {
+        a = try TestMachine.founder(server)
+        b = try a.add("second")
+        try a.set("one", "1")
+        try converge(a, b)
+    }
+
+    /// Entries that one machine appended since, which no other has seen.
+    private func entries(of machine: TestMachine, _ count: Int) throws -> [LogEntry] {
+        try (0..<count).map { number in
+            try machine.set("new \(number)", "\(number)")
+            let entry = try #require(
+                try machine.replica.nextEntry(compacts: false) { machine.items[$0] })
+            machine.replica.confirm()
+            return entry
+        }
+    }
+
+    private func failure(_ entry: LogEntry, by machine: TestMachine) -> SynchronizationFailure? {
+        do {
+            _ = try machine.replica.take(entry)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `an entry that is dropped, and entries in another order`() throws {
+        let new = try entries(of: a, 3)
+        guard case .gap = failure(new[1], by: b), case .gap = failure(new[2], by: b) else {
+            Issue.record("taken out of order")
+            return
+        }
+        #expect(failure(new[0], by: b) == nil)
+        guard case .gap = failure(new[2], by: b) else {
+            Issue.record("taken out of order")
+            return
+        }
+        #expect(failure(new[1], by: b) == nil)
+        #expect(failure(new[2], by: b) == nil)
+        #expect(b.values["new 2"] == nil, "the machine's own read does what it is told here")
+        #expect(b.replica.notices.isEmpty)
+    }
+
+    @Test func `an entry that comes again`() throws {
+        let new = try entries(of: a, 2)
+        #expect(failure(new[0], by: b) == nil)
+        #expect(failure(new[1], by: b) == nil)
+        for entry in new {
+            guard case .misplaced = failure(entry, by: b) else {
+                Issue.record("taken twice")
+                return
+            }
+        }
+    }
+
+    @Test func `two entries in one place, as of a machine and a copy of it`() throws {
+        let c = try a.add("third")
+        try converge(a, b, c)
+        let copy = TestMachine(a.replica, server)
+        copy.items = a.items
+        let one = try entries(of: a, 2)
+        try copy.set("other", "value")
+        let other = try entries(of: copy, 2)
+        #expect(failure(one[0], by: b) == nil)
+        guard case .fork = failure(other[0], by: b), case .fork = failure(other[1], by: b) else {
+            Issue.record("a fork is joined")
+            return
+        }
+        #expect(b.replica.notices.count == 2)
+        #expect(failure(one[1], by: b) == nil)
+        // The machine itself learns of it, from one that was shown the copy's entries.
+        #expect(failure(other[0], by: c) == nil)
+        #expect(failure(other[1], by: c) == nil)
+        let entry = try #require(try c.replica.nextEntry(compacts: false) { c.items[$0] })
+        guard case .fork = failure(entry, by: a) else {
+            Issue.record("a machine doesn't notice its copy")
+            return
+        }
+    }
+
+    @Test func `entries under other machines' names`() throws {
+        let c = try a.add("third")
+        try converge(a, b, c)
+        let entry = try entries(of: a, 1)[0]
+        var frame = entry.frame
+        frame.writer = c.id
+        let forged = try LogEntry(frame, entry.parts, by: a.replica.keys)
+        #expect(failure(forged, by: b) != nil)
+        frame.writer = a.id
+        let signedByOther = try LogEntry(frame, entry.parts, by: c.replica.keys)
+        guard case .badSignature = failure(signedByOther, by: b) else {
+            Issue.record("another machine's signature is taken")
+            return
+        }
+    }
+
+    @Test func `a version that is moved to another place`() throws {
+        let entry = try entries(of: a, 1)[0]
+        let stolen = try #require(
+            entry.parts.first { part in
+                if case .version = part { true } else { false }
+            })
+        // A member can sign what it will. It can't pass off another's version as its own.
+        try b.set("mine", "value")
+        let own = try #require(try b.replica.nextEntry(compacts: false) { b.items[$0] })
+        let forged = try LogEntry(own.frame, [stolen], by: b.replica.keys)
+        let before = a.values
+        _ = try a.replica.take(forged)
+        #expect(a.values == before)
+        #expect(a.replica.notices.count == 1)
+    }
+
+    @Test func `one bit is altered anywhere in an entry`() throws {
+        let entry = try entries(of: a, 1)[0]
+        let bytes = entry.bytes
+        let before = b.replica.ledger
+        for position in bytes.indices {
+            var altered = bytes
+            altered[position] ^= 1 << UInt8(position % 8)
+            guard let read = try? LogEntry(decoding: altered) else { continue }
+            #expect(failure(read, by: b) != nil, "position \(position)")
+        }
+        #expect(b.replica.ledger == before)
+        #expect(failure(entry, by: b) == nil)
+    }
+
+    @Test func `one bit is altered anywhere in the membership log`() throws {
+        let circle = try server.circle()
+        let entry = try a.replica.change(
+            try #require(
+                a.replica.addition(
+                    of: MachineKeys.random().description, name: "n", scope: .all)), created: 0)
+        let bytes = entry.bytes
+        for position in bytes.indices {
+            var altered = bytes
+            altered[position] ^= 1 << UInt8(position % 8)
+            guard let read = try? MembershipEntry(decoding: altered) else { continue }
+            var copy = circle
+            #expect(throws: SynchronizationFailure.self, "position \(position)") {
+                try copy.append(read)
+            }
+        }
+    }
+
+    @Test func `another membership log than the one that was seen`() throws {
+        let change = { (machine: MachineKeys) throws in
+            try a.replica.change(
+                try #require(
+                    a.replica.addition(of: machine.description, name: "n", scope: .all)),
+                created: 0)
+        }
+        let one = try change(.random())
+        let other = try change(.random())
+        try b.replica.take(one)
+        #expect(throws: SynchronizationFailure.self) { try b.replica.take(other) }
+        #expect(b.replica.notices.count == 1)
+        // An entry that was written under the other one is not taken either.
+        try a.replica.take(other)
+        guard case .fork = failure(try entries(of: a, 1)[0], by: b) else {
+            Issue.record("an entry under a forked membership log is taken")
+            return
+        }
+    }
+
+    @Test func `entries that are withheld show by what others say of them`() throws {
+        let c = try a.add("third")
+        try converge(a, b, c)
+        try a.set("two", "2")
+        try a.exchange()
+        try c.exchange()
+        // The second machine is shown nothing of the first one's log.
+        let hidden = server.logs[a.id]
+        let last = try #require(hidden?.keys.max())
+        server.logs[a.id]?[last] = nil
+        try b.read()
+        #expect(b.values["two"] == nil)
+        #expect(b.replica.withheld[a.id] == 1)
+        server.logs[a.id] = hidden
+        try b.read()
+        #expect(b.values["two"] == "2")
+        #expect(b.replica.withheld.isEmpty)
+    }
+
+    @Test func `signed heads tell of entries and of age, and don't go back`() throws {
+        let early = try a.replica.signedHead(moment: 1000)
+        try a.set("two", "2")
+        try a.exchange()
+        let late = try a.replica.signedHead(moment: 2000)
+        try b.replica.take(SignedHead(decoding: late.bytes))
+        #expect(b.replica.withheld[a.id] == 1)
+        #expect(throws: SynchronizationFailure.self) { try b.replica.take(early) }
+        #expect(b.replica.heads[a.id]?.moment == 2000)
+        for position in late.bytes.indices {
+            var altered = late.bytes
+            altered[position] ^= 1
+            guard let read = try? SignedHead(decoding: altered) else { continue }
+            #expect(throws: SynchronizationFailure.self) { try b.replica.take(read) }
+        }
+    }
+
+    @Test func `a new machine takes no log that is shorter than its approver's`() throws {
+        let early = server.logs
+        try a.set("two", "2")
+        try converge(a, b)
+        let c = try a.add("third")
+        let full = server.logs
+        server.logs = early
+        try c.read()
+        #expect(!c.replica.withheld.isEmpty)
+        server.logs = full
+        try c.read()
+        #expect(c.replica.withheld.isEmpty)
+    }
+
+    @Test func `a server that has lost everything takes nothing from anyone`() throws {
+        let before = b.values
+        server.logs = [:]
+        try b.read()
+        #expect(b.values == before)
+        try b.set("two", "2")
+        try b.exchange()
+        #expect(b.values == ["one": "1", "two": "2"])
+    }
+
+    @Test func `entries that are missing at the front, though the log still needs them`() throws {
+        try a.set("two", "2")
+        let entry = try #require(try a.replica.nextEntry(compacts: false) { a.items[$0] })
+        server.append(entry)
+        a.replica.confirm()
+        let first = try #require(server.logs[a.id]?.keys.min())
+        server.logs[a.id]?[first] = nil
+        let c = try a.add("third")
+        try c.read()
+        #expect(c.replica.cursors[a.id]?.isWhole == false)
+    }
+}

@@ -1,0 +1,183 @@
+// JoiningTests: digits that two people compare, pasted codes, and tokens.
+
+import KeychainCore
+import KeychainCrypto
+import KeychainSynchronization
+import Testing
+
+@Suite struct JoiningTests {
+    private let member = MachineKeys.random()
+    private let joiner = MachineKeys.random()
+    private let attacker = MachineKeys.random()
+    private let circle: Circle
+
+    init() throws {
+        let (replica, _) = try Replica.found(member, name: "", recovery: nil, created: 0)
+        circle = replica.circle
+    }
+
+    @Test func `both sides show the same digits`() throws {
+        var joiner = Joiner(joiner.description, circle: circle.id)
+        var desk = JoinDesk(member: member.id)
+        let challenge = try desk.answer(joiner.commitment, circle)
+        let opening = try joiner.open(challenge, circle)
+        let code = try desk.take(opening, of: joiner.commitment)
+        #expect(joiner.code == code)
+        #expect(code < 1_000_000)
+        #expect(Joining.text(of: 42) == "000 042")
+    }
+
+    /// An attacker between both, who has the joiner believe that it speaks to the member, and the member
+    /// that it speaks to the joiner, whose keys it replaces.
+    private func isDeceived(attempt: UInt64) throws -> Bool {
+        func nonce(_ name: UInt8) -> [UInt8] {
+            Fingerprint.sha256(of: [name, UInt8(attempt >> 8), UInt8(attempt & 255)])
+        }
+        var joiner = Joiner(joiner.description, circle: circle.id, nonce: nonce(1))
+        var desk = JoinDesk(member: member.id)
+        // Its own keys and nonce have to be committed to before the member's nonce is known, and the
+        // nonce for the joiner has to be sent before the joiner's is known.
+        let theirs = Joining.Opening(machine: attacker.description, nonce: nonce(2))
+        let commitment = theirs.commitment(in: circle.id)
+        let challenge = try desk.answer(commitment, circle, nonce: nonce(3))
+        let forged = Joining.Challenge(
+            commitment: joiner.commitment, member: member.id, head: circle.head, nonce: nonce(4))
+        let opening = try joiner.open(forged, circle)
+        _ = try desk.take(theirs, of: commitment)
+        return Joining.code(forged, opening, outOf: 256)
+            == Joining.code(challenge, theirs, outOf: 256)
+    }
+
+    @Test func `with eight bits, 1 of 256 men in the middle is taken for the other side`() throws {
+        let count = 4096
+        var deceived = 0
+        for attempt in 0..<UInt64(count) where try isDeceived(attempt: attempt) { deceived += 1 }
+        // 16 are expected, with a standard deviation of 4.
+        #expect((2...34).contains(deceived))
+    }
+
+    @Test func `without the commitment a man in the middle always succeeds`() throws {
+        var joiner = Joiner(joiner.description, circle: circle.id)
+        var desk = JoinDesk(member: member.id)
+        // The joiner's keys and nonce are known first.
+        let challenge = Joining.Challenge(
+            commitment: joiner.commitment, member: member.id, head: circle.head,
+            nonce: [UInt8](repeating: 7, count: 32))
+        let seen = Joining.code(
+            challenge, try joiner.open(challenge, circle), outOf: 256)
+        let early = Joining.Commitment(circle: circle.id, digest: .zero)
+        let answer = try desk.answer(early, circle)
+        // So a nonce is chosen that leads to the same digits.
+        let found = (0..<100_000).contains { number in
+            let nonce = Fingerprint.sha256(of: [UInt8(number >> 8 & 255), UInt8(number & 255)])
+            let opening = Joining.Opening(machine: attacker.description, nonce: nonce)
+            return Joining.code(answer, opening, outOf: 256) == seen
+        }
+        #expect(found)
+        // The member takes none that was not committed to.
+        #expect(throws: SynchronizationFailure.self) {
+            try desk.take(
+                Joining.Opening(
+                    machine: attacker.description, nonce: [UInt8](repeating: 1, count: 32)),
+                of: early)
+        }
+    }
+
+    @Test func `one opening for each commitment, and three failures`() throws {
+        var desk = JoinDesk(member: member.id)
+        let joiner = Joiner(joiner.description, circle: circle.id)
+        _ = try desk.answer(joiner.commitment, circle)
+        let wrong = Joining.Opening(
+            machine: attacker.description, nonce: [UInt8](repeating: 1, count: 32))
+        #expect(throws: SynchronizationFailure.self) {
+            try desk.take(wrong, of: joiner.commitment)
+        }
+        #expect(throws: SynchronizationFailure.self) { try desk.answer(joiner.commitment, circle) }
+        desk.refuse()
+        #expect(!desk.isClosed)
+        desk.refuse()
+        #expect(desk.isClosed)
+        let other = Joiner(attacker.description, circle: circle.id)
+        #expect(throws: SynchronizationFailure.self) { try desk.answer(other.commitment, circle) }
+    }
+
+    @Test func `a joiner opens once, to a member of the circle that it knows`() throws {
+        var joiner = Joiner(joiner.description, circle: circle.id)
+        func challenge(_ member: MachineID, _ head: LogHead) -> Joining.Challenge {
+            Joining.Challenge(
+                commitment: joiner.commitment, member: member, head: head,
+                nonce: [UInt8](repeating: 7, count: 32))
+        }
+        for wrong in [
+            challenge(attacker.id, circle.head),
+            challenge(member.id, LogHead(index: 1, digest: .zero)),
+            challenge(member.id, LogHead(index: 2, digest: circle.head.digest)),
+        ] {
+            #expect(throws: SynchronizationFailure.self) { try joiner.open(wrong, circle) }
+        }
+        _ = try joiner.open(challenge(member.id, circle.head), circle)
+        #expect(throws: SynchronizationFailure.self) {
+            try joiner.open(challenge(member.id, circle.head), circle)
+        }
+    }
+
+    @Test func `pasted codes`() throws {
+        let code = PastedCode(joiner: joiner.description)
+        let text = code.description
+        #expect(text.count == 30)
+        #expect(PastedCode(text) == code)
+        #expect(PastedCode(text.lowercased() + "\n") == code)
+        #expect(PastedCode(String(text.dropLast())) == nil)
+        #expect(PastedCode(String(text.dropLast()) + "U") == nil)
+        #expect(PastedCode(joiner: attacker.description) != code)
+        #expect(
+            PastedCode(circle: circle.id, head: circle.head)
+                != PastedCode(circle: circle.id, head: .empty))
+    }
+
+    // MARK: Tokens
+
+    @Test func `a token counts once, until it expires, for a machine that has it`() throws {
+        let token = try JoinToken(for: .all, expires: 1000, in: circle, by: member)
+        let read = try #require(JoinToken(decoding: Array(token.bytes.data)))
+        let request = try read.request(for: joiner.description)
+        try request.verify(in: circle, now: 999)
+        #expect(throws: SynchronizationFailure.self) {
+            try request.verify(in: circle, now: 1000)
+        }
+        let stolen = JoinToken.Request(
+            grant: request.grant, machine: attacker.description, signature: request.signature)
+        #expect(throws: SynchronizationFailure.self) { try stolen.verify(in: circle, now: 0) }
+
+        func entry(_ keys: MachineKeys, after circle: Circle) throws -> MembershipEntry {
+            try MembershipEntry(
+                .add(
+                    .init(
+                        machine: keys.description, scope: .all, token: request.grant.id,
+                        sealedName: [], heads: [:])),
+                after: circle.head, in: circle.id, created: 0, by: member)
+        }
+        var used = circle
+        try used.append(entry(joiner, after: used))
+        let before = used
+        let again = try entry(attacker, after: used)
+        #expect(throws: SynchronizationFailure.self) { try used.append(again) }
+        #expect(used == before)
+    }
+
+    @Test func `a token that no member signed, or an altered one`() throws {
+        let foreign = try JoinToken(for: .all, expires: 1000, in: circle, by: attacker)
+        let request = try foreign.request(for: joiner.description)
+        #expect(throws: SynchronizationFailure.self) { try request.verify(in: circle, now: 0) }
+        let token = try JoinToken(for: .all, expires: 1000, in: circle, by: member)
+        let bytes = Array(token.bytes.data)
+        for position in bytes.indices {
+            var altered = bytes
+            altered[position] ^= 1
+            guard let read = JoinToken(decoding: altered) else { continue }
+            #expect(throws: SynchronizationFailure.self) {
+                try read.request(for: joiner.description).verify(in: circle, now: 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// ModelTests: the rules of synchronization, with all that three machines can do in six steps.
+
+import KeychainCore
+import KeychainSynchronization
+import Testing
+
+@Suite struct ModelTests {
+    /// Goes through all sequences of events up to a length, and looks at what each comes to. A state
+    /// that was reached before, with as many steps left, is not looked at again.
+    private struct Search {
+        var seen: [Set<World>]
+        var outcomes = 0
+        var fault: (what: String, events: [World.Event])?
+
+        init(depth: Int) { seen = Array(repeating: [], count: depth + 1) }
+
+        mutating func visit(_ world: World, _ events: [World.Event], depth: Int) {
+            guard fault == nil, seen[events.count].insert(world).inserted else { return }
+            outcomes += 1
+            if let what = world.fault() {
+                fault = (what, events)
+                return
+            }
+            guard events.count < depth else { return }
+            for event in World.Event.allCases {
+                var next = world
+                guard next.carryOut(event, tick: events.count) else { continue }
+                visit(next, events + [event], depth: depth)
+            }
+        }
+    }
+
+    @Test func `three machines and six events`() {
+        search([], depth: 6)
+    }
+
+    /// An item that one of them wrote, and all have.
+    @Test(arguments: [
+        [World.Event.write1, .exchange1, .exchange2, .exchange3],
+        [.write2, .exchange2, .exchange1, .exchange3],
+        [.write3, .exchange3, .exchange1, .exchange2],
+    ])
+    func `five events more`(_ start: [World.Event]) {
+        search(start, depth: 5)
+    }
+
+    private func search(_ start: [World.Event], depth: Int) {
+        var world = World()
+        for (tick, event) in start.enumerated() {
+            let happens = world.carryOut(event, tick: tick)
+            #expect(happens)
+        }
+        var search = Search(depth: start.count + depth)
+        search.visit(world, start, depth: start.count + depth)
+        if let fault = search.fault {
+            Issue.record("\(fault.what): \(fault.events)")
+        }
+        // So that a search that finds nothing to do doesn't pass.
+        #expect(search.outcomes > 90_000)
+    }
+}

@@ -1,0 +1,289 @@
+// World: three machines and a server, for the rules alone: what a machine may do, what its programs
+// see, and what must come of it.
+
+import KeychainCore
+import KeychainSynchronization
+
+/// One item, which three machines write, delete and exchange.
+struct World: Hashable {
+    static let item = Bytes16(high: 0, low: 7)
+    static let machines = (1...3).map { MachineID(Bytes16(high: 0, low: $0)) }
+
+    /// With all three of them.
+    static let roster: Roster = {
+        var roster = Roster(founder: machines[0])
+        for (index, machine) in machines.enumerated().dropFirst() {
+            _ = roster.apply(.add(machine), at: UInt64(index + 1))
+        }
+        return roster
+    }()
+
+    enum Event: Hashable, CaseIterable {
+        case write1, write2, write3
+        case delete1, delete2, delete3
+        case exchange1, exchange2, exchange3
+        /// Appends what it has, without reading what came in the meantime.
+        case append2, append3
+        /// Reads the membership log and the first machine's log, and no other.
+        case glance2
+        /// The first machine excludes the third: for being away, or for good.
+        case suspend3, remove3
+        /// It takes over what the third wrote.
+        case retire3
+    }
+
+    struct Machine: Hashable {
+        var ledger: Ledger
+        /// How much of the membership log it has read.
+        var known: UInt64 = 3
+        /// What its programs see: nil where there is no item.
+        var value: VersionStamp?
+        var read: LogIndexes = [:]
+    }
+
+    struct Write: Hashable {
+        let machine: Int
+        let stamp: VersionStamp
+    }
+
+    private(set) var machines: [Machine]
+    private var logs: [MachineID: [Ledger.Entry]] = [:]
+    private var membership: [Roster.Change]
+    private(set) var writes: [Write] = []
+    /// The latest version that is, or was, in a log.
+    private var uploaded: VersionStamp?
+    /// Whether a machine took an item for deleted that was not.
+    private var isMisled = false
+    private(set) var isSuspended = false
+    private(set) var isRemoved = false
+
+    init() {
+        membership = [.add(Self.machines[0]), .add(Self.machines[1]), .add(Self.machines[2])]
+        machines = Self.machines.map {
+            Machine(ledger: Ledger(me: $0, roster: Self.roster))
+        }
+    }
+
+    // MARK: Events
+
+    /// - Returns: false where nothing would happen.
+    mutating func carryOut(_ event: Event, tick: Int) -> Bool {
+        switch event {
+        case .write1: write(0, tick)
+        case .write2: write(1, tick)
+        case .write3: write(2, tick)
+        case .delete1: return delete(0, tick)
+        case .delete2: return delete(1, tick)
+        case .delete3: return delete(2, tick)
+        case .exchange1: return exchange(0)
+        case .exchange2: return exchange(1)
+        case .exchange3: return exchange(2)
+        case .append2: return append(1, compacts: false)
+        case .append3: return append(2, compacts: false)
+        case .glance2: return glance(1)
+        case .suspend3, .remove3: return exclude(for: event)
+        case .retire3: return retireAbsent()
+        }
+        return true
+    }
+
+    private mutating func write(_ index: Int, _ tick: Int, isDeletion: Bool = false) {
+        // Two steps share a moment, and the third machine's clock is slow.
+        let clock = Double(tick / 2) - (index == 2 ? 2 : 0)
+        let before = machines[index].ledger.items[Self.item]?.stamp.modified
+        // The digest says who wrote it, and when.
+        let stamp = VersionStamp(
+            modified: max(clock, before.map { $0 + 0.001 } ?? clock), isDeletion: isDeletion,
+            digest: Digest([UInt8(index), UInt8(tick)] + [UInt8](repeating: 0, count: 30)) ?? .zero
+        )
+        machines[index].ledger.write(Self.item, stamp)
+        machines[index].value = isDeletion ? nil : stamp
+        writes.append(Write(machine: index, stamp: stamp))
+    }
+
+    private mutating func delete(_ index: Int, _ tick: Int) -> Bool {
+        guard machines[index].value != nil else { return false }
+        write(index, tick, isDeletion: true)
+        return true
+    }
+
+    private mutating func exclude(for event: Event) -> Bool {
+        guard !isSuspended, !isRemoved else { return false }
+        let excluded = Self.machines[2]
+        var read = machines[0].read
+        read[Self.machines[0]] = UInt64(logs[Self.machines[0]]?.last?.index ?? 0)
+        guard UInt64(membership.count) == machines[0].known else { return false }
+        if event == .remove3 {
+            membership.append(.remove(excluded, read))
+            isRemoved = true
+        } else {
+            membership.append(.suspend(excluded, read))
+            isSuspended = true
+        }
+        return true
+    }
+
+    // MARK: Exchanges
+
+    /// One machine reads all there is, then appends what it has.
+    mutating func exchange(_ index: Int) -> Bool {
+        let id = Self.machines[index]
+        let before = (machines[index], membership.count, logs[id]?.count)
+        readMembership(&machines[index])
+        guard machines[index].ledger.roster.isMember(id) else { return before.0 != machines[index] }
+        isMisled = read(&machines[index]) || isMisled
+        _ = append(index)
+        return before.0 != machines[index] || before.1 != membership.count
+            || before.2 != logs[id]?.count
+    }
+
+    private mutating func glance(_ index: Int) -> Bool {
+        let before = machines[index]
+        readMembership(&machines[index])
+        isMisled = read(&machines[index], only: Self.machines[0]) || isMisled
+        return machines[index] != before
+    }
+
+    private func readMembership(_ machine: inout Machine) {
+        guard machine.known < UInt64(membership.count) else { return }
+        var roster = machine.ledger.roster
+        while machine.known < UInt64(membership.count) {
+            machine.known += 1
+            _ = roster.apply(membership[Int(machine.known) - 1], at: machine.known)
+        }
+        machine.ledger.revise(roster)
+    }
+
+    /// - Returns: Whether an item is taken for deleted that isn't.
+    private func read(_ machine: inout Machine, only one: MachineID? = nil) -> Bool {
+        for (writer, log) in logs.sorted(by: { $0.key < $1.key })
+        where writer != machine.ledger.me && one ?? writer == writer {
+            for entry in log where entry.index > machine.read[writer] ?? 0 {
+                machine.read[writer] = entry.index
+                for name in machine.ledger.take(entry) {
+                    let stamp = machine.ledger.items[name]?.stamp
+                    machine.value = stamp.flatMap { $0.isDeletion ? nil : $0 }
+                }
+            }
+        }
+        for outcome in machine.ledger.settle() {
+            switch outcome {
+            case .deleted:
+                machine.value = nil
+                if let uploaded, !uploaded.isDeletion { return true }
+            case .replaced(_, let stamp): machine.value = stamp.isDeletion ? nil : stamp
+            }
+        }
+        return false
+    }
+
+    /// The first machine takes over what the third wrote.
+    private mutating func retireAbsent() -> Bool {
+        let absent = Self.machines[2]
+        var machine = machines[0]
+        defer { machines[0] = machine }
+        guard let membership = machine.ledger.roster.machines[absent],
+            !machine.ledger.isPresent(absent), membership.retired < membership.closed,
+            machine.read[absent] ?? 0 >= membership.closed
+        else { return false }
+        while !machine.ledger.adopt(absent) {
+            machines[0] = machine
+            _ = append(0)
+            machine = machines[0]
+        }
+        var into = machine.read
+        into[Self.machines[0]] = UInt64(logs[Self.machines[0]]?.last?.index ?? 0)
+        into[absent] = membership.closed
+        self.membership.append(.retire(absent, into))
+        readMembership(&machine)
+        return true
+    }
+
+    /// - Returns: false where there is nothing to append.
+    private mutating func append(_ index: Int, compacts: Bool = true) -> Bool {
+        let id = Self.machines[index]
+        // No other machine would take it.
+        guard machines[index].ledger.roster.isMember(id) else { return false }
+        guard let plan = machines[index].ledger.plan(compacts: compacts) else { return false }
+        let entry = Ledger.Entry(
+            writer: id, index: plan.index, known: machines[index].known, first: plan.first,
+            acknowledged: plan.acknowledged, isClean: plan.isClean,
+            versions: plan.versions)
+        machines[index].ledger.append(plan, knowing: machines[index].known)
+        logs[id, default: []].append(entry)
+        uploaded = (plan.versions.map(\.value) + [uploaded].compactMap { $0 }).max()
+        logs[id]?.removeAll { $0.index < plan.first }
+        return true
+    }
+
+    // MARK: Outcome
+
+    /// What is wrong once all have exchanged all. nil: nothing.
+    func fault() -> String? {
+        var world = self
+        var rounds = 0
+        var isOver = false
+        while !isOver {
+            isOver = true
+            for index in 0..<3 {
+                if let fault = world.newcomersFault { return fault }
+                if world.exchange(index) { isOver = false }
+            }
+            if world.retireAbsent() { isOver = false }
+            rounds += 1
+            if rounds == 12 { return "it doesn't come to an end" }
+        }
+        if world.isMisled { return "an item is taken for deleted that isn't" }
+        let present = isRemoved ? [0, 1] : [0, 1, 2]
+        let value = world.machines[0].value
+        for index in present where world.machines[index].value != value {
+            return "machines 1 and \(index + 1) differ"
+        }
+        for machine in world.machines {
+            let held = machine.ledger.items[Self.item]?.stamp
+            if machine.value != held.flatMap({ $0.isDeletion ? nil : $0 }) {
+                return "programs see something else than what is held"
+            }
+        }
+        if world.newcomer.value != value { return "a new machine sees something else" }
+        return verdict(on: value, in: world)
+    }
+
+    /// A machine that comes and reads all there is.
+    private var newcomer: Machine {
+        var newcomer = Machine(
+            ledger: Ledger(
+                me: MachineID(Bytes16(high: 0, low: 9)), roster: Self.roster))
+        readMembership(&newcomer)
+        _ = read(&newcomer)
+        return newcomer
+    }
+
+    /// Whether a new machine sees something else than the latest of what was ever in a log. While a
+    /// machine is excluded, what it wrote may count or not.
+    private var newcomersFault: String? {
+        if isRemoved || isSuspended { return nil }
+        let value = uploaded.flatMap { $0.isDeletion ? nil : $0 }
+        return newcomer.value == value ? nil : "a new machine sees an older state"
+    }
+
+    private func verdict(on value: VersionStamp?, in world: World) -> String? {
+        // What a removed machine wrote may be lost, and what it wrote before may count.
+        let kept = writes.filter { !isRemoved || $0.machine != 2 }
+        guard let last = kept.max(by: { $0.stamp < $1.stamp }) else {
+            return value == nil || isRemoved ? nil : "an item out of nothing"
+        }
+        guard let value else {
+            let deletions = writes.filter { $0.stamp.isDeletion && $0.stamp >= last.stamp }
+            return deletions.isEmpty ? "a write is lost" : nil
+        }
+        guard let write = writes.first(where: { $0.stamp == value }) else {
+            return "an item that nobody wrote"
+        }
+        if value >= last.stamp { return nil }
+        // What a machine wrote while it was away stays, though its clock says that a deletion came
+        // later which the others have forgotten.
+        if isSuspended, write.machine == 2, last.stamp.isDeletion { return nil }
+        return last.stamp.isDeletion ? "a deleted item is back" : "an older value won"
+    }
+}
