@@ -2,9 +2,11 @@
 //   (1) A page is verified with the frame's header, the checksum before it and the log's header.
 //       They can't change under a reader: its read mark keeps the log from being restarted, and
 //       frames that are committed are not written again.
-//   (2) The header of a frame is kept until its page comes, and both are written in one call, the page
-//       with its tag. What is written over a frame that this transaction has written before is
-//       written as it comes: a header changes checksums only, which the tag doesn't cover.
+//   (2) The header of a frame is kept until its page comes, and the page gets its tag. Frames are
+//       collected, see `FrameBuffer`, and written in one call when the one that commits the
+//       transaction is complete: its write fails where any of them could not be written. A header
+//       that is written over a frame of the same transaction is written as it comes: it changes
+//       checksums only, which the tag doesn't cover.
 //   (3) A frame is unsealed while its checksum is out of date on purpose. A transaction that
 //       outgrows the page cache writes frames before it commits. If it changes such a page again,
 //       SQLite writes the page into the same frame, and from there on writes blank headers; before
@@ -41,6 +43,9 @@ import CKeychainSQLite
 
     /// What is kept of a frame until it is complete.
     private var kept: KeptFrame?
+
+    /// Complete frames of the open transaction that are not in the file yet.
+    private let collected = FrameBuffer()
 
     private struct KeptFrame {
         let number: UInt32
@@ -82,6 +87,8 @@ import CKeychainSQLite
         lastWrittenFrame = 0
         frameAwaitingPage = nil
         kept = nil
+        // What is left here is of a transaction that was rolled back.
+        collected.removeAll()
     }
 
     /// This connection rebuilt the log's index, and no other connection can write yet.
@@ -109,11 +116,14 @@ import CKeychainSQLite
             }
             nameIsDurable = true
         }
-        return super.synchronize(flags: flags)
+        let status = writeCollected()
+        return status == SQLITE_OK ? super.synchronize(flags: flags) : status
     }
 
     override func truncate(to byteCount: Int64) -> Int32 {
-        damage.isEmpty ? super.truncate(to: byteCount) : ResultCode.truncateError
+        guard damage.isEmpty else { return ResultCode.truncateError }
+        let status = writeCollected()
+        return status == SQLITE_OK ? super.truncate(to: byteCount) : status
     }
 
     // MARK: Reading
@@ -121,6 +131,8 @@ import CKeychainSQLite
     override func read(
         into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64
     ) -> Int32 {
+        let written = writeCollected()
+        guard written == SQLITE_OK else { return written }
         // SAFETY: `count` bytes at `buffer` are SQLite's to fill; `scratch` holds a frame.
         guard let place = LogFormat.position(ofOffset: offset),
             place.inFrame + count > LogFrameHeader.byteCount
@@ -234,6 +246,8 @@ import CKeychainSQLite
         let end = place.inFrame + count
         guard end <= LogFormat.frameByteCount else { return ResultCode.writeError }
         if end <= LogFrameHeader.byteCount, place.frame <= lastWrittenFrame {
+            let status = writeCollected()
+            guard status == SQLITE_OK else { return status }
             return unsafe super.write(bytes, count: count, at: offset)
         }
         guard unsafe keep(bytes, count: count, at: place) else { return ResultCode.writeError }
@@ -254,7 +268,7 @@ import CKeychainSQLite
             self.kept?.range = kept.range.lowerBound..<place.inFrame + count
         } else if place.inFrame == LogFrameHeader.byteCount {
             // The page alone: its header stands in the file.
-            guard
+            guard writeCollected() == SQLITE_OK,
                 unsafe readReal(
                     into: keptBytes, count: LogFrameHeader.byteCount,
                     at: LogFormat.offset(ofFrame: place.frame)) == SQLITE_OK,
@@ -284,11 +298,39 @@ import CKeychainSQLite
             (place.salt1, place.salt2) = (log.salt1, log.salt2)
         }
         unsafe authenticator.stamp(pageAt: page, in: place)
-        let status = unsafe writeReal(
-            UnsafeRawPointer(keptBytes + frame.range.lowerBound), count: frame.range.count,
-            at: LogFormat.offset(ofFrame: frame.number) + Int64(frame.range.lowerBound))
+        let status = unsafe collect(
+            UnsafeRawBufferPointer(start: keptBytes, count: LogFormat.frameByteCount)[frame.range],
+            at: LogFormat.offset(ofFrame: frame.number) + Int64(frame.range.lowerBound),
+            isCommit: header.databasePageCount > 0)
         if status == SQLITE_OK { lastWrittenFrame = max(lastWrittenFrame, frame.number) }
         return status
+    }
+
+    /// Collects a complete frame, and writes what was collected where that ends a transaction.
+    private func collect(
+        _ bytes: Slice<UnsafeRawBufferPointer>, at offset: Int64, isCommit: Bool
+    ) -> Int32 {
+        // SAFETY: the caller vouches for the bytes, which are copied here.
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: bytes)
+        if unsafe !collected.append(bytes, at: offset) {
+            let status = writeCollected()
+            guard status == SQLITE_OK else { return status }
+            // An empty buffer takes any frame.
+            guard unsafe collected.append(bytes, at: offset) else { return ResultCode.writeError }
+        }
+        return isCommit ? writeCollected() : SQLITE_OK
+    }
+
+    /// Writes the collected frames to the file, in one call. Where that fails they are forgotten: their
+    /// transaction fails.
+    private func writeCollected() -> Int32 {
+        guard !collected.isEmpty else { return SQLITE_OK }
+        defer { collected.removeAll() }
+        // SAFETY: the buffer is used within the call only.
+        return unsafe collected.withBytes { bytes, offset in
+            guard let start = bytes.baseAddress else { return SQLITE_OK }
+            return unsafe writeReal(start, count: bytes.count, at: offset)
+        }
     }
 
     private func noteWrite(
