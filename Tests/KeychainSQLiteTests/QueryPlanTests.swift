@@ -135,6 +135,18 @@ struct Lookup: CustomTestStringConvertible, Sendable {
         }
     }
 
+    /// In the order of an index over labels each row would be on another page.
+    @Test func `a list of a service sorts ids, and then reads rows in their order`() throws {
+        let search = RowSearch(
+            ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("s")]),
+            visibleTo: AccessGroups(["g"]), indexes: [BlindIndex(key: .random(byteCount: 32))])
+        let (sql, _) = search.statement(includesSecret: false, limit: nil)
+        let plan = try plan(of: sql)
+        let sort = try #require(plan.firstIndex { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") })
+        #expect(plan[..<sort].allSatisfy { !$0.contains("SEARCH items") })
+        #expect(plan.last?.hasPrefix("SEARCH items USING INTEGER PRIMARY KEY") ?? false)
+    }
+
     /// The steps of SQLite's plan for a statement, over an empty database of the schema.
     private func plan(of sql: String) throws -> [String] {
         // SAFETY: handles are checked, used on this thread only and closed before they go.

@@ -114,7 +114,7 @@ package struct RowSearch: Hashable, Sendable {
     }
 
     /// The text and the arguments of a statement. `isOrdered`: in the order of addition, as it is
-    /// with a limit above one.
+    /// with a limit above one, and where that is the quicker one.
     package func statement(
         includesSecret: Bool, limit: Int?, isOrdered: Bool = false,
         _ pass: SearchStatement.Pass = .all
@@ -124,8 +124,9 @@ package struct RowSearch: Hashable, Sendable {
             driver: driver, pass: pass, hasReference: reference != nil, first: first.count,
             second: second.count, groups: groups.count, terms: terms.map(\.count),
             includesSecret: includesSecret,
-            // One row needs no order; all rows are put in order by the caller, more cheaply.
-            isOrdered: isOrdered || limit ?? 1 > 1)
+            // One row needs no order.
+            isOrdered: isOrdered || limit.map { $0 > 1 } ?? mayGiveSeveral,
+            isScattered: mayGiveSeveral)
         var arguments: [Bytes16] = []
         func add(where isDriver: Bool) {
             for column in SearchStatement.Column.allCases

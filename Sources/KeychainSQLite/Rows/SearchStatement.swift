@@ -11,6 +11,10 @@
 //       give back what was searched for, whichever row a damaged entry leads to. So the index is
 //       a table of its own in the statement, which gives the id and nothing else.
 //   (5) Texts are kept: putting one together takes longer than running it.
+//   (6) Rows are read in the order of their ids, in which they lie in the file, wherever all of them
+//       are wanted: in the order of labels each would be on another page, read and verified again for
+//       each row. So an index that gives ids in another order is read to its end first. The limit of
+//       -1, which is none, keeps SQLite from dropping the order inside.
 
 import Synchronization
 
@@ -69,6 +73,8 @@ package struct SearchStatement: Hashable, Sendable {
     let terms: [Int]
     let includesSecret: Bool
     let isOrdered: Bool
+    /// Whether the driver's index gives ids in another order than their own.
+    let isScattered: Bool
 
     /// Among how many entries of an index the one that was added first is looked for. See (3).
     static let window = 16
@@ -115,6 +121,13 @@ package struct SearchStatement: Hashable, Sendable {
             return Self.select(includesSecret: includesSecret, index: nil)
                 + Self.clause([earliest] + ofRows)
         }
+        if isOrdered, isScattered, let index = driver.index {
+            let entries =
+                "(SELECT entry.id AS id FROM items AS entry INDEXED BY \(index)"
+                + Self.clause(ofEntries) + " ORDER BY entry.id LIMIT -1) AS entry"
+            return Self.select(includesSecret: includesSecret, entries: entries)
+                + Self.clause(ofRows)
+        }
         let order = driver.index == nil ? " ORDER BY items.id" : " ORDER BY entry.id"
         return Self.select(includesSecret: includesSecret, index: driver.index)
             + Self.clause(ofEntries + ofRows) + (isOrdered ? order : "")
@@ -143,16 +156,20 @@ package struct SearchStatement: Hashable, Sendable {
     /// table of texts.
     private static let secretOfKey = SearchStatement(
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
-        includesSecret: true, isOrdered: false)
+        includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
 
     /// The beginning of a statement that gives rows; with an index, those that its entries, called
     /// `entry`, lead to. See (4).
     static func select(includesSecret: Bool, index: String?) -> String {
+        select(
+            includesSecret: includesSecret, entries: index.map { "items AS entry INDEXED BY \($0)" }
+        )
+    }
+
+    private static func select(includesSecret: Bool, entries: String?) -> String {
         let columns = StoreSchema.itemColumns + (includesSecret ? ", items.secret" : "")
-        let rows =
-            index.map { "items AS entry INDEXED BY \($0) CROSS JOIN items ON items.id = entry.id" }
-            ?? "items"
+        let rows = entries.map { "\($0) CROSS JOIN items ON items.id = entry.id" } ?? "items"
         return "SELECT \(columns) FROM \(rows)"
     }
 }
