@@ -117,6 +117,22 @@ final class Stores {
         print("\(all.count) keychains in \(directory)")
     }
 
+    /// Has one earlier version kept, and the setting of how long. A reader passes over both.
+    private func keepVersion(in engine: KeychainEngine) throws {
+        let caller = AccessGroups([Self.group])
+        _ = try engine.perform(
+            SetHistory(HistoryPolicy(count: 5, days: 7, isForAll: false)), as: caller)
+        let name: Attributes = [.service: .string("service"), .account: .string("deleted")]
+        _ = try engine.perform(
+            AddItem(
+                NewItem(
+                    itemClass: .genericPassword, attributes: name, protection: .whenUnlocked,
+                    data: Data("deleted".utf8))), as: caller)
+        let query = ItemQuery(itemClass: .genericPassword, attributes: name)
+        _ = try engine.perform(
+            DeleteItems(query, tombstones: .automatic, keepsVersions: true), as: caller)
+    }
+
     private func keychain(
         _ folder: String, passcode: String?, leavesLog: Bool
     ) throws -> Expected {
@@ -146,6 +162,7 @@ final class Stores {
                             applicationPassword: Data(Self.applicationPassword.utf8)))),
                 as: AccessGroups([Self.group]))
         }
+        try keepVersion(in: engine)
         // A connection that is closed folds the log into the database; one that is not leaves it.
         if leavesLog { open.append(engine) } else { engine.close() }
         return Expected(
