@@ -1,5 +1,5 @@
-// KeychainEngine+Administration: requests about the keychain as a whole: its status, changes by
-// this and other processes, and its folder before it is opened.
+// KeychainEngine+Administration: requests that concern the keychain as a whole: its status,
+// subscriptions to changes made by this and other processes, and its folder before it is opened.
 
 package import KeychainCore
 import KeychainCrypto
@@ -7,7 +7,7 @@ package import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine: RequestExecutor {
-    /// Another process may have changed it since this one looked last.
+    /// Reloads the keybag first, because another process may have changed it.
     package func execute(
         _ request: HasPasscode, as caller: AccessGroups
     ) throws(KeychainFailure) -> Bool {
@@ -55,7 +55,7 @@ extension KeychainEngine: RequestExecutor {
         try removePasscode(request.passcode)
     }
 
-    /// The service has them, and answers itself.
+    /// Always fails: only the service keeps statistics, and it answers this request itself.
     package func execute(
         _ request: ReadStatistics, as caller: AccessGroups
     ) throws(KeychainFailure) -> ServiceStatistics {
@@ -84,7 +84,7 @@ extension KeychainEngine: RequestExecutor {
 // MARK: - Status
 
 extension KeychainStatus {
-    /// Of a folder that holds no keychain yet, as if it had an empty one.
+    /// The status of a folder that holds no keychain yet, reported as an empty keychain.
     package static func absent(in directory: String) -> KeychainStatus {
         let folder = StoreFolder(path: directory)
         return KeychainStatus(
@@ -134,29 +134,31 @@ extension KeychainEngine {
         store.subscribe(handler)
     }
 
-    /// Whether anyone is subscribed.
+    /// Whether there is at least one subscriber.
     package var isFollowed: Bool { store.commits.isFollowed }
 }
 
 // MARK: - Folder
 
 extension KeychainEngine {
-    /// Makes a folder where it is missing, and checks that no other user may enter it.
+    /// Creates the folder if it is missing, and checks that no other user can access it.
     ///
     /// - Parameter directory: An absolute path.
-    /// - Throws: `notAvailable` for a folder that belongs to or is open to others.
+    /// - Throws: `notAvailable` if the folder belongs to another user or is accessible to other
+    ///   users.
     package static func prepareFolder(_ directory: String) throws(KeychainFailure) {
         try StoreFolder(path: directory).prepare()
     }
 
-    /// Folders in a keychain's folder that recoveries have left, with files under earlier keys.
+    /// The folders that recoveries have left in a keychain's folder. They contain files encrypted
+    /// under earlier keys.
     package static func damagedFolders(in directory: String) -> [String] {
         StoreFolder(path: directory).damagedFolders
     }
 
-    /// Whether a folder holds a keychain. Looking makes nothing.
+    /// Whether a folder holds a keychain. This creates no files.
     ///
-    /// - Throws: `notAvailable` for a folder that can't be looked into, or is open to others.
+    /// - Throws: `notAvailable` if the folder can't be examined or is accessible to other users.
     package static func isPresent(in directory: String) throws(KeychainFailure) -> Bool {
         let folder = StoreFolder(path: directory).located
         if folder.exists(.database) || folder.exists(.keybag) { return true }

@@ -1,13 +1,16 @@
-// KeychainEngine+SecureEnclave: keys that hardware makes and keeps, and the rows that hold their
-// blobs.
-//   (1) Without hardware there are no such keys; none is made in software instead.
-//   (2) A key's authorization value is opened for one use of it, under the key of its protection
-//       class and with what its constraints ask for, exactly as the secret of an item.
+// KeychainEngine+SecureEnclave: keys that hardware generates and keeps, and the rows that hold
+// their blobs.
+//   (1) Without hardware there are no such keys. They are never generated in software instead.
+//   (2) A key's authorization value is opened for one use of the key. Like the secret of an item,
+//       it is encrypted under the key of its protection class, and opening it requires whatever the
+//       key's constraints require.
 //   (3) No lock is held while the hardware works.
-//   (4) A row of such a key holds a blob and nothing else: it is checked when it is added, and what
-//       it says of access doesn't change. So its secret needs no authentication of its own: the
-//       blob's constraints are asked for when the key is used.
-//   (5) The database says for which classes blobs were made: their keys stay, retired, when keys rotate.
+//   (4) A row of such a key holds a blob and nothing else. The blob is checked when the row is
+//       added, and the access control in the row doesn't change afterwards. Reading the row's
+//       secret therefore requires no authentication: the blob's constraints are enforced when the
+//       key is used.
+//   (5) The database records for which classes blobs were made. When the keys of these classes are
+//       rotated, the old ones are kept as retired keys.
 //   (6) The row has the protection class and the constraints of its key.
 
 package import FoundationEssentials
@@ -36,12 +39,13 @@ extension KeychainEngine {
             guard key.constraints.isSubset(of: .known) else {
                 throw .param("The access control asks for what isn't known.")
             }
-            // Another process may have changed the passcode, or taken the lock away with it.
+            // Another process may have changed the passcode, or removed it and the lock with it.
             _ = try adoptsOtherKeybag()
             try checkKeepable(key.constraints)
             let classKeys = try keys(for: key.protection)
             let made = try make(key, hardware, classKeys)
-            // Before the blob is handed out: a rotation keeps the key that opens it.
+            // This precedes handing out the blob, so that a rotation keeps the class key that opens
+            // it.
             if try !store.blobClasses().contains(key.protection) {
                 try write { transaction throws(KeychainFailure) in
                     try transaction.noteBlob(of: key.protection)
@@ -62,7 +66,8 @@ extension KeychainEngine {
         var blob = SecureEnclaveBlob(
             identifier: .random(), protection: key.protection, constraints: key.constraints,
             publicKey: Data(), wrappedKey: Data())
-        // Before the hardware is asked: a missing password makes no key.
+        // This precedes the call to the hardware, so that no key is made if the password is
+        // missing.
         let content = try content(
             sealing: value, for: binding(blob), password: proof(key.authorization).password)
         let made = try hardware.makeKey(authorization: authorization)
@@ -104,7 +109,7 @@ extension KeychainEngine {
 
     // MARK: Using
 
-    /// Opens a key's authorization value, and uses the key with it.
+    /// Opens a key's authorization value and passes it to `body`, which uses the key.
     private func use<R: Request>(
         _ key: Data, _ request: R, _ caller: AccessGroups,
         _ body: (any KeyHardware, Data, SecretBytes) throws(KeychainFailure) -> R.Answer
@@ -148,7 +153,8 @@ extension KeychainEngine {
         }
     }
 
-    /// The keys of a class, after a look at whether another process took the lock away.
+    /// The keys of a class. If the class is locked, checks first whether another process has
+    /// removed the passcode.
     private func presentKeys(
         for protection: ProtectionClass
     ) throws(KeychainFailure) -> ClassKeys {
@@ -166,25 +172,25 @@ extension KeychainEngine {
             protection: blob.protection, itemClass: .key, constraints: blob.constraints)
     }
 
-    /// What the log says that such a request is about.
+    // The log contains only the name and the status of these requests: they have no shape.
 }
 
 // MARK: - Rows
 
 extension ItemRecord {
-    /// Whether the record is of a key in this keychain's hardware.
+    /// Whether the record describes a key in this keychain's hardware.
     var isOfSecureEnclave: Bool { itemClass == .key && attributes.nameSecureEnclave }
 }
 
 extension KeychainEngine {
-    /// The blob of a row, which is handed out without authentication; see (1).
+    /// The blob of a row. It is handed out without authentication; see (4).
     func openBlob(_ opened: OpenedRow) -> SecretOpening {
         guard let content = openContent(opened), SecureEnclaveBlob(decoding: content) != nil
         else { return .damaged }
         return .opened(content)
     }
 
-    /// Refuses a new item that says it is a key of the hardware and isn't.
+    /// Refuses a new item that claims to be a hardware key and isn't one.
     func checkBlob(
         _ data: Data?, _ record: ItemRecord, _ protection: ProtectionClass
     ) throws(KeychainFailure) {
@@ -200,7 +206,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Refuses to change of a key in hardware what it was made with, and to make one of another item.
+    /// Refuses to change the properties that a hardware key was made with, and to turn another item
+    /// into a hardware key.
     func checkChange(
         to opened: OpenedRow, _ changes: ItemChanges, _ record: ItemRecord
     ) throws(KeychainFailure) {

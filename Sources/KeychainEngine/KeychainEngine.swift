@@ -1,9 +1,9 @@
-// KeychainEngine: one keychain, opened in this process, and what of the outside world it is given.
+// KeychainEngine: one keychain, opened in this process, and the environment it is given.
 //   (1) A request is authorized first, then carried out in one transaction.
-//   (2) Every answer is made of rows whose tags were checked.
-//   (3) Keys are behind one lock, which is never held during input or output.
-//   (4) A request is carried out with one database and its keys from its start to its end. Where a
-//       rotation puts others in their place meanwhile, nothing is done, and the request begins anew.
+//   (2) Every response is made only from rows whose tags were checked.
+//   (3) Keys are protected by one lock, which is never held during input or output.
+//   (4) A request uses the same database and the same keys from start to end. If a rotation
+//       replaces them meanwhile, the request has no effect and is started again.
 
 import FoundationEssentials
 package import KeychainCore
@@ -14,22 +14,24 @@ import Synchronization
 
 package final class KeychainEngine: RequestHandler {
     let options: EngineOptions
-    /// The database and its keys since the last rotation that this process has noticed.
+    /// The database and its keys, as of the last rotation that this process has noticed.
     let latest: Mutex<Session>
-    /// Held while one notices.
+    /// Held while this process switches to the database and keys of a rotation.
     let following = Mutex<Void>(())
-    /// Whether the copy of the keybag was another one when the keychain was opened.
+    /// Whether the copy of the keybag differed from the keybag in the database when the keychain
+    /// was opened.
     let keybagCopyDiffered: Bool
-    /// nil: a keychain in memory is this process's own.
+    /// `nil` for a keychain in memory, which belongs to this process alone.
     private let lease: StoreFolder.Lease?
-    /// What happened, and which attributes a query named; never their values.
+    /// Receives operations and the names of the attributes in a query, never attribute values.
     let log: Logger
-    /// Secrets opened since the engine was opened; tests hold it against what was asked for.
+    /// The number of secrets opened since the engine was opened. Tests compare it with the number
+    /// of secrets that were requested.
     let openedSecrets = Atomic<Int>(0)
 
-    /// What is given to a caller that proves to know the passcode.
+    /// The grant for callers that proved knowledge of the passcode.
     let presence = Mutex(AuthenticationGrant(token: .random()))
-    /// What is given to hardware that recognized the owner.
+    /// The grant for callers whose user was recognized by biometric hardware.
     let recognition = Mutex(AuthenticationGrant(token: .random()))
 
     package var openedSecretCount: Int { openedSecrets.load(ordering: .relaxed) }
@@ -42,15 +44,15 @@ package final class KeychainEngine: RequestHandler {
         self.lease = lease
     }
 
-    /// Opens the keychain in a folder, and makes it where the folder holds none.
+    /// Opens the keychain in a folder, and creates it if the folder holds none.
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
     ///   - options: The clock, the cost of new passcodes, and the hardware that a sealed device key
-    ///     needs.
-    /// - Returns: The keychain, unlocked where it has no passcode.
-    /// - Throws: `notAvailable` when it is damaged or not ours, `wrongVersion` when it is newer,
-    ///   `readOnly`, `diskFull`. Nothing that was there is changed then.
+    ///     requires.
+    /// - Returns: The keychain, unlocked if it has no passcode.
+    /// - Throws: `notAvailable` if it is damaged or belongs to another user, `wrongVersion` if its
+    ///   format is newer, `readOnly`, `diskFull`. In these cases no existing file is changed.
     package static func open(
         directory: String, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> KeychainEngine {
@@ -71,15 +73,15 @@ package final class KeychainEngine: RequestHandler {
         }
     }
 
-    /// Opens a keychain in memory as after a start of the device: unlocked where it has no
-    /// passcode, with the keys of its always-available classes otherwise.
+    /// Opens a keychain in memory, in the state after a boot of the device: unlocked if it has no
+    /// passcode, otherwise with the keys of the *always* classes only.
     ///
     /// - Parameters:
-    ///   - memory: Where it is. Engines on one place see the same items, each with a lock state
-    ///     of its own.
+    ///   - memory: The memory that holds the keychain. Engines on the same memory see the same
+    ///     items, and each has its own lock state.
     ///   - options: The clock, and the cost of new passcodes.
     /// - Returns: The keychain.
-    /// - Throws: `allocate` when there is not enough memory.
+    /// - Throws: `allocate` if there is not enough memory.
     package static func open(
         _ memory: MemoryPlace, options: EngineOptions
     ) throws(KeychainFailure) -> KeychainEngine {
@@ -89,20 +91,20 @@ package final class KeychainEngine: RequestHandler {
         return engine
     }
 
-    /// Closes the files, if there are any. The engine is not used afterwards.
+    /// Closes the files, if there are any. The engine must not be used afterwards.
     package func close() {
         endGrants()
         store.close()
         lease?.end()
     }
 
-    /// Closes the files after a look-up where their log is long, so that it is folded into the database
-    /// once and not read through by each process that comes after this one.
+    /// Closes the files after a look-up if the write-ahead log is long. Closing checkpoints the log
+    /// once, so that later processes don't each have to read through it.
     package func closeIfLogIsLong() {
         if store.file.logByteCount > Self.longLogByteCount { close() }
     }
 
-    /// Below this, reading the log takes less time than folding it in.
+    /// Below this size, reading the log takes less time than a checkpoint.
     private static let longLogByteCount = 256 << 10
 
     package var lockState: LockState { session.ring.withLock { $0.lockState } }
@@ -113,7 +115,8 @@ package final class KeychainEngine: RequestHandler {
         try session.ring.withLock { ring throws(KeychainFailure) in try ring.keys(for: protection) }
     }
 
-    /// Runs a write, once more if another process changed the keybag meanwhile.
+    /// Runs a write transaction, and repeats it if another process has changed the keybag
+    /// meanwhile.
     func write<Result>(
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -149,7 +152,7 @@ package final class KeychainEngine: RequestHandler {
         if isOther { endGrants() }
     }
 
-    /// Changes which keys are in memory, those of the store with them.
+    /// Changes which keys are in memory, including those that the store uses.
     func changeRing<Result, Failure: Error>(
         _ body: (inout KeyRing) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -160,7 +163,7 @@ package final class KeychainEngine: RequestHandler {
         }
     }
 
-    /// An explicit group must be one of the caller's; a caller without groups may do nothing.
+    /// Checks that the caller has at least one group, and that an explicit group is one of them.
     func authorize(_ caller: AccessGroups, group: String?) throws(KeychainFailure) {
         guard !caller.isEmpty else {
             throw .missingEntitlement("The caller has no access group.")
@@ -185,35 +188,37 @@ package final class KeychainEngine: RequestHandler {
 // MARK: - Options
 
 package struct EngineOptions: Sendable {
-    /// Now, in seconds since 2001-01-01 00:00:00 UTC.
+    /// The current time, in seconds since 2001-01-01 00:00:00 UTC.
     package var now: @Sendable () -> Double
-    /// The cost of new passcode slots. Existing ones keep theirs.
+    /// The cost of new passcode slots. Existing slots keep their cost.
     package var passcodeCost: PasscodeCost {
         get { chosenPasscodeCost ?? .ofThisMachine }
         set { chosenPasscodeCost = newValue }
     }
-    /// nil: it is measured when it is needed.
+    /// `nil` to measure the cost on this machine when it is needed.
     private var chosenPasscodeCost: PasscodeCost?
-    /// Which new passcodes are long enough.
+    /// The minimum strength of new passcodes.
     package var passcodePolicy: PasscodePolicy
-    /// The cost of application passwords, which is paid with each secret that is opened. What is
-    /// stored keeps its own.
+    /// The cost of application passwords, which is paid for each secret that is opened. Stored
+    /// secrets keep the cost they were sealed with.
     package var applicationPasswordCost: PasscodeCost
-    /// The chip that keeps keys, where there is one.
+    /// The chip that keeps keys, if there is one.
     package var hardware: (any KeyHardware)?
-    /// What identifies this machine, so that what stays on its device opens here alone.
+    /// The identity of this machine. It makes sure that *this device only* items can be opened here
+    /// alone.
     package var machine: Machine
-    /// What a service unlocks with, without a person; asked for where the keychain has a slot for it.
+    /// Returns the credential with which a service unlocks the keychain without a user. It is
+    /// called if the keychain has a slot for a credential.
     package var credential: @Sendable () -> SecretBytes?
-    /// When the database is verified, and where that is remembered. nil: when it is asked for, and
-    /// in the memory of this process.
+    /// When the database is verified, and where the result is recorded. `nil` to verify it only on
+    /// request, and to record the result in the memory of this process.
     package var freshness: FreshnessOptions?
-    /// The folder without a keychain that an empty one in memory stands in for. Its status is that
-    /// of the folder.
+    /// The folder without a keychain that an empty keychain in memory represents. The status
+    /// reported is that of the folder.
     package var absentFolder: String?
-    /// Told of each operation, the shape of its query and its status.
+    /// Receives each operation with the shape of its query and its status.
     package var log: Logger
-    /// Told now and then how far the conversion of a keychain of an earlier version is.
+    /// Called now and then with the progress of converting a keychain of an earlier version.
     package var conversionProgress: @Sendable (RequestProgress) -> Void
 
     package init(
@@ -239,8 +244,8 @@ package struct EngineOptions: Sendable {
         self.conversionProgress = conversionProgress
     }
 
-    /// For tests: derivations that cost nearly nothing and protect nothing, and no verification but
-    /// where it is asked for.
+    /// Options for tests: key derivations that cost almost nothing and protect nothing, and
+    /// verification only on request.
     package static let testing = EngineOptions(
         passcodeCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1), passcodePolicy: .weak,
         applicationPasswordCost: PasscodeCost(logN: 4, blockSize: 8, parallelism: 1),

@@ -1,4 +1,4 @@
-// TouchedItems: which items a request gave, added, changed or deleted, for who has to account for it.
+// TouchedItems: the items that a request returned, added, changed or deleted, for audit records.
 
 package import KeychainCore
 import Synchronization
@@ -10,13 +10,13 @@ package final class TouchedItems: Sendable {
 
     package init() {}
 
-    /// Each once, in the order in which they were met.
+    /// Each item once, in the order of first occurrence.
     package var references: [ItemReference] {
         var known: Set<ItemReference> = []
         return noted.withLock { $0 }.filter { known.insert($0).inserted }
     }
 
-    /// Notes what the requests touch that `body` carries out.
+    /// Collects the items that the requests carried out by `body` touch.
     package func collecting<Result>(
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -25,7 +25,7 @@ package final class TouchedItems: Sendable {
         }.get()
     }
 
-    /// Whether anybody wants to know.
+    /// Whether a collection is in progress in the current task.
     static var isWanted: Bool { current != nil }
 
     static func note(_ references: some Sequence<ItemReference>) {

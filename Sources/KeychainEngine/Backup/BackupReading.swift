@@ -1,8 +1,9 @@
-// BackupReading: the lines of a backup, read and checked to the last one.
-//   (1) The lines come in one order: the head, the others, the end with their numbers. Nothing
-//       follows the end.
-//   (2) A line that this version doesn't know, or that isn't one, ends the reading.
-//   (3) What is read of an item of this device is its name until the machine's key opens it.
+// BackupReading: reads the lines of a backup and checks them to the last one.
+//   (1) The lines have a fixed order: the head, the entries, and the end, which states the numbers
+//       of entries. Nothing follows the end.
+//   (2) A line that is malformed or unknown to this version ends the reading.
+//   (3) Of an item that is bound to its device, only the name can be read until the machine's key
+//       opens the rest.
 
 import FoundationEssentials
 package import KeychainCore
@@ -10,9 +11,9 @@ package import KeychainCrypto
 import KeychainSQLite
 import Synchronization
 
-/// A backup, and what opens it: it can be read as often as is needed.
+/// A backup file and the identities that open it. It can be read repeatedly.
 package final class BackupSource: Sendable {
-    /// A file that is open for reading.
+    /// The descriptor of a file that is open for reading.
     package let descriptor: Int32
     private let identities: Mutex<[AgeIdentity]>
 
@@ -31,8 +32,8 @@ enum BackupEntry {
 extension BackupSource {
     private static let lineLimit = 256 << 20
 
-    /// Reads all of it, and gives the entries in their order.
-    /// - Returns: The head, the end, and SHA-256 of the content.
+    /// Reads the whole file and passes the entries to `visit` in order.
+    /// - Returns: The head, the end, and the SHA-256 of the content.
     func read(
         on machine: Machine, _ visit: (BackupEntry) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) -> (head: BackupHead, end: BackupEnd, digest: [UInt8]) {
@@ -166,7 +167,7 @@ extension KeychainFailure {
         "The file opens and holds no backup that this version reads. Nothing was changed.",
         cause: .damage)
 
-    /// Why a file is not opened.
+    /// The error for a file that can't be opened as a backup.
     package static func noBackup(_ failure: AgeFailure) -> KeychainFailure {
         switch failure {
         case .header:

@@ -1,36 +1,36 @@
-// BackupRecord: the lines of a backup, each a JSON object with one member that says what it is.
-// Documentation/Formats/backup-v1.md.
-//   (1) What a line holds is checked when it becomes an item: nothing in it is trusted, since
-//       whoever knows a recipient can write a file that the recipient opens.
+// BackupRecord: the lines of a backup. Each is a JSON object with one member, whose name is the
+// type of the line. Documentation/Formats/backup-v1.md.
+//   (1) The contents of a line are checked when it becomes an item. They are not trusted, because
+//       anyone who knows a recipient can write a file that the recipient's identity opens.
 
 import FoundationEssentials
 package import KeychainCore
 import KeychainCrypto
 import KeychainSQLite
 
-/// Why an item is not in a backup, or not brought back from one.
+/// The reason why an item is not in a backup, or was not restored from one.
 package enum BackupOmission: String, Codable, Hashable, Sendable, CaseIterable {
-    /// It is there while a passcode is set on its device.
+    /// The item exists only while a passcode is set on its device.
     case passcodeBound
-    /// Its key is in hardware.
+    /// The item's key is in hardware.
     case hardware
-    /// It is bound to its system.
+    /// The item is bound to its system.
     case systemBound
-    /// It stays on its device, which has no identity that lasts.
+    /// The item is *this device only*, and the device has no permanent identity.
     case unidentifiedMachine
-    /// It stays on its device, and this is another one.
+    /// The item is *this device only*, and this is another device.
     case otherMachine
-    /// It is sealed with an application password, for one keychain and reference.
+    /// The item is sealed with an application password, for one keychain and one reference.
     case applicationPassword
-    /// It asks for the passcode, and none is set.
+    /// The item requires the passcode, and none is set.
     case passcodeNeeded
-    /// It is not as it was written.
+    /// The item is damaged.
     case damaged
 }
 
-/// An item that a backup or a restore names.
+/// The name of an item in the report of a backup or a restore.
 package struct BackupName: Hashable, Sendable {
-    /// Without its secret. nil: it is known by its reference alone.
+    /// The item without its secret; `nil` if only its reference is known.
     package let item: ItemSnapshot?
     package let reference: ItemReference
     package let omission: BackupOmission?
@@ -44,7 +44,7 @@ struct BackupLine: Codable {
     var leftOut: BackupLeftOut?
     var end: BackupEnd?
 
-    /// How many of the members it has; a line has one.
+    /// The number of members that are set. A valid line has one.
     var memberCount: Int {
         [
             head != nil, machine != nil, item != nil, deviceItem != nil, leftOut != nil,
@@ -52,7 +52,7 @@ struct BackupLine: Codable {
         ].count { $0 }
     }
 
-    /// With a newline at its end. The bytes are the caller's to erase.
+    /// The line as JSON, with a newline at its end. The caller erases the bytes.
     func encoded() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -65,7 +65,7 @@ struct BackupHead: Codable, Hashable {
 
     var format = Self.format
     var version = 1
-    /// Seconds since 2001-01-01.
+    /// In seconds since 2001-01-01.
     var created: Double
     /// The identifier of the keychain, 16 bytes.
     var keychain: Data
@@ -79,7 +79,7 @@ struct BackupEnd: Codable, Hashable {
     var total: Int { items + deviceItems + leftOut }
 }
 
-/// One of four types, as attributes have them.
+/// The value of an attribute: exactly one of four types.
 struct BackupValue: Codable, Hashable {
     var string: String?
     var data: Data?
@@ -95,7 +95,7 @@ struct BackupValue: Codable, Hashable {
         }
     }
 
-    /// nil: it isn't exactly one of them.
+    /// The attribute value; `nil` unless exactly one member is set.
     var value: AttributeValue? {
         let values: [AttributeValue] = [
             string.map { .string($0) }, data.map { .data($0) }, number.map { .number($0) },
@@ -116,7 +116,7 @@ struct BackupItem: Codable, Hashable {
     var program: String?
     var attributes: [String: BackupValue]
     var data: Data?
-    /// Whether the data are what an application password opens.
+    /// Whether `data` is sealed with an application password.
     var passwordSealed: Bool?
 
     enum CodingKeys: String, CodingKey {
@@ -144,7 +144,7 @@ struct BackupItem: Codable, Hashable {
             data != nil && record.constraints.requiresApplicationPassword ? true : nil
     }
 
-    /// Class, group, reference, protection class, label and primary key.
+    /// A copy that contains only class, group, reference, protection class, label and primary key.
     var name: BackupItem {
         var name = self
         let shown = ItemClass(name: itemClass).map {
@@ -159,7 +159,7 @@ struct BackupItem: Codable, Hashable {
         return name
     }
 
-    /// The item. nil: its attributes are none that a keychain holds.
+    /// The item; `nil` if its attributes are not valid for a keychain item.
     var restored: RestoredItem? {
         guard let itemClass = ItemClass(name: itemClass),
             let reference = ItemReference(hexadecimal: reference),
@@ -191,25 +191,25 @@ struct BackupItem: Codable, Hashable {
     }
 }
 
-/// An item that stays on its device: its name, and all of it for that device.
+/// A *this device only* item: its name in the clear, and the whole item sealed for its device.
 struct BackupDeviceItem: Codable, Hashable {
     var name: BackupItem
     var sealed: Data
 
-    /// What the box is bound to.
+    /// The associated data of `sealed`.
     static func binding(_ reference: String) -> [UInt8] {
         Array("backup device item ".utf8) + Array(reference.utf8)
     }
 }
 
 struct BackupLeftOut: Codable, Hashable {
-    /// nil: it is damaged, and known by its reference.
+    /// `nil` if the item is damaged and known only by its reference.
     var name: BackupItem?
     var reference: String
     var reason: BackupOmission
 }
 
-/// An item of a backup, whose attributes fit its class.
+/// An item of a backup, whose attributes are valid for its class.
 struct RestoredItem {
     var record: ItemRecord
     let reference: ItemReference
@@ -221,8 +221,9 @@ struct RestoredItem {
         if case .date(let seconds) = record.attributes[.modificationDate] { seconds } else { 0 }
     }
 
-    /// Whether a backup may hold it, beside its attributes: it has its dates and a group, and is no key
-    /// in hardware.
+    /// Whether a backup may contain the item, apart from the validity of its attributes: it has
+    /// both dates and a valid group, it is not a key in hardware, and it is not both synchronizable
+    /// and under constraints that require authentication.
     var isStorable: Bool {
         guard case .date = record.attributes[.creationDate],
             case .date = record.attributes[.modificationDate]
@@ -243,7 +244,7 @@ struct RestoredItem {
 }
 
 extension ItemReference {
-    /// Reads the 32 digits of ``description``.
+    /// Parses the 32 hexadecimal digits of ``description``.
     package init?(hexadecimal text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 2 * Self.byteCount else { return nil }

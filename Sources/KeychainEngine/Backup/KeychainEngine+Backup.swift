@@ -1,8 +1,10 @@
-// KeychainEngine+Backup: every item of a keychain, as the lines of a backup.
-//   (1) All rows are of one moment: they are read in one transaction.
-//   (2) What is locked ends the backup: one that leaves out what could be read is none.
-//   (3) The database is verified as it is read: one that isn't as it was left is not backed up. An
-//       item whose content alone is damaged is named among what is left out.
+// KeychainEngine+Backup: writes every item of a keychain as a line of a backup.
+//   (1) All rows are from one point in time: they are read in one transaction.
+//   (2) A locked item ends the backup with an error, because a backup without items that could be
+//       read after an unlock would be incomplete.
+//   (3) The database is verified while it is read. If it differs from its last commit, it is not
+//       backed up. If only the content of an item is damaged, the item is listed among those left
+//       out.
 
 import FoundationEssentials
 package import KeychainCore
@@ -10,13 +12,13 @@ package import KeychainCrypto
 import KeychainSQLite
 import Synchronization
 
-/// What a backup holds.
+/// The contents of a backup.
 package struct BackupSummary: Sendable {
     package internal(set) var itemCount = 0
-    /// Of these, how many come back on this machine alone.
+    /// The number of these items that can be restored on this machine only.
     package internal(set) var deviceItemCount = 0
     package internal(set) var leftOut: [BackupName] = []
-    /// When it was made, in seconds since 2001-01-01.
+    /// The time of the backup, in seconds since 2001-01-01.
     package internal(set) var created: Double = 0
 }
 
@@ -24,10 +26,10 @@ extension KeychainEngine {
     /// Writes every item to an age file.
     ///
     /// - Parameters:
-    ///   - writer: The file, begun and not finished. It is finished here.
-    ///   - progress: Called now and then with the number of items done and the number of all.
-    /// - Returns: What the file holds, and what was left out.
-    /// - Throws: `interactionNotAllowed` where an item is locked. The file is of no use then.
+    ///   - writer: The file, begun and not finished. This function finishes it.
+    ///   - progress: Called now and then with the number of items done and the total number.
+    /// - Returns: The contents of the file, and the items that were left out.
+    /// - Throws: `interactionNotAllowed` if an item is locked. The file is unusable then.
     package func backUp(
         to writer: AgeWriter, progress: (RequestProgress) -> Void = { _ in }
     ) throws(KeychainFailure) -> BackupSummary {
@@ -54,7 +56,7 @@ extension KeychainEngine {
     }
 }
 
-/// A backup that is being written.
+/// A backup in progress.
 private struct RunningBackup {
     private let engine: KeychainEngine
     private let writer: AgeWriter
@@ -106,7 +108,7 @@ private struct RunningBackup {
             let record = try? RowSealing.openMetadata(
                 of: row, keychainID: engine.store.keychainID, keys: keys)
         else { return try leaveOut(row.reference) }
-        // That something was deleted is not an item.
+        // A tombstone is not an item.
         guard !record.isTombstone else { return }
         if let reason = omission(of: record, protection) {
             return try leaveOut(BackupItem(record, row.reference, protection, data: nil), reason)

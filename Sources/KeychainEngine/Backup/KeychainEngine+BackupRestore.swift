@@ -1,10 +1,11 @@
-// KeychainEngine+BackupRestore: the items of a backup back into a keychain.
-//   (1) All of the file is authenticated and read before the first change. It is read again for the
-//       changes, and has to be the same: SHA-256 of its content says so.
+// KeychainEngine+BackupRestore: restores the items of a backup into a keychain.
+//   (1) The whole file is authenticated and read before the first change. It is read a second time
+//       to make the changes, and the SHA-256 of its content has to be the same.
 //   (2) All changes are one commit, so a restore that is interrupted has changed nothing.
-//   (3) Of two states of one item the later modification stays, with the reference that is there.
-//   (4) Merging deletes nothing. Replacing deletes what isn't synchronizable first, as Apple's
-//       restore does.
+//   (3) If an item is both in the keychain and in the backup, the version with the later
+//       modification date is kept, under the reference that it has in the keychain.
+//   (4) Merging deletes nothing. Replacing first deletes all items that aren't synchronizable, as
+//       Apple's restore does.
 
 import FoundationEssentials
 package import KeychainCore
@@ -17,24 +18,25 @@ package enum BackupRestoreMode: Hashable, Sendable {
     case replace
 }
 
-/// What restoring a backup changes, or would change.
+/// The changes that restoring a backup made, or would make.
 package struct BackupRestoration: Sendable {
     package internal(set) var summary = BackupSummary()
     package internal(set) var added: [BackupName] = []
-    /// Items that were there in an earlier state.
+    /// Items whose version in the keychain was older.
     package internal(set) var updated: [BackupName] = []
-    /// Items that are there as they are in the backup, or in a later state.
+    /// Items whose version in the keychain is the same as in the backup, or newer.
     package internal(set) var keptCount = 0
-    /// Items that are gone, and not in the backup.
+    /// Items that were deleted and are not in the backup.
     package internal(set) var deleted: [BackupName] = []
 
     package var isWithoutChange: Bool { added.isEmpty && updated.isEmpty && deleted.isEmpty }
 }
 
 extension KeychainEngine {
-    /// Reads all of a backup without a keychain, and checks it.
+    /// Reads and checks a whole backup without a keychain.
     ///
-    /// - Throws: `decode` for a file that isn't whole, `authFailed` where nothing given opens it.
+    /// - Throws: `decode` if the file is damaged or not a backup, `authFailed` if no given identity
+    ///   or passphrase opens it.
     package static func readBackup(
         _ source: BackupSource, on machine: Machine
     ) throws(KeychainFailure) -> BackupSummary {
@@ -59,13 +61,14 @@ extension KeychainEngine {
     /// Restores a backup.
     ///
     /// - Parameters:
-    ///   - source: The file, and what opens it.
-    ///   - mode: Whether to delete what isn't in the backup.
-    ///   - isTrial: Whether nothing is to be changed. What is given back is what would be.
-    ///   - progress: Called now and then with the number of items done and the number of all.
-    /// - Returns: What was changed, by name.
-    /// - Throws: What ``readBackup(_:on:)`` does; `interactionNotAllowed` where the keychain is
-    ///   locked. Nothing was changed then.
+    ///   - source: The file, and the identities that open it.
+    ///   - mode: Pass `.replace` to delete items that aren't in the backup.
+    ///   - isTrial: Pass `true` to change nothing. The result then describes the changes that would
+    ///     be made.
+    ///   - progress: Called now and then with the number of items done and the total number.
+    /// - Returns: The changes, with the names of the items.
+    /// - Throws: The errors of ``readBackup(_:on:)``; `interactionNotAllowed` if the keychain is
+    ///   locked. In these cases nothing is changed.
     package func restore(
         _ source: BackupSource, _ mode: BackupRestoreMode, isTrial: Bool = false,
         progress: (RequestProgress) -> Void = { _ in }
@@ -93,7 +96,7 @@ extension KeychainEngine {
                     }
                     guard digest == verified.digest else { throw .changedBackup }
                     result = running.end(verified.summary)
-                    // What was done is given up with the transaction.
+                    // Throwing rolls the transaction back.
                     if isTrial { throw .trial }
                 }
             } catch {
@@ -105,7 +108,7 @@ extension KeychainEngine {
     }
 }
 
-/// A restore that is carried out in a transaction.
+/// A restore in progress, in a transaction.
 private struct RunningRestore {
     private let engine: KeychainEngine
     private let mode: BackupRestoreMode
@@ -122,7 +125,7 @@ private struct RunningRestore {
 
     mutating func begin(in transaction: inout StoreTransaction) throws(KeychainFailure) {
         try transaction.requireGuardedTier()
-        // So what is locked below is bound to another machine.
+        // After this check, a row that is still locked is bound to another machine.
         guard engine.lockState == .unlocked else { throw .locked(.whenUnlocked) }
         try engine.keepVersions(isAsked: true, in: &transaction)
         guard mode == .replace else { return }
@@ -155,7 +158,8 @@ private struct RunningRestore {
         case .damaged:
             try transaction.setAside(row, reason: .deleted, at: engine.options.now())
         case .locked:
-            // What another machine alone can read stays: it is in no backup that this one makes.
+            // An item that only another machine can read is kept: no backup made on this machine
+            // contains it.
             break
         }
     }
@@ -204,7 +208,8 @@ private struct RunningRestore {
         }
     }
 
-    /// The same item in the keychain: what has its primary key, or else its reference.
+    /// The counterpart of an item in the keychain: the row with its primary key, or else with its
+    /// reference.
     private func counterpart(
         of item: RestoredItem, _ labels: RowLabels, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> OpeningOfRow? {
@@ -220,7 +225,8 @@ private struct RunningRestore {
         return nil
     }
 
-    /// What an application password opens is bound to one keychain and reference.
+    /// Whether an item's secret can be stored under a reference. A secret sealed with an
+    /// application password is bound to one keychain and one reference.
     private func canSeal(_ item: RestoredItem, as reference: ItemReference) -> Bool {
         !item.isPasswordSealed || isOfThisKeychain && reference == item.reference
     }
@@ -249,7 +255,7 @@ private struct RunningRestore {
     }
 }
 
-/// What no two items have in common.
+/// The attributes whose combination is unique for each item.
 private struct PrimaryKey: Hashable {
     private let itemClass: ItemClass
     private let accessGroup: String
@@ -263,7 +269,7 @@ private struct PrimaryKey: Hashable {
         }
     }
 
-    /// In a list for people: the same each time.
+    /// The order of items in a list shown to a user. It is the same each time.
     func stands(before other: PrimaryKey) -> Bool {
         let (own, others) = (
             [Array(itemClass.name.utf8)] + values + [Array(accessGroup.utf8)],
@@ -274,7 +280,7 @@ private struct PrimaryKey: Hashable {
 }
 
 extension ItemSnapshot {
-    /// Since 2001-01-01; 0 where the item has no date.
+    /// In seconds since 2001-01-01; 0 if the item has no modification date.
     fileprivate var modified: Double {
         if case .date(let seconds) = attributes[.modificationDate] { seconds } else { 0 }
     }

@@ -1,4 +1,4 @@
-// ItemDigest: Apple's `sha1` attribute, a fingerprint of what identifies an item.
+// ItemDigest: Apple's `sha1` attribute, a fingerprint of an item's primary key.
 
 package import FoundationEssentials
 import KeychainCrypto
@@ -6,7 +6,7 @@ package import KeychainCore
 import KeychainSQLite
 
 package enum ItemDigest {
-    /// SHA-1 over the item's encoded primary key. Equal for equal keys; it protects nothing.
+    /// SHA-1 of the item's encoded primary key. It is equal for equal keys and protects nothing.
     /// - Returns: 20 bytes.
     package static func sha1(of item: ItemSnapshot) -> Data {
         let kept = item.itemClass.primaryKey

@@ -13,7 +13,7 @@ extension KeychainEngine {
             let item = request.item
             let group = try group(of: item, for: caller)
             return try write { transaction throws(KeychainFailure) in
-                // The lock is reported before a duplicate would be.
+                // A lock takes precedence over a duplicate.
                 try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 return try insert(
@@ -31,7 +31,8 @@ extension KeychainEngine {
             var groups: [String] = []
             for item in items { groups.append(try group(of: item, for: caller)) }
             return try write { transaction throws(KeychainFailure) in
-                // A lock is reported before a duplicate would be, and before anything is sealed.
+                // A lock takes precedence over a duplicate and is detected before anything is
+                // sealed.
                 try transaction.requireGuardedTier()
                 var keys: [ClassKeys] = []
                 for item in items { keys.append(try self.keys(for: item.protection)) }
@@ -47,10 +48,12 @@ extension KeychainEngine {
         }
     }
 
-    /// Adds an item or, where existing ones are kept, gives the one that has its primary key.
+    /// Adds an item. If `keepsExisting` is set and an item has its primary key, returns that item.
     ///
-    /// A careless or hostile issuer can give one number to certificates about two keys. The other
-    /// one is a duplicate: taken for the new one, it would leave the new key without a certificate.
+    /// A careless or malicious issuer can give the same serial number to certificates with
+    /// different public keys. If the existing certificate has another public key, this throws
+    /// `duplicateItem`: returned in place of the new one, it would leave the new key without a
+    /// certificate.
     private func insert(
         _ item: NewItem, group: String, by program: String?, keys: ClassKeys,
         into transaction: inout StoreTransaction, orKeepExisting keepsExisting: Bool
@@ -69,7 +72,7 @@ extension KeychainEngine {
         }
     }
 
-    /// The access group that an item goes to, which the caller may write.
+    /// The access group that an item is added to. The caller may write to it.
     func group(of item: NewItem, for caller: AccessGroups) throws(KeychainFailure) -> String {
         try authorizeWrite(caller, group: item.accessGroup)
         guard let group = item.accessGroup ?? caller.defaultGroup else {
@@ -88,8 +91,8 @@ extension KeychainEngine {
         return try insert(record, labels, item, keys: keys, into: &transaction)
     }
 
-    /// What an item is stored as, and found by. The program is that which adds it, where it has no
-    /// entitlements. Empty: it isn't known.
+    /// The record of a new item, and its labels. The record names the program that adds the item
+    /// only if the program has no entitlements. An empty `program` means that it is unknown.
     func record(
         of item: NewItem, group: String, by program: String?, _ transaction: StoreTransaction
     ) throws(KeychainFailure) -> (ItemRecord, RowLabels) {
@@ -133,10 +136,9 @@ extension KeychainEngine {
             .item(data: item.data)
     }
 
-    /// Makes sure that a primary key is free in both tiers: a live item there is a duplicate, a damaged
-    /// one is set aside, a tombstone goes.
-    /// `labels` are those in the tier that the item goes to. In an update `id` is the row that is about
-    /// to take the key.
+    /// Makes sure that a primary key is free in both tiers: a live item with it is a duplicate, a
+    /// damaged row is set aside, and a tombstone is removed. `labels` are those in the tier that
+    /// the item goes to. In an update, `id` is the row that is about to take the key.
     func makeRoom(
         for record: ItemRecord, _ labels: RowLabels, in tier: Tier, replacing id: Int64?,
         in transaction: inout StoreTransaction
@@ -146,8 +148,8 @@ extension KeychainEngine {
         try removeTombstones(under: record, butNot: id, in: &transaction)
     }
 
-    /// What has a primary key, in either tier. A damaged row that has it is set aside.
-    /// The arguments are those of `makeRoom`.
+    /// The row that has a primary key, in either tier. A damaged row that has it is set aside. The
+    /// arguments are those of `makeRoom`.
     func occupant(
         of record: ItemRecord, _ labels: RowLabels, in tier: Tier, besides id: Int64? = nil,
         _ transaction: inout StoreTransaction

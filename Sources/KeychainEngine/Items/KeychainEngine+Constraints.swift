@@ -1,9 +1,10 @@
-// KeychainEngine+Constraints: what the access constraints of an item ask of a request.
-//   (1) A secret under constraints is opened only for a request that shows what satisfies them.
-//       Attributes and deletion ask for nothing; a change asks for what opening does.
+// KeychainEngine+Constraints: enforces the access constraints of items.
+//   (1) A secret under constraints is opened only for a request that satisfies them. Reading
+//       attributes and deleting require nothing; a change requires the same as opening.
 //   (2) An application password is checked by decrypting with it, never by comparing.
-//   (3) An item that asks for the passcode is stored only while there is one.
-//   (4) An item for one biometric enrollment keeps which one that is, and never opens for another.
+//   (3) An item that requires the passcode is stored only while a passcode is set.
+//   (4) An item for one biometric enrollment stores the identifier of that enrollment, and never
+//       opens for another.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -11,27 +12,27 @@ import KeychainCore
 import KeychainSQLite
 import Synchronization
 
-/// What a request shows for itself, with its grant looked at.
+/// The authentication of a request, with its grants already checked.
 struct Proof {
     let isPresent: Bool
     let isRecognized: Bool
     let password: SecretBytes?
-    /// The biometric enrollment of now.
+    /// The current biometric enrollment.
     let enrollment: Data?
 }
 
-/// Something that constraints guard: the secret of an item, or the use of a key in hardware.
+/// An object under constraints: the secret of an item, or the use of a key in hardware.
 struct Guarded {
     /// The biometric enrollment that it was made for.
     let enrollment: Data?
-    /// What a password is bound to.
+    /// The data that an application password is bound to.
     let binding: PasswordSealing.Binding
 
     var constraints: AccessConstraints { binding.constraints }
     var reference: ItemReference { binding.reference }
 }
 
-/// What came of opening a secret.
+/// The outcome of opening a secret.
 enum SecretOpening {
     case opened(Data)
     case damaged
@@ -41,7 +42,8 @@ enum SecretOpening {
 }
 
 extension KeychainEngine {
-    /// In a write, which begins with a look at whether the keybag is still the one in memory.
+    /// Checks the grants of a request. For use in a write, which begins by checking that the keybag
+    /// in memory is current.
     func proof(_ authorization: Authorization) -> Proof {
         Proof(
             isPresent: authorization.grant.map { shown in presence.withLock { $0 == shown } }
@@ -53,7 +55,7 @@ extension KeychainEngine {
             enrollment: authorization.enrollment)
     }
 
-    /// Outside a write.
+    /// Checks the grants of a request outside a write.
     func presentProof(_ authorization: Authorization) throws(KeychainFailure) -> Proof {
         // Another process may have changed the passcode, which ends every grant.
         if authorization.grant != nil || authorization.recognition != nil {
@@ -64,7 +66,7 @@ extension KeychainEngine {
 
     // MARK: Opening
 
-    /// Opens the secret of a row that has one and was read with it.
+    /// Opens the secret of a row that has a secret and was read with it.
     func openSecret(_ opened: OpenedRow, showing proof: Proof) -> SecretOpening {
         if opened.record.isOfSecureEnclave { return openBlob(opened) }
         if let failure = refusal(of: opened, proof) { return .refused(failure) }
@@ -72,8 +74,8 @@ extension KeychainEngine {
         return openContent(content, guarded(opened), showing: proof)
     }
 
-    /// Opens what constraints guard, once the keychain's keys have done their part: it is the secret
-    /// itself unless a password is required too.
+    /// Finishes opening content that the keychain's keys have decrypted. It is the secret itself,
+    /// unless an application password is required too.
     func openContent(_ content: Data, _ guarded: Guarded, showing proof: Proof) -> SecretOpening {
         guard guarded.constraints.requiresApplicationPassword else { return .opened(content) }
         guard let password = proof.password else {
@@ -91,15 +93,17 @@ extension KeychainEngine {
         }
     }
 
-    /// Why a row's secret isn't opened for a request; nil where it is, if the password is right.
+    /// The reason why a row's secret isn't opened for a request; `nil` if it is opened, provided
+    /// that the application password is right.
     func refusal(of opened: OpenedRow, _ proof: Proof) -> KeychainFailure? {
-        // Who has the blob of such a key can use it only as its own constraints allow.
+        // The blob is handed out freely, because its own constraints are enforced when the key is
+        // used.
         if opened.record.isOfSecureEnclave { return nil }
         return refusal(of: guarded(opened), proof)
     }
 
-    /// Why what constraints guard isn't opened for a request; nil where it is, if the password is
-    /// right.
+    /// The reason why an object under constraints isn't opened for a request; `nil` if it is
+    /// opened, provided that the application password is right.
     func refusal(of guarded: Guarded, _ proof: Proof) -> KeychainFailure? {
         let constraints = guarded.constraints
         let isSatisfied = constraints.isSatisfied(
@@ -107,12 +111,12 @@ extension KeychainEngine {
             isEnrollmentSame: proof.enrollment.map { $0 == guarded.enrollment } ?? false,
             applicationPassword: proof.password != nil)
         guard !isSatisfied else { return nil }
-        // Without hardware there is no enrollment, and no person is recognized.
+        // Without hardware there is no enrollment, and no user is recognized.
         if let now = proof.enrollment, now != guarded.enrollment {
             if let others = constraints.afterChangedEnrollment {
                 return .authenticationNeeded(others, guarded.reference)
             }
-            // A person who wasn't recognized doesn't learn of it.
+            // A user who wasn't recognized doesn't learn that the enrollment changed.
             if proof.isRecognized { return .enrollmentChanged(guarded.reference) }
         }
         return .authenticationNeeded(constraints, guarded.reference)
@@ -124,7 +128,7 @@ extension KeychainEngine {
             binding: binding(opened.row.reference, opened.protection, opened.record))
     }
 
-    /// The enrollment that a record keeps, where its constraints ask for one.
+    /// The enrollment that a record stores, if its constraints require one.
     func enrollment(
         for constraints: AccessConstraints, _ shown: Data?
     ) throws(KeychainFailure) -> Data? {
@@ -137,8 +141,8 @@ extension KeychainEngine {
 
     // MARK: Sealing
 
-    /// Seals a secret as the constraints in its record ask for. Without a password where one is
-    /// required, `authenticationNeeded` of no item: what is to be sealed isn't opened.
+    /// Seals a secret as the constraints in its record require. If a required password is missing,
+    /// throws `authenticationNeeded` without an item reference, because no existing item is opened.
     func seal(
         _ secret: Data, of record: ItemRecord, for row: RowBinding,
         protection: ProtectionClass, keys: ClassKeys, password: SecretBytes?
@@ -154,7 +158,8 @@ extension KeychainEngine {
             for: row, keys: keys)
     }
 
-    /// What is put under the keychain's keys: the secret, under the password where one is required.
+    /// The plaintext that is sealed under the keychain's keys: the secret, or the secret encrypted
+    /// with the application password if one is required.
     func content(
         sealing secret: Data, for binding: PasswordSealing.Binding, password: SecretBytes?
     ) throws(KeychainFailure) -> Data {
@@ -164,7 +169,7 @@ extension KeychainEngine {
             secret, password: password, cost: options.applicationPasswordCost, for: binding)
     }
 
-    /// Refuses constraints that can't be kept.
+    /// Refuses constraints that can't be stored with an item.
     func checkStorable(_ record: ItemRecord) throws(KeychainFailure) {
         guard record.constraints.needsAuthentication else { return }
         guard !record.isSynchronizable else {
@@ -174,8 +179,9 @@ extension KeychainEngine {
     }
 
     func checkKeepable(_ constraints: AccessConstraints) throws(KeychainFailure) {
-        // What asks for hardware that isn't there is stored all the same, as at Apple: it may be
-        // deleted, and the attributes read. The passcode can be set first, so it has to be.
+        // An item that requires missing hardware is stored all the same, as on Apple's platforms:
+        // it can be deleted, and its attributes read. A missing passcode is refused, because the
+        // user can set it first.
         guard hasPasscode || !constraints.asksForPasscode else {
             throw KeychainFailure(
                 .authFailed,
@@ -184,7 +190,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Refuses attributes that no reader would take for the class.
+    /// Refuses attributes that no reader would accept for the class.
     func checkAttributes(_ record: ItemRecord) throws(KeychainFailure) {
         if let misfit = record.misfit {
             throw .param("The attribute \(misfit.name) doesn't fit the class, or its value it.")

@@ -1,9 +1,9 @@
-// KeychainEngine+Delete: deleting all items that match, or none.
-//   (1) A locked row is deleted without being opened where the labels alone choose it, and the row
-//       itself has those labels. No other row is deleted that was not opened.
-//   (2) All or none: a deletion that meets a row it can't judge fails and changes nothing.
-//   (3) By class alone, a program without entitlements reaches what it added itself, see
-//       `AccessGroups.isConfined`.
+// KeychainEngine+Delete: deletes all items that match, or none.
+//   (1) A locked row is deleted without being opened if the query is decided by labels alone and
+//       the row itself has those labels. No other row is deleted without being opened.
+//   (2) A deletion that encounters a row it can't decide on fails and changes nothing.
+//   (3) With a query that names only the class, a program without entitlements reaches only items
+//       that it added itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -54,8 +54,8 @@ extension KeychainEngine {
         do {
             opened = try open(candidate, for: search, noting: &damaged)
         } catch {
-            // Only a lock is passed over. What the row may leave behind for others to see needs its
-            // attributes.
+            // Only locked rows are accepted without being opened. A tombstone needs the row's
+            // attributes, so a row that may have to leave one is refused.
             guard error.status == .interactionNotAllowed, isChosen, tombstones != .always,
                 query.isSynchronizable == false
             else { throw error }
@@ -64,8 +64,8 @@ extension KeychainEngine {
             return true
         }
         guard let opened else {
-            // The labels are not authenticated, but they are all there is to go by, and the
-            // caller asked for the row to go. It is kept aside.
+            // The labels are not authenticated, but nothing else is readable, and the caller asked
+            // to delete the row. It is set aside.
             guard isChosen || search.reference != nil else { return false }
             guard search.includes(row) else { throw .misleadingIndex }
             if let elsewhere = damaged.elsewhere {
@@ -85,7 +85,7 @@ extension KeychainEngine {
         return true
     }
 
-    /// Deletes an item, and leaves a tombstone where the policy says so.
+    /// Deletes an item, and leaves a tombstone if the policy requires one.
     func delete(
         _ opened: OpenedRow, _ tombstones: TombstonePolicy,
         in transaction: inout StoreTransaction
@@ -100,7 +100,8 @@ extension KeychainEngine {
         if leaves { try leaveTombstone(for: opened, in: &transaction) }
     }
 
-    /// Leaves a row with the key of an item and nothing else, so that its deletion can be told.
+    /// Inserts a tombstone, which has only the primary key and dates of the item. It tells other
+    /// devices about the deletion.
     func leaveTombstone(
         for opened: OpenedRow, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
@@ -123,8 +124,8 @@ extension KeychainEngine {
         try transaction.insert(SealedRow(binding, record, keys: opened.keys, secret: nil))
     }
 
-    /// Deletes the tombstones under the primary key of one, of whichever tier. `id` is that of a row that
-    /// stays.
+    /// Deletes the tombstones that have the primary key of `tombstone`, in both tiers. The row with
+    /// `id` is kept.
     func removeTombstones(
         of tombstone: ItemRecord, butNot id: Int64? = nil, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {

@@ -1,11 +1,13 @@
 // KeychainEngine+Find: searching.
-//   (1) Attributes come out of the metadata tier alone; a secret is opened only when asked for.
-//   (2) A locked row that is reached ends the search; it is never passed over.
-//       A lock is reported after a look at whether another process removed the passcode.
-//   (3) A damaged row never hides a whole one. Where nothing else matches, it is the answer.
-//       So with one that is bound to another machine.
-//       Before the first unlock the open tier alone is asked; where it answers nothing, that is a lock.
-//   (4) A row whose constraints are not satisfied ends in a failure once no locked one is reached.
+//   (1) Attributes are read from the metadata alone. A secret is opened only if the request asks
+//       for it.
+//   (2) A locked row that the search reaches ends the search; it is never skipped. Before a lock is
+//       reported, the engine checks whether another process has removed the passcode.
+//   (3) A damaged row never hides an undamaged one. If nothing else matches, the search fails with
+//       damage. The same holds for a row that is bound to another machine. Before the first unlock
+//       only the open tier is searched. If it contains no match, the search fails as locked.
+//   (4) A row whose constraints are not satisfied makes the search fail, unless a locked row is
+//       reached, which takes precedence.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -39,8 +41,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Whether another process changed the passcode; it may have removed it, and with it the
-    /// lock.
+    /// Adopts the keybag if another process has changed the passcode; it may have removed the
+    /// passcode, and the lock with it. Returns whether the keybag was replaced.
     func adoptsOtherKeybag() throws(KeychainFailure) -> Bool {
         let generation = session.ring.withLock { $0.keybagGeneration }
         guard try store.header().keybagGeneration != generation else { return false }
@@ -72,7 +74,7 @@ extension KeychainEngine {
                 opened.record.matches(query, search, opened.protection, caller: caller)
             else { return true }
             if retrieval.includesData, opened.record.secretTag != nil {
-                // After a refusal only a lock can change the answer.
+                // After a refusal, the search continues only to find a locked row.
                 guard refused.first == nil else { return true }
                 switch openSecret(opened, showing: proof) {
                 case .opened(let data): found.append((opened.row.id, opened.item(data: data)))
@@ -86,7 +88,8 @@ extension KeychainEngine {
             return found.count + refused.count < limit
         }
         if isDataAlone, visit.isDoubtful {
-            // An earlier secret of the item proves itself as well. Only the attributes tell.
+            // An earlier secret of the item has a valid tag, too. Only the attributes tell which
+            // secret is current.
             var retrieval = retrieval
             retrieval.includesAttributes = true
             return try search(query, retrieval, caller)
@@ -108,7 +111,7 @@ extension KeychainEngine {
         guard !found.isEmpty else {
             throw try failureForNoMatch(query, caller, damaged, isComplete: visit.isComplete)
         }
-        // A list that leaves out what is locked is no answer.
+        // A list without the locked items would be incomplete.
         if found.count < limit, !visit.isComplete, try store.header().count(of: .guarded) > 0 {
             throw .lockedBeforeFirstUnlock
         }
@@ -116,13 +119,13 @@ extension KeychainEngine {
         return found.map(\.item)
     }
 
-    /// Nothing was found: because nothing is there, or because what is there is damaged, or was
-    /// lost. Changes and deletions go on as if nothing had been there: what is saved anew takes the
-    /// place of what is lost.
+    /// The error for a search without matches: the item doesn't exist, is damaged, or was lost.
+    /// Changes and deletions don't use this and treat lost items as absent, so that a newly saved
+    /// item replaces a lost one.
     private func failureForNoMatch(
         _ query: ItemQuery, _ caller: AccessGroups, _ damaged: DamagedRows, isComplete: Bool
     ) throws(KeychainFailure) -> KeychainFailure {
-        // The whole item may be one of those that weren't asked for.
+        // The guarded tier, which was not searched, may contain an undamaged match.
         guard isComplete else { return .lockedBeforeFirstUnlock }
         if let failure = damaged.failure { return failure }
         let search = RowSearch(query, visibleTo: caller, indexes: store.tiers.indexes)
@@ -133,7 +136,8 @@ extension KeychainEngine {
         }
     }
 
-    /// The secret alone of the one item that a query names. nil: it takes more than a look-up.
+    /// The secret of the one item that a query identifies, without its attributes; `nil` if a
+    /// single look-up is not sufficient.
     private func dataAlone(
         _ query: ItemQuery, _ retrieval: Retrieval, _ caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot? {
@@ -152,8 +156,8 @@ extension KeychainEngine {
         return dataAlone(of: row, query)
     }
 
-    /// The secret of a row that the labels chose and that nothing guards, without opening the
-    /// attributes. nil: it takes more than that.
+    /// The secret of a row that the labels identify and that has no constraints. The attributes are
+    /// not opened. `nil` if this is not sufficient.
     private func dataAlone(of row: SealedRow, _ query: ItemQuery) -> ItemSnapshot? {
         guard row.secret != nil, row.isOnOnePage, query.itemClass != .key,
             let protection = ProtectionClass(rawValue: row.protection),
@@ -171,9 +175,10 @@ extension KeychainEngine {
 
     // MARK: Opening rows
 
-    /// Opens a row's metadata; nil, and a note, where it is damaged or bound to another machine.
-    /// - Throws: `interactionNotAllowed` while its class is locked.
-    ///   `notAvailable` for a row that only an altered index can have given.
+    /// Opens a row's metadata. If the row is damaged or bound to another machine, returns `nil` and
+    /// records it in `damaged`.
+    /// - Throws: `interactionNotAllowed` while the row's class is locked. `notAvailable` if the row
+    ///   could only have been found through a manipulated index.
     func open(
         _ candidate: Store.Found, for search: RowSearch, noting damaged: inout DamagedRows
     ) throws(KeychainFailure) -> OpenedRow? {
@@ -208,10 +213,10 @@ extension KeychainEngine {
         return opened
     }
 
-    /// What the keychain's keys give of a secret: the secret itself, unless a password is
-    /// required too.
+    /// Opens a secret with the keychain's keys. The result is the secret itself, unless an
+    /// application password is required too.
     ///
-    /// - Returns: nil where the secret is damaged.
+    /// - Returns: `nil` if the secret is damaged.
     func openContent(_ opened: OpenedRow) -> Data? {
         openedSecrets.wrappingAdd(1, ordering: .relaxed)
         return try? RowSealing.openSecret(
@@ -221,7 +226,7 @@ extension KeychainEngine {
 
     // MARK: Logging
 
-    /// Notes operation, shape of the request and outcome.
+    /// Logs the operation, the shape of the request and the outcome.
     func logged<R: Request, Result>(
         _ request: R, _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -235,7 +240,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Notes a request that was carried out, or failed.
+    /// Logs a request that was carried out, or failed.
     func note<R: Request>(_ request: R, _ failure: KeychainFailure? = nil) {
         let status = failure?.status.rawValue ?? 0
         log.debug(
@@ -244,13 +249,13 @@ extension KeychainEngine {
     }
 }
 
-/// The rows that a request was refused to open.
+/// The rows that a request was not authorized to open.
 private struct RefusedRows {
-    /// Whether they are passed over.
+    /// Whether such rows are skipped.
     let skips: Bool
     private(set) var first: KeychainFailure?
 
-    /// One at the most: the failure is certain then.
+    /// At most one is counted, because the first makes the request fail.
     var count: Int { first == nil ? 0 : 1 }
 
     mutating func note(_ failure: KeychainFailure) {
@@ -258,11 +263,11 @@ private struct RefusedRows {
     }
 }
 
-/// The damaged rows that a request met.
+/// The damaged rows that a request encountered.
 struct DamagedRows {
     private(set) var references: [ItemReference] = []
     private var misshapenCount = 0
-    /// Why one doesn't open on this machine.
+    /// The error for a row that can be opened on another machine only.
     var elsewhere: KeychainFailure?
 
     var count: Int { references.count + misshapenCount }

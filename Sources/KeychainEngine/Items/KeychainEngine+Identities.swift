@@ -1,9 +1,10 @@
-// KeychainEngine+Identities: a private key and a certificate with the same public key.
-//   (1) Certificates are searched first, by their labels; then for each the key, by its application
-//       label. A question that names neither costs a look at each certificate.
-//   (2) A change to both halves is one transaction.
-//   (3) By class alone, a program without entitlements reaches identities of which it added both
-//       halves itself, see `AccessGroups.isConfined`.
+// KeychainEngine+Identities: identities, each a private key and a certificate with the same public
+// key.
+//   (1) Certificates are searched first, by their labels; then the key of each, by its application
+//       label. A query that identifies neither has to examine every certificate.
+//   (2) A change to both parts is one transaction.
+//   (3) With a query that names only the class, a program without entitlements reaches only
+//       identities both parts of which it added itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -59,7 +60,7 @@ extension KeychainEngine {
         in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Int {
         let pairs = try pairs(query, caller, in: &transaction)
-        // A certificate or key that is in several identities changes once.
+        // A certificate or key that is part of several identities is changed once.
         var changed: Set<ItemReference> = []
         for (certificate, key) in pairs {
             if changed.insert(certificate.row.reference).inserted {
@@ -93,7 +94,7 @@ extension KeychainEngine {
         return pairs.count
     }
 
-    /// Certificates and their keys. A certificate stands once for each key.
+    /// Certificates and their keys. A certificate is listed once for each of its keys.
     private func pairs(
         _ query: IdentityQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [(certificate: OpenedRow, key: OpenedRow)] {
@@ -117,7 +118,7 @@ extension KeychainEngine {
         return pairs
     }
 
-    /// Every row that matches, with its metadata open. Damaged ones are passed over.
+    /// Every row that matches, with its metadata opened. Damaged rows are skipped.
     func opened(
         _ query: ItemQuery, _ caller: AccessGroups, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> [OpenedRow] {
@@ -144,7 +145,7 @@ extension KeychainEngine {
         _ = try change(query, changes, caller, in: &transaction)
     }
 
-    /// Whether any certificate, of whatever group, is about a key.
+    /// Whether any certificate, in any access group, belongs to a key.
     private func hasCertificate(
         _ key: ItemRecord, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) -> Bool {

@@ -1,7 +1,9 @@
-// KeychainEngine+Put: an addition that becomes a change where the item is there already.
-//   (1) Both are one transaction: no read sees the item missing, and no change comes in between.
-//   (2) The change is of the one item that has the primary key, in the access group of the addition. The
-//       query of the request says the same to Apple's functions, which take two calls.
+// KeychainEngine+Put: adds an item, or updates it if it already exists.
+//   (1) Both are one transaction: no reader sees the item missing, and no other change comes in
+//       between.
+//   (2) The update affects the one item that has the primary key, in the access group of the
+//       addition. The request also contains a query for this item, for Apple's functions, which
+//       need two calls.
 
 import KeychainCrypto
 package import KeychainCore
@@ -15,7 +17,7 @@ extension KeychainEngine {
             let item = request.item
             let group = try group(of: item, for: caller)
             try write { transaction throws(KeychainFailure) in
-                // The lock is reported before a duplicate would be.
+                // A lock takes precedence over a duplicate.
                 try transaction.requireGuardedTier()
                 let keys = try keys(for: item.protection)
                 let (record, labels) = try record(

@@ -1,8 +1,8 @@
-// KeychainEngine+Update: changing all items that match, or none.
+// KeychainEngine+Update: changes all items that match, or none.
 //   (1) An item under constraints is changed only for a request that could open its secret,
-//       whatever is changed of it.
-//   (2) By class alone, a program without entitlements reaches what it added itself, see
-//       `AccessGroups.isConfined`.
+//       whatever the change.
+//   (2) With a query that names only the class, a program without entitlements reaches only items
+//       that it added itself, see `AccessGroups.isConfined`.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -25,7 +25,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Changes all items that match; throws `itemNotFound` where none does.
+    /// Changes all items that match. Throws `itemNotFound` if there are none.
     func change(
         _ query: ItemQuery, _ changes: ItemChanges, _ caller: AccessGroups,
         in transaction: inout StoreTransaction
@@ -35,7 +35,7 @@ extension KeychainEngine {
         let isConfined = caller.isConfined(by: query)
         var damaged = DamagedRows()
         var rows: [OpenedRow] = []
-        // All are opened first: a lock is reported before authentication is asked for.
+        // All rows are opened first, so that a lock is reported before authentication is requested.
         for candidate in try transaction.rows(
             search, includesSecret: needsSecret(changes, proof, of: query.itemClass))
         {
@@ -55,8 +55,9 @@ extension KeychainEngine {
         return rows.count
     }
 
-    /// A change of protection class, constraints or primary key may need the old secret, to seal it or
-    /// its key anew; a password is checked with it.
+    /// Whether a change needs the old secret. A change of protection class, constraints or primary
+    /// key may need it, to seal the secret or its key again; an application password is checked by
+    /// opening it.
     func needsSecret(
         _ changes: ItemChanges, _ proof: Proof, of itemClass: ItemClass
     ) -> Bool {
@@ -133,7 +134,7 @@ extension KeychainEngine {
         }
     }
 
-    /// The old secret, whose key is sealed for another primary key or other constraints.
+    /// The old secret, whose key is sealed again for another primary key or other constraints.
     private func rebound(
         _ opened: OpenedRow, _ constraints: AccessConstraints, _ binding: RowBinding,
         _ keys: ClassKeys
@@ -147,9 +148,11 @@ extension KeychainEngine {
         }
     }
 
-    /// The secret to seal: a new one, or the old one where what it is sealed under changes.
+    /// The secret to seal: a new one, or the old one if the keys that it is sealed under change;
+    /// `nil` if the sealed secret stays as it is.
     ///
-    /// - Throws: `authenticationNeeded` or `authFailed` where the request couldn't open the old one.
+    /// - Throws: `authenticationNeeded` or `authFailed` if the request couldn't open the old
+    ///   secret.
     private func newSecret(
         _ changes: ItemChanges, _ opened: OpenedRow, _ record: ItemRecord,
         _ protection: ProtectionClass, _ proof: Proof
@@ -163,7 +166,7 @@ extension KeychainEngine {
             protection != opened.protection
             || record.constraints != opened.record.constraints
                 && (hadPassword || record.constraints.requiresApplicationPassword)
-        // The old secret alone tells whether the password is right.
+        // Only opening the old secret shows whether the password is right.
         guard hadPassword || isSealedAnew && changes.data == nil else { return changes.data }
         switch openSecret(opened, showing: proof) {
         case .opened(let secret): return changes.data ?? (isSealedAnew ? secret : nil)
@@ -172,8 +175,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Now, or a millisecond after the last change where the clock has not advanced, so that a
-    /// change always changes the date.
+    /// The current time, or one millisecond after the last change if the clock has not advanced.
+    /// Every change therefore changes the date.
     func nextModification(of record: ItemRecord) -> Double {
         let now = options.now()
         guard case .date(let last) = record.attributes[.modificationDate] else { return now }
@@ -182,12 +185,12 @@ extension KeychainEngine {
 }
 
 extension ItemChanges {
-    /// Whether an item's labels may be others afterwards. Those of an opened row are authentic.
+    /// Whether an item's labels may differ afterwards. The labels of an opened row are authentic.
     fileprivate var areInLabels: Bool {
         !attributes.isEmpty || accessGroup != nil || isSynchronizable != nil || isTombstone != nil
     }
 
-    /// Whether an item's primary key may be another one afterwards.
+    /// Whether an item's primary key may differ afterwards.
     fileprivate func areInKey(of itemClass: ItemClass) -> Bool {
         accessGroup != nil || isSynchronizable != nil || isTombstone != nil
             || attributes.keys.contains { itemClass.primaryKey.contains($0) }

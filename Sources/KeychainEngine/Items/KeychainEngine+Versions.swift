@@ -1,9 +1,12 @@
-// KeychainEngine+Versions: earlier versions of items: keeping, finding, restoring, deleting them.
-//   (1) A version is visible to those who may see its access group, and opens as the item would.
-//   (2) Versions are searched one by one: few are kept, and a person asks for them.
-//   (3) A version that is older than the policy allows is not found, whether it was deleted yet or not.
-//   (4) What is restored keeps its secret byte by byte; its attributes are sealed anew with the date of
-//       now, so that a later merge takes it for the newer one.
+// KeychainEngine+Versions: keeps, finds, restores and deletes earlier versions of items.
+//   (1) A version is visible to callers that may see its access group, and opens under the same
+//       conditions as the item.
+//   (2) Versions are searched linearly: there are few, and they are searched only at a user's
+//       request.
+//   (3) A version that is older than the policy allows is not found, even if it was not deleted
+//       yet.
+//   (4) A restored version keeps its secret byte for byte. Its attributes are sealed again with the
+//       current date, so that a later merge takes it for the newer one.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -12,7 +15,8 @@ import KeychainSQLite
 import Logging
 
 extension KeychainEngine {
-    /// Makes versions of what the transaction changes from now on, where the request or the user wants it.
+    /// Keeps versions of the items that the transaction changes from now on, if the request or the
+    /// user's policy requires it.
     func keepVersions(
         isAsked: Bool, in transaction: inout StoreTransaction
     ) throws(KeychainFailure) {
@@ -58,7 +62,7 @@ extension KeychainEngine {
         try logged(request) { () throws(KeychainFailure) in
             try authorizeWrite(caller, group: request.query.accessGroup)
             return try write { transaction throws(KeychainFailure) in
-                // What is too old goes, too.
+                // Without a policy, versions that are too old are found and deleted, too.
                 var search = VersionSearch(self, request.query, request.number, caller, nil)
                 try transaction.forEachVersion(includesSecret: false) {
                     version throws(KeychainFailure) in
@@ -164,7 +168,8 @@ extension KeychainEngine {
 
     // MARK: Checking
 
-    /// The items whose versions don't open, as far as can be told in this lock state.
+    /// The items that have damaged versions, as far as the lock state allows to tell; `nil` for a
+    /// version whose item is unknown.
     func damagedVersions() throws(KeychainFailure) -> [ItemReference?] {
         var damaged: [ItemReference?] = []
         try store.forEachVersion(includesSecret: true) { version throws(KeychainFailure) in
@@ -189,15 +194,15 @@ private struct VersionSearch {
     private let caller: AccessGroups
     private let search: RowSearch
     private let isConfined: Bool
-    /// What was replaced before this isn't found.
+    /// Versions that were replaced before this time are not found.
     private let horizon: Double
     private var found: [(version: StoredVersion, opened: OpenedRow)] = []
-    /// Versions that don't open, where nothing but their labels is asked for.
+    /// Damaged versions that the query selects by labels alone.
     private(set) var damaged: [StoredVersion] = []
-    /// Why one was not looked at.
+    /// The reason why a version could not be examined.
     private var lock: KeychainFailure?
 
-    /// Without a policy, what is too old is found, too.
+    /// Without a policy, versions that are too old are found, too.
     init(
         _ engine: KeychainEngine, _ query: ItemQuery, _ number: UInt32?, _ caller: AccessGroups,
         _ policy: HistoryPolicy?
@@ -225,7 +230,7 @@ private struct VersionSearch {
                 _ = try engine.keys(for: protection)
             }
         } catch {
-            // What opens on another machine alone is none of this one's.
+            // A version that opens on another machine only is not visible on this one.
             if error.cause != .otherMachine { lock = error }
             return
         }
@@ -242,7 +247,7 @@ private struct VersionSearch {
         found.append((version, opened))
     }
 
-    /// - Throws: `interactionNotAllowed` where a version was not looked at because it is locked.
+    /// - Throws: `interactionNotAllowed` if a version could not be examined because it is locked.
     func finish() throws(KeychainFailure) -> [(version: StoredVersion, opened: OpenedRow)] {
         if let lock { throw lock }
         return found

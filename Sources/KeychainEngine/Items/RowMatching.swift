@@ -1,11 +1,11 @@
-// RowMatching: a sealed row to an item of an answer, if it is one.
+// RowMatching: opens sealed rows and decides whether they match a query.
 
 import FoundationEssentials
 import KeychainCrypto
 import KeychainCore
 import KeychainSQLite
 
-/// A row whose metadata were opened, so their tag was checked.
+/// A row whose metadata was opened, which means that its tag was checked.
 struct OpenedRow {
     let row: SealedRow
     let record: ItemRecord
@@ -21,10 +21,10 @@ struct OpenedRow {
     }
 }
 
-/// What became of the opening of a row's metadata.
+/// The outcome of opening a row's metadata.
 enum OpeningOfRow {
     case opened(OpenedRow)
-    /// The keys of its class aren't there.
+    /// The keys of the row's class are not available.
     case locked
     case damaged
 }
@@ -42,7 +42,7 @@ extension KeychainEngine {
 }
 
 extension ItemQuery {
-    /// The one item that has the primary key of another, where there is one.
+    /// A query for the one item that has the same primary key as `item`, if there is one.
     init(
         primaryKeyOf item: NewItem, in group: String,
         _ authorization: Authorization = Authorization()
@@ -60,24 +60,25 @@ extension ItemQuery {
 }
 
 extension AccessGroups {
-    /// Whether a change or deletion by these queries is of what the caller's own program added, and
-    /// of nothing else: it has no entitlements, and they name classes alone.
+    /// Whether a change or deletion by these queries affects only items that the caller's program
+    /// added itself: the program has no entitlements, and the queries name nothing but a class.
     ///
-    /// Programs without entitlements share a group. One that empties a class when it first runs, as
-    /// programs for iOS do, would otherwise delete the secrets of every other.
+    /// Programs without entitlements share a group. A program that empties a class when it first
+    /// runs, as programs for iOS do, would otherwise delete the secrets of all the others.
     func isConfined(by queries: ItemQuery...) -> Bool {
         program != nil && queries.allSatisfy(\.isOfClassAlone)
     }
 
-    /// Whether an item was added by the caller's own program. One without a mark was added by none.
+    /// Whether the caller's program added an item. An item without a program mark was added by none
+    /// of the programs without entitlements.
     func hasAdded(_ record: ItemRecord) -> Bool { record.program == program }
 }
 
 extension ItemRecord {
-    /// Whether the record is one that the query means and the caller may see.
+    /// Whether the record satisfies the query and is visible to the caller.
     ///
-    /// The labels have decided most of it already. Class, flags and group are looked at again
-    /// in the authenticated metadata, as Apple's implementation does.
+    /// The labels have decided most of this already. Class, flags and group are checked again in
+    /// the authenticated metadata, as in Apple's implementation.
     func matches(
         _ query: ItemQuery, _ search: RowSearch, _ protection: ProtectionClass,
         caller: AccessGroups

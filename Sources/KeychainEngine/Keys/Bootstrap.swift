@@ -1,9 +1,12 @@
-// Bootstrap: from a folder to keys. What is missing is made only where nothing can be lost by it.
-//   (1) A keychain is made at one moment: when its database, complete and durable, takes its name.
-//       Before that there is at the most a device key, which the next attempt takes; after it the
-//       copy of the keybag may be missing, which the next opening makes.
-//   (2) A folder that has a keybag or a database holds a keychain, and nothing of it is made anew.
-//   (3) The keybag row is the one that counts; the copy stands in where the row is damaged.
+// Bootstrap: obtains the keys of the keychain in a folder. Missing files are created only if
+// nothing can be lost by that.
+//   (1) A keychain comes into existence at one moment: when its database, complete and durable,
+//       takes its name. Before that, at most a device key exists, which the next attempt uses.
+//       After it, the keybag file may be missing, which the next opening creates.
+//   (2) A folder with a keybag or a database holds a keychain, and none of its files are created
+//       again.
+//   (3) The keybag row in the database is authoritative. The keybag file replaces it if the row is
+//       damaged.
 
 import KeychainCrypto
 import KeychainCore
@@ -11,7 +14,7 @@ import KeychainSQLite
 import Logging
 
 enum Bootstrap {
-    /// Makes a keychain where there is none.
+    /// Creates a keychain if there is none.
     static func createIfNew(
         _ lock: StoreFolder.Lock, _ options: EngineOptions
     ) throws(KeychainFailure) {
@@ -39,10 +42,12 @@ enum Bootstrap {
         try lock.write(SecretBytes(copying: hierarchy.encoded), to: .keybag)
     }
 
-    /// Makes the copy of the keybag what the database's is, and rids the log of earlier ones.
+    /// Updates the keybag file from the keybag in the database, and removes earlier keybags from
+    /// the log.
     ///
-    /// The copy is behind after a change of the passcode that was interrupted, and missing where a
-    /// keychain was being made. It is still good for opening, so a failure is noted and no more.
+    /// The file is outdated after an interrupted change of the passcode, and missing after an
+    /// interrupted creation of a keychain. The keychain opens in either case, so a failure is only
+    /// logged.
     static func updateKeybagCopy(_ store: Store, _ hierarchy: KeyHierarchy, _ log: Logger) {
         let bytes = hierarchy.encoded
         guard let folder = store.folder, (try? store.file.keybagBytes()) == bytes,
@@ -51,13 +56,14 @@ enum Bootstrap {
         func attempt(_ what: String, _ body: () throws(KeychainFailure) -> Void) {
             do { try body() } catch { log.warning("\(what): \(error.reason)") }
         }
-        // The log first: where the process ends in between, the copy is still behind.
+        // The log is emptied first: if the process ends between the two steps, the file is still
+        // outdated, and the next opening repeats both.
         attempt("An earlier keybag may still be in the log") { () throws(KeychainFailure) in
             try store.emptyLog()
         }
         attempt("The copy of the keybag is not up to date") { () throws(KeychainFailure) in
             try folder.withLock { lock throws(KeychainFailure) in
-                // A rotation, or another change, may have come in between.
+                // A rotation, or another change, may have intervened.
                 guard (try? store.file.keybagBytes()) == bytes else { return }
                 try lock.write(SecretBytes(copying: bytes), to: .keybag)
             }
@@ -80,7 +86,7 @@ enum Bootstrap {
                 + "restore it from a backup.")
     }
 
-    /// The keybag of the database, or its copy where that one is damaged.
+    /// The keybag of the database, or the keybag file if that keybag is damaged.
     static func readKeybag(
         _ file: StoreFile, deviceKey: SecretBytes, machine: Machine,
         after known: KeyHierarchy? = nil
@@ -90,8 +96,8 @@ enum Bootstrap {
             return try hierarchy(try file.keybagBytes(), deviceKey, machine, known)
         } catch {
             if error.isSuperseded { throw error }
-            // Also of a version that isn't known: one changed byte can say so. Where the keybag is of
-            // a later version, its copy is too.
+            // An unknown version also leads here, because a single changed byte can cause it. If
+            // the keybag really has a later version, the file has it, too.
             failure = error
         }
         do {
@@ -102,13 +108,14 @@ enum Bootstrap {
         }
     }
 
-    /// The keybag of a database, or its copy where that one is damaged, of version 1; nil where the
-    /// database's is of a later version.
+    /// The keybag of a database of version 1, or the keybag file if that keybag is damaged; `nil`
+    /// if the database's keybag has a later version.
     static func readKeybagVersion1(
         _ file: StoreFile, deviceKey: SecretBytes
     ) throws(KeychainFailure) -> KeyHierarchyVersion1? {
         let bytes = try file.keybagBytes()
-        // A later version that belongs to the device key is no accident.
+        // A keybag of a later version that the device key authenticates can't be the result of
+        // damage.
         if let bytes, (try? hierarchy(bytes, deviceKey, .unidentified)) != nil { return nil }
         func version1(_ bytes: [UInt8]?) throws(KeychainFailure) -> KeyHierarchyVersion1 {
             guard let bytes else { throw .damagedStore("the keybag is missing") }
@@ -124,7 +131,7 @@ enum Bootstrap {
         }
     }
 
-    /// Whether the file `keybag` is anything but a copy of the database's keybag.
+    /// Whether the keybag file is missing or differs from the keybag in the database.
     static func keybagCopyDiffers(_ file: StoreFile) throws(KeychainFailure) -> Bool {
         guard let folder = file.folder else { return false }
         return try file.keybagBytes() != (try? folder.read(.keybag)?.plainBytes)

@@ -1,11 +1,12 @@
-// DeviceKeyPlace: where the device key is: in its file, in the clear or sealed by hardware, or, for
-// a keychain that is on no disk, in memory.
-//   (1) A key is sealed only when the hardware has given it back once.
-//   (2) The file is replaced whole: at any moment it opens the keychain one way or the other.
-//   (3) Sealing rotates the keys: the earlier key may be in copies of its file. Unsealing keeps the key,
-//       and with it everything that was encrypted.
-//   (4) The database and the device key of a keychain in memory go with the last reference to
-//       either, and nothing of them reaches a file.
+// DeviceKeyPlace: the location of the device key: in its file, in plaintext or sealed by hardware,
+// or, for a keychain in memory, in memory.
+//   (1) A sealed key is written only after the hardware has unsealed it once.
+//   (2) The file is replaced atomically, so at any time it opens the keychain in one of the two
+//       forms.
+//   (3) Sealing rotates the keys, because copies of the file may contain the earlier key. Unsealing
+//       keeps the key, and with it everything encrypted under it.
+//   (4) The database and the device key of a keychain in memory exist until the last reference to
+//       either is released. Nothing of them is written to a file.
 
 import FoundationEssentials
 package import KeychainCore
@@ -19,7 +20,7 @@ struct DeviceKeyPlace {
     private var file: SecretBytes? {
         get throws(KeychainFailure) {
             if let staged = try folder.deviceKeyFolder.read(.deviceKey) { return staged }
-            // It has its place by now.
+            // If the staged file is gone, a rotation has just moved it to its final place.
             return try folder.read(.deviceKey)
         }
     }
@@ -31,7 +32,7 @@ struct DeviceKeyPlace {
         }
     }
 
-    /// - Returns: nil where there is no file.
+    /// - Returns: `nil` if there is no file.
     func read() throws(KeychainFailure) -> SecretBytes? {
         guard let file = try file else { return nil }
         guard let contents = SealedDeviceKeyFile.decode(file) else {
@@ -40,12 +41,12 @@ struct DeviceKeyPlace {
         return try unseal(contents.sealed)
     }
 
-    /// Writes the file anew where one of its two copies is damaged. Where that fails, the key is
-    /// still good.
+    /// Rewrites the file if one of its two copies of the key is damaged. If that fails, the key
+    /// remains readable.
     func mend() {
         guard let isWhole = try? isWhole, !isWhole else { return }
         try? folder.withLock { lock throws(KeychainFailure) in
-            // Another process may have mended or replaced it meanwhile.
+            // Another process may have repaired or replaced it meanwhile.
             guard let file = try folder.read(.deviceKey) else { return }
             if let contents = SealedDeviceKeyFile.decode(file) {
                 if !contents.isWhole { try writeSealed(contents.sealed, lock) }
@@ -68,9 +69,8 @@ struct DeviceKeyPlace {
         try lock.write(DeviceKeyFile.encode(key), to: .deviceKey)
     }
 
-    /// Seals a key and writes it so.
-    /// - Throws: `unimplemented` where there is no hardware; nothing is changed then, nor by any
-    ///   other failure.
+    /// Seals a key with the hardware and writes the sealed key.
+    /// - Throws: `unimplemented` if there is no hardware. After any error nothing is changed.
     func seal(_ key: SecretBytes, _ lock: StoreFolder.Lock) throws(KeychainFailure) {
         guard let hardware else { throw .secureEnclaveUnavailable }
         let sealed = try hardware.seal(key)
@@ -120,19 +120,19 @@ struct DeviceKeyPlace {
     }
 }
 
-// MARK: - The owner's decisions
+// MARK: - Sealing and unsealing
 
 extension KeychainEngine {
-    /// Lets the machine's hardware seal the device key. A copy of the folder that is made from then
-    /// on opens on this machine only, and every process needs the hardware to open the keychain.
+    /// Seals the device key with the machine's hardware. A copy of the folder made after this opens
+    /// on this machine only, and every process needs the hardware to open the keychain.
     ///
-    /// A chip that is cleared or breaks takes the keychain with it.
+    /// If the chip is cleared or fails, the keychain is lost.
     ///
-    /// - Throws: `unimplemented` where there is no hardware, `param` for a keychain in memory; the
-    ///   keychain is as it was after any failure.
+    /// All keys are rotated, so that the new device key has never been in a file in plaintext. If a
+    /// passcode is set, `proof` is required.
     ///
-    /// All keys rotate: what opens from then on is a key that never stood in a file. Where a passcode is
-    /// set, that takes it as proof.
+    /// - Throws: `unimplemented` if there is no hardware, `param` for a keychain in memory. After
+    ///   any error the keychain is unchanged.
     @discardableResult
     package func sealDeviceKey(
         provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }
@@ -142,9 +142,9 @@ extension KeychainEngine {
             RotationWish(proof: proof, protection: .hardware), progress: progress)
     }
 
-    /// Puts the device key into its file in the clear again.
+    /// Writes the device key into its file in plaintext again.
     ///
-    /// - Throws: `param` for a keychain in memory; the file is as it was after any failure.
+    /// - Throws: `param` for a keychain in memory. After any error the file is unchanged.
     package func unsealDeviceKey() throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             let place = try deviceKeyPlace()
@@ -157,13 +157,14 @@ extension KeychainEngine {
         }
     }
 
-    /// What keeps the device key, by its file.
+    /// How the device key is protected, according to its file.
     package func deviceKeyProtection() throws(KeychainFailure) -> DeviceKeyProtection {
         guard store.folder != nil else { return .memory }
         return try deviceKeyPlace().protection
     }
 
-    /// The same for a folder whose keychain isn't open, or can't be opened without the hardware.
+    /// How the device key is protected in a folder whose keychain isn't open, or can't be opened
+    /// without the hardware.
     package static func deviceKeyProtection(
         in directory: String
     ) throws(KeychainFailure) -> DeviceKeyProtection {
@@ -182,10 +183,10 @@ extension KeychainEngine {
 
 package struct MemoryPlace: Sendable {
     let file: StoreFile
-    /// What the file `device.key` holds elsewhere.
+    /// The contents that a keychain on disk has in `device.key`.
     let deviceKey: SecretBytes
 
-    /// Makes an empty keychain without a passcode.
+    /// Creates an empty keychain without a passcode.
     package init() throws(KeychainFailure) {
         deviceKey = .random(byteCount: AuthenticatedEncryption.keyByteCount)
         let hierarchy = KeyHierarchy.create(deviceKey: deviceKey)

@@ -1,11 +1,12 @@
-// KeyRing: which class keys are in memory, and so what can be read.
-//   (1) Keys of always-available classes are there as long as the engine is. On another machine than
-//       the keychain's, those of this device come with a recovery code and go with `lockAll`.
-//   (2) Keys of after-first-unlock classes come with the first unlock and stay until `lockAll`.
-//   (3) Keys of when-unlocked classes go with `lock`.
-//   (4) Without a passcode all keys but those of the when-passcode-set class are there.
-//   (5) The keys that find and count the items of the guarded tier are there exactly as long as those of
-//       after-first-unlock classes.
+// KeyRing: the class keys in memory, which determine the items that can be read.
+//   (1) Keys of the *always* classes are in memory for the lifetime of the engine. On another
+//       machine than the keychain's, those of the *this device only* class are available after an
+//       unlock with a recovery code, until `lockAll`.
+//   (2) Keys of the after-first-unlock classes are in memory from the first unlock until `lockAll`.
+//   (3) Keys of the when-unlocked classes are erased by `lock`.
+//   (4) Without a passcode, all keys but those of the when-passcode-set class are in memory.
+//   (5) The keys that find and count the items of the guarded tier are in memory exactly as long as
+//       those of the after-first-unlock classes.
 
 import KeychainCrypto
 import KeychainCore
@@ -16,14 +17,14 @@ struct KeyRing: Sendable {
     private(set) var classes: [ProtectionClass: ClassKeys]
     private(set) var tiers: StoreTiers
     private(set) var lockState: LockState
-    /// How many items stay on this device, where they don't open here.
+    /// The number of *this device only* items, if they can't be opened on this machine.
     var unreachableCount: UInt64?
-    /// How often it was locked.
+    /// The number of times the ring was locked.
     private(set) var lockCount = 0
-    /// Whether it is locked because another process rotated the keys.
+    /// Whether the ring is locked because another process rotated the keys.
     private(set) var isLockedByRotation = false
 
-    /// - Throws: `invalidKeychain` when the keybag doesn't open.
+    /// - Throws: `invalidKeychain` if the keybag doesn't open.
     init(_ hierarchy: KeyHierarchy) throws(KeychainFailure) {
         self.hierarchy = hierarchy
         let open = try hierarchy.openTier()
@@ -33,7 +34,7 @@ struct KeyRing: Sendable {
         if let guarded = try hierarchy.guardedTierWithoutPasscode() { take(guarded) }
     }
 
-    /// Takes over what opens the guarded tier.
+    /// Adds the keys of the guarded tier.
     private mutating func take(_ guarded: TierKeys) {
         classes.merge(guarded.classes) { _, new in new }
         if tiers.guarded == nil {
@@ -43,7 +44,7 @@ struct KeyRing: Sendable {
         isLockedByRotation = false
     }
 
-    /// Notes that an earlier ring was unlocked until a rotation.
+    /// Records that an earlier ring was unlocked until a rotation.
     mutating func noteRotation() { isLockedByRotation = lockState != .unlocked }
 
     var keybagGeneration: UInt64 { hierarchy.keybag.generation }
@@ -67,7 +68,7 @@ struct KeyRing: Sendable {
         take(opened.keys)
     }
 
-    /// - Throws: `param` where no passcode is set: nothing would keep it locked.
+    /// - Throws: `param` if no passcode is set, because a lock would have no effect.
     mutating func lock() throws(KeychainFailure) {
         guard hierarchy.keybag.hasPasscode else {
             throw .param("Without a passcode a keychain can't be locked. Set one first.")
@@ -76,13 +77,14 @@ struct KeyRing: Sendable {
         keepClasses { $0.availability != .whileUnlocked }
     }
 
-    /// Goes back to before the first unlock.
-    /// - Throws: `param` where no passcode is set: nothing would keep it locked.
+    /// Returns to the state before the first unlock.
+    /// - Throws: `param` if no passcode is set, because a lock would have no effect.
     mutating func lockAll() throws(KeychainFailure) {
         try lock()
         lockState = .beforeFirstUnlock
         tiers = StoreTiers(open: tiers.open, guarded: nil)
-        // On another machine a recovery code has opened those of this device.
+        // On another machine, a recovery code has provided the keys of the *this device only*
+        // classes.
         let isHere = hierarchy.machineState.isOpen
         keepClasses { $0.tier == .open && (isHere || !$0.isThisDeviceOnly) }
     }
@@ -93,8 +95,8 @@ struct KeyRing: Sendable {
         MemoryScrubber.eraseFreedMemory()
     }
 
-    /// Takes the place of the ring that a change of the passcode began with. If it was locked
-    /// meanwhile, it stays locked.
+    /// Replaces this ring by the result of a passcode change. If this ring was locked since the
+    /// change began, the new one is locked, too.
     mutating func become(_ new: KeyRing, unlessLockedSince count: Int) {
         let old = self
         self = new
@@ -102,16 +104,16 @@ struct KeyRing: Sendable {
         relock(as: old, unlessLockedSince: count)
     }
 
-    /// Locks as another ring is that was locked meanwhile.
+    /// Locks this ring like `old`, if `old` was locked since its lock count was `count`.
     mutating func relock(as old: KeyRing, unlessLockedSince count: Int) {
         guard old.lockCount != count else { return }
         if old.lockState == .beforeFirstUnlock { try? lockAll() } else { try? lock() }
     }
 
-    /// Takes over a keybag that this or another process wrote, of another generation.
+    /// Adopts a keybag of another generation, written by this or another process.
     ///
-    /// Keys of tiers and classes stay the same under a new passcode, so those in memory are kept; the key of
-    /// the when-passcode-set class may be another one and is dropped then.
+    /// A new passcode doesn't change the keys of tiers and classes, so those in memory are kept.
+    /// The key of the when-passcode-set class may have changed and is then erased.
     mutating func adopt(_ hierarchy: KeyHierarchy) throws(KeychainFailure) {
         let withoutPasscode = try hierarchy.guardedTierWithoutPasscode()
         let open = try hierarchy.openTier()

@@ -1,20 +1,21 @@
 // KeychainEngine+Passcode: locking, unlocking, the passcode itself, and grants for callers that
-// proved to know it.
-//   (1) A changed keybag is committed with the store's header, then copied to its file.
-//   (2) Removing the passcode deletes the items of the when-passcode-set class in the same commit
-//       that destroys their key, and their earlier versions. A row that says it is of that class and doesn't open as one is set
-//       aside.
-//   (3) After the commit the log is folded into the database and emptied, so that no earlier
-//       keybag, under an earlier passcode, stays in it. Where that fails, or the process ends, the
-//       next one to open the keychain does it.
-//   (4) What can fail comes before the commit: after it the change is made, and no error says else.
-//   (5) A lock during a change stays a lock.
-//   (6) Followers of changes are told once the keys in memory are others.
-//   (7) A grant is good from the proof to the next lock, change or removal of the passcode, by
-//       whichever process, and to the closing of the engine. The next one is another.
+// proved knowledge of it.
+//   (1) A changed keybag is committed together with the store's header, then copied to its file.
+//   (2) The commit that removes the passcode destroys the key of the when-passcode-set class and
+//       deletes the class's items and their earlier versions. A row that claims to be of that class
+//       and doesn't open as one is set aside.
+//   (3) After the commit, the log is checkpointed and emptied, so that it contains no earlier
+//       keybag under an earlier passcode. If that fails, or the process ends before it, the next
+//       process that opens the keychain does it.
+//   (4) Every step that can fail precedes the commit. After the commit the change is made, and no
+//       error is reported.
+//   (5) If the keychain is locked during a change, it stays locked.
+//   (6) Subscribers to changes are notified after the keys in memory have been replaced.
+//   (7) A grant is valid from the proof until the next lock, the next change or removal of the
+//       passcode by any process, or the closing of the engine. Later grants have a different token.
 //   (8) A grant can't be guessed, and it is never written anywhere.
-//   (9) Who proves to know the passcode unlocks the keychain: there is no other screen on which a
-//       program's user could.
+//   (9) Proving knowledge of the passcode unlocks the keychain, because a program's user has no
+//       other place, such as a lock screen, to unlock it.
 
 import FoundationEssentials
 package import KeychainCore
@@ -23,30 +24,31 @@ import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine {
-    /// Whether a passcode is set, as of the last look at the keybag.
+    /// Whether a passcode is set, according to the keybag as last read.
     package var hasPasscode: Bool { session.ring.withLock { $0.hierarchy.keybag.hasPasscode } }
 
     /// Makes every item readable until ``lock()`` or the end of the process.
-    /// - Throws: `authFailed` for a wrong passcode; `param` when none is set.
+    /// - Throws: `authFailed` for a wrong passcode; `param` if none is set.
     package func unlock(passcode: SecretBytes) throws(KeychainFailure) {
         try unlock(.passcode(passcode))
     }
 
-    /// The same by any way in.
+    /// Unlocks the keychain with any way in.
     func unlock(_ way: WayIn) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in try unlockSession(way) }
     }
 
     private func unlockSession(_ way: WayIn) throws(KeychainFailure) {
         try reloadKeybag()
-        // Deriving takes long; the ring stays usable meanwhile.
+        // The key derivation takes long. The ring stays usable meanwhile.
         let before = session.ring.withLock { $0 }
         let opened = try before.hierarchy.unlock(way)
         try changeRing { ring throws(KeychainFailure) in
             guard ring.keybagGeneration == before.keybagGeneration else {
                 throw .busy("The passcode was changed meanwhile. Try again.")
             }
-            // If it was locked meanwhile, it stays locked, whatever was asked for before.
+            // If the keychain was locked meanwhile, it stays locked, even if the unlock was
+            // requested earlier.
             guard ring.lockCount == before.lockCount else {
                 throw .busy("The keychain was locked meanwhile. Try again.")
             }
@@ -56,14 +58,14 @@ extension KeychainEngine {
         if before.tiers.guarded == nil { verifyIfSmall() }
     }
 
-    /// Forgets the keys of the when-unlocked classes, and ends all grants.
-    /// - Throws: `param` when no passcode is set.
+    /// Erases the keys of the when-unlocked classes from memory and ends all grants.
+    /// - Throws: `param` if no passcode is set.
     package func lock() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lock() }
     }
 
-    /// Forgets the keys of the after-first-unlock classes too, and ends all grants.
-    /// - Throws: `param` when no passcode is set.
+    /// Also erases the keys of the after-first-unlock classes from memory, and ends all grants.
+    /// - Throws: `param` if no passcode is set.
     package func lockAll() throws(KeychainFailure) {
         try forget { ring throws(KeychainFailure) in try ring.lockAll() }
     }
@@ -81,10 +83,11 @@ extension KeychainEngine {
         store.commits.signal()
     }
 
-    /// Sets the first passcode. The engine stays unlocked. All keys rotate: what was in copies of the folder
-    /// without a passcode opens nothing from then on.
+    /// Sets the first passcode. The engine stays unlocked. All keys are rotated, so that keys from
+    /// copies of the folder without a passcode open nothing that exists from then on.
     /// - Returns: The ways in that ended.
-    /// - Throws: `param` when one is set already, or the new one is empty; what a rotation throws.
+    /// - Throws: `param` if a passcode is already set, or the new one is empty; the errors of a
+    ///   rotation.
     @discardableResult
     package func setPasscode(
         _ passcode: SecretBytes, progress: (RequestProgress) -> Bool = { _ in true }
@@ -92,7 +95,7 @@ extension KeychainEngine {
         try guardTier(with: .passcode(passcode), progress)
     }
 
-    /// Makes the first way in.
+    /// Adds the first way in.
     @discardableResult
     func guardTier(
         with way: WayIn, _ progress: (RequestProgress) -> Bool = { _ in true }
@@ -113,14 +116,14 @@ extension KeychainEngine {
         return []
     }
 
-    /// - Throws: `authFailed` when `old` is wrong; nothing is changed then.
+    /// - Throws: `authFailed` if `old` is wrong. Nothing is changed then.
     package func changePasscode(
         from old: SecretBytes, to new: SecretBytes
     ) throws(KeychainFailure) {
         try changePasscode(by: .passcode(old), to: new)
     }
 
-    /// The same by any way in, also where there is no passcode beside it.
+    /// Changes the passcode with any way in as proof, or sets one in addition to that way in.
     func changePasscode(by way: WayIn, to new: SecretBytes) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             try reloadKeybag()
@@ -133,9 +136,9 @@ extension KeychainEngine {
         }
     }
 
-    /// Removes the passcode and with it all items of the when-passcode-set class, for good.
-    /// - Returns: How many items went.
-    /// - Throws: `authFailed` when the passcode is wrong; nothing is changed then.
+    /// Removes the passcode and, permanently, all items of the when-passcode-set class.
+    /// - Returns: The number of items deleted.
+    /// - Throws: `authFailed` if the passcode is wrong. Nothing is changed then.
     @discardableResult
     package func removePasscode(_ passcode: SecretBytes) throws(KeychainFailure) -> Int {
         try attempt { () throws(KeychainFailure) in try removePasscodeOfSession(passcode) }
@@ -168,9 +171,10 @@ extension KeychainEngine {
         }
     }
 
-    /// Commits another keybag, and what `clearing` does with the items that go with the old one.
+    /// Commits a new keybag together with the changes that `clearing` makes to items whose keys
+    /// end.
     ///
-    /// - Returns: What `clearing` gives.
+    /// - Returns: The result of `clearing`.
     @discardableResult
     func replace(
         _ before: KeyRing, with new: KeyHierarchy, unlockingWith way: WayIn?,
@@ -212,7 +216,8 @@ extension KeychainEngine {
         _ request: Authenticate, as caller: AccessGroups
     ) throws(KeychainFailure) -> AuthenticationGrant {
         try reloadKeybag()
-        // Taken before the derivation: where the keychain is locked meanwhile, it is no longer good.
+        // Read before the key derivation: if the keychain is locked meanwhile, this grant is no
+        // longer valid.
         let grant = presence.withLock { $0 }
         let hierarchy = session.ring.withLock { $0.hierarchy }
         guard hierarchy.keybag.hasPasscode else {
@@ -226,7 +231,7 @@ extension KeychainEngine {
         return grant
     }
 
-    /// What biometric hardware gets that has recognized the owner. No request reaches this: the
+    /// The grant for biometric hardware that has recognized the user. No request leads here: the
     /// code that holds the engine vouches for the hardware.
     package func grantForRecognition() -> AuthenticationGrant { recognition.withLock { $0 } }
 

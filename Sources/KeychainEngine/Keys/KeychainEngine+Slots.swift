@@ -1,7 +1,7 @@
 // KeychainEngine+Slots: the ways into a keychain, and the machine that it is bound to.
-//   (1) A change is committed as that of a passcode is; no row is touched.
-//   (2) Who proves a way in unlocks the keychain with it, as with the passcode.
-//   (3) A slot is removed while the keychain is unlocked only.
+//   (1) A change is committed like a change of the passcode. No row is changed.
+//   (2) Proving a way in unlocks the keychain with it, as with the passcode.
+//   (3) A slot can be removed only while the keychain is unlocked.
 
 import FoundationEssentials
 package import KeychainCore
@@ -44,7 +44,7 @@ extension KeychainEngine {
         return Done()
     }
 
-    /// - Throws: `param` for a passcode below the floor.
+    /// - Throws: `param` if the passcode doesn't satisfy the policy.
     func check(_ passcode: SecretBytes, allowsWeak: Bool) throws(KeychainFailure) {
         if !allowsWeak { try options.passcodePolicy.check(passcode) }
     }
@@ -71,8 +71,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Binds what stays on this device to this machine; with a recovery code as proof also where it
-    /// was bound to another one, whose chip this one's takes the place of.
+    /// Binds the *this device only* items to this machine. With a recovery code as proof this also
+    /// works if they are bound to another machine; this machine's chip then replaces the other's.
     package func bind(provedBy proof: WayIn?) throws(KeychainFailure) {
         try attempt { () throws(KeychainFailure) in
             let before = try presentRing()
@@ -94,8 +94,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Commits a keybag of the same tier key. A proof that opens no more than the machine's key
-    /// leaves the lock as it is.
+    /// Commits a keybag with the same tier key. A proof that opens nothing but the machine key
+    /// leaves the lock state as it is.
     private func finish(
         _ before: KeyRing, _ new: KeyHierarchy, _ proof: WayIn?
     ) throws(KeychainFailure) {
@@ -114,8 +114,8 @@ extension KeychainEngine {
 // MARK: - Credential
 
 extension KeychainEngine {
-    /// Unlocks without a person where the keychain has a slot for a credential and this process was
-    /// given one. Where it is the wrong one, the keychain stays locked, and the log says so.
+    /// Unlocks the keychain without a user if it has a slot for a credential and this process was
+    /// given one. If the credential is wrong, the keychain stays locked, and a warning is logged.
     func unlockWithCredential() {
         let hierarchy = session.ring.withLock { $0.hierarchy }
         guard lockState != .unlocked,
@@ -133,12 +133,13 @@ extension KeychainEngine {
 // MARK: - Status
 
 extension KeychainEngine {
-    /// How many items stay on this device.
+    /// The number of *this device only* items.
     func deviceItemCount() throws(KeychainFailure) -> UInt64 {
         try store.itemCount { $0.isThisDeviceOnly }
     }
 
-    /// Whether a recovery code opens all that a passcode and the machine do.
+    /// Whether a recovery code opens everything that the passcode and the machine identity open
+    /// together.
     var hasRecoveryCode: Bool {
         let hierarchy = session.ring.withLock { $0.hierarchy }
         return hierarchy.slotSummaries.contains {

@@ -1,10 +1,11 @@
-// PinnedHardware: the chip of a keychain, which stays the one that the keychain was first used with.
+// PinnedHardware: restricts a keychain to the chip that it was first used with.
 // Documentation/Formats/storage-key-v1.md.
-//   (1) Before the first use of a chip its identity is written into the file; from then on only a
-//       chip of that identity is used. What can't be written is remembered by this process.
-//   (2) Another chip is accepted by a person alone: one who binds the keychain to another machine
-//       by its recovery code, or removes the file.
-//   (3) A file that can't be read is an error, not as good as none.
+//   (1) Before the first use of a chip, its identity is written to the file. From then on only a
+//       chip with that identity is used. If the file can't be written, this process remembers the
+//       identity.
+//   (2) Only a user can make the keychain accept another chip, by binding the keychain to another
+//       machine with its recovery code, or by removing the file.
+//   (3) A file that can't be read is an error and not treated as missing.
 
 import FoundationEssentials
 import Glibc
@@ -19,7 +20,7 @@ final class PinnedHardware: KeyHardware {
     private let path: String
     private let bound = Mutex<(any KeyHardware)?>(nil)
 
-    /// The folder is that of the keychain.
+    /// `folder` is the keychain's folder.
     init(_ hardware: any KeyHardware, in folder: String) {
         self.hardware = hardware
         path = folder + "/" + Self.fileName
@@ -33,7 +34,7 @@ final class PinnedHardware: KeyHardware {
 
     func bound(to identity: [Data]) -> any KeyHardware { hardware.bound(to: identity) }
 
-    // MARK: The one that it is
+    // MARK: The pinned chip
 
     private func current() throws(KeychainFailure) -> any KeyHardware {
         try bound.withLock { bound throws(KeychainFailure) in
@@ -51,8 +52,7 @@ final class PinnedHardware: KeyHardware {
         }
     }
 
-    /// Runs `body` with whatever chip there is, which the keychain's is from then on, unless `body`
-    /// fails.
+    /// Runs `body` with whichever chip is present and pins that chip, unless `body` fails.
     func accepting<Result>(
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -72,7 +72,7 @@ final class PinnedHardware: KeyHardware {
         }
     }
 
-    /// nil: there is no file.
+    /// `nil` if there is no file.
     private func read() throws(KeychainFailure) -> [Data]? {
         guard Files.isThere(path) else { return nil }
         guard let file = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
@@ -88,7 +88,7 @@ final class PinnedHardware: KeyHardware {
         return identity
     }
 
-    /// Another process may write the same at the same time.
+    /// Another process may write the same content at the same time.
     private func write(_ identity: [Data]) {
         guard !identity.isEmpty else { return }
         let new = "\(path).\(UInt64.random(in: 0 ... .max))"
@@ -101,7 +101,8 @@ final class PinnedHardware: KeyHardware {
         if !isWritten { Files.remove(new) }
     }
 
-    /// Says what a person can do about another chip.
+    /// Runs `body` with the pinned chip. If another chip is present, adds to the error what the
+    /// user can do.
     private func use<Result>(
         _ body: (any KeyHardware) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -173,7 +174,7 @@ enum StorageKeyFile {
         return writer.result + SecretBytes(copying: writer.result).sha256
     }
 
-    /// nil: it is damaged, or of a later version.
+    /// `nil` if the file is damaged or has a later version.
     static func decode(_ file: [UInt8]) -> [Data]? {
         guard file.count > 32,
             SecretBytes(copying: file.dropLast(32)).sha256 == Array(file.suffix(32))
@@ -196,7 +197,7 @@ enum StorageKeyFile {
 // MARK: - Options
 
 extension EngineOptions {
-    /// With the chip of the keychain in a folder, in place of whichever there is.
+    /// A copy of the options in which the chip is pinned for the keychain in a folder.
     func pinned(in folder: String) -> EngineOptions {
         guard let chip = hardware ?? machine.chip, !(chip is PinnedHardware) else { return self }
         var options = self

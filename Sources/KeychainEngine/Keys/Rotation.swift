@@ -1,14 +1,16 @@
-// Rotation: another device key, and other keys of every kind under it, in a new database.
+// Rotation: replaces the device key and all keys under it, in a new database.
 // Documentation/Formats/database-v2.md, "Rotation".
-//   (1) Until the old database is marked nothing has changed; from then on the new one is the keychain. Its
-//       readers go on meanwhile, and its writers wait.
-//   (2) Whatever the old files and the ways in of before open, they open nothing of the new ones.
-//   (3) It holds the same items under the same ids and references, each sealed anew, with their dates. What
-//       doesn't open ends the rotation, and nothing is changed.
-//   (4) A process that is killed leaves the one or the other. The next one finishes, or gives up, what it left.
-//   (5) What was made is kept as long as the mark may still come out of the log.
-//   (6) A mark that was committed is noted besides, so that neither damage nor an older copy of the folder
-//       brings the old keys back.
+//   (1) Nothing has changed until the old database is marked as superseded. From then on the new
+//       database is the keychain. Readers of the old database are not blocked meanwhile, and its
+//       writers wait.
+//   (2) The old files and the earlier ways in open nothing in the new files.
+//   (3) The new database holds the same items under the same ids and references, each sealed again,
+//       with the same dates. If an item doesn't open, the rotation fails and nothing is changed.
+//   (4) A process that is killed leaves either the old or the new keychain. The next process
+//       finishes the rotation, or removes what an unfinished one left.
+//   (5) The new files are kept for as long as the mark may still become visible from the log.
+//   (6) A committed mark is also recorded outside the database, so that neither damage nor an older
+//       copy of the folder brings the old keys back.
 
 import FoundationEssentials
 package import KeychainCore
@@ -18,7 +20,7 @@ import Logging
 import Synchronization
 
 enum Rotation {
-    /// Finishes a rotation whose database has its name.
+    /// Finishes a rotation whose database already has its final name.
     /// - Returns: The folder with the number of its database.
     static func settled(_ folder: StoreFolder) throws(KeychainFailure) -> StoreFolder {
         let located = folder.located
@@ -31,7 +33,7 @@ enum Rotation {
         return folder.located
     }
 
-    /// Finishes the rotation whose mark a database has.
+    /// Finishes the rotation that has marked a database.
     static func finish(
         after located: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) {
@@ -54,7 +56,8 @@ enum Rotation {
         }
     }
 
-    /// What notes of a database have their tags from. Where it has the mark, the copy of its keybag tells.
+    /// The key that authenticates the notes about a database. It is derived from the keybag file,
+    /// because a marked database can't be opened.
     private static func noteKey(
         of located: StoreFolder, _ options: EngineOptions
     ) -> (keychainID: [UInt8], authenticator: StoreAuthenticator)? {
@@ -67,8 +70,9 @@ enum Rotation {
         return (hierarchy.keybag.keychainID, tiers.open.authenticator)
     }
 
-    /// Finishes a rotation where its mark can be read, or is noted. Any other database too damaged for that is recovered as it is:
-    /// what a rotation made is of the same commit at most.
+    /// Finishes a rotation if its mark can be read or is recorded. Any other database that is too
+    /// damaged to open is recovered itself: the files of an unmarked rotation contain nothing later
+    /// than its last commit.
     static func finishedForRecovery(
         _ folder: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) -> StoreFolder {
@@ -86,12 +90,12 @@ enum Rotation {
         } catch {
             if error.isSuperseded { isMarked = true }
         }
-        // Where nothing takes its place, its own rows are what there is.
+        // If the replacement is missing, recovery uses the rows of the marked database.
         if isMarked { try? finish(after: located, options) }
         return folder.located
     }
 
-    /// Removes what a rotation left that ended before its mark.
+    /// Removes the files of a rotation that ended before its mark.
     static func giveUpStaged(besides store: Store) {
         guard let folder = store.folder, folder.hasStagedLater, !folder.isReadOnly else { return }
         _ = try? folder.withLockIfFree { lock throws(KeychainFailure) in
@@ -99,8 +103,8 @@ enum Rotation {
         }
     }
 
-    /// A mark that was written and not committed can come back with the log, until a later commit has taken
-    /// its place there.
+    /// Before it removes the files, this commits a change. A mark that was written and not
+    /// committed could become visible again with the log until a later commit has overwritten it.
     static func giveUpStaged(
         _ lock: StoreFolder.Lock, besides store: Store
     ) throws(KeychainFailure) {
@@ -112,13 +116,13 @@ enum Rotation {
     }
 }
 
-/// What is to be with the other keys.
+/// The options of a rotation.
 struct RotationWish {
-    /// A way in, where there is one.
+    /// An existing way in, as proof.
     var proof: WayIn?
-    /// The first way in.
+    /// The first way in, if the rotation adds one.
     var guardingWith: WayIn?
-    /// Where the device key is to be. nil: where it is.
+    /// The protection of the new device key; `nil` for that of the current one.
     var protection: DeviceKeyProtection?
 
     init(
@@ -131,14 +135,15 @@ struct RotationWish {
 }
 
 extension KeychainEngine {
-    /// Makes another device key and other keys of every kind.
+    /// Replaces the device key and all other keys.
     ///
     /// - Parameters:
-    ///   - proof: The passcode, where one is set; another way in, where there is no passcode beside it.
-    ///   - progress: Called now and then; false ends the rotation, and nothing is changed.
-    /// - Returns: The ways in that ended, since they weren't shown.
-    /// - Throws: `authFailed` without the proof; `param` for a keychain in memory; `diskFull`; what is said of
-    ///   damage. Nothing is changed then.
+    ///   - proof: The passcode, if one is set; otherwise another way in, if there is one.
+    ///   - progress: Called now and then. Return `false` to cancel the rotation; nothing is changed
+    ///     then.
+    /// - Returns: The ways in that ended because they were not presented.
+    /// - Throws: `authFailed` if the proof is missing or wrong; `param` for a keychain in memory;
+    ///   `diskFull`; the errors that report damage. In these cases nothing is changed.
     @discardableResult
     package func rotate(
         provedBy proof: WayIn? = nil, progress: (RequestProgress) -> Bool = { _ in true }
@@ -202,7 +207,8 @@ extension KeychainEngine {
                         protection, progress)
                 }
             }
-            // The change is made: no error says else. Whoever meets the mark finishes.
+            // The change is made, so no error is reported from here on. The next process that reads
+            // the mark finishes the rotation.
             Store.noteSuperseded(
                 in: folder, generation: generation, keychainID: session.store.keychainID,
                 old.tiers.open.authenticator, place: options.place)
@@ -221,7 +227,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Marks a database, which nothing is written to while `make` makes the one that takes its place.
+    /// Marks a database as superseded. Nothing is written to it while `make` creates its
+    /// replacement.
     private func mark(
         _ store: Store, _ number: Int, in lock: StoreFolder.Lock,
         _ make: (StoreTransaction) throws(KeychainFailure) -> Void
@@ -245,14 +252,14 @@ extension KeychainEngine {
         }
     }
 
-    /// Makes the files of a keychain with other keys.
+    /// Creates the files of the keychain with the new keys.
     private func fill(
         _ place: StoreFolder, _ lock: StoreFolder.Lock, from old: Store, _ header: StoreHeader,
         _ rings: (old: KeyRing, new: KeyRing), _ deviceKey: SecretBytes,
         _ protection: DeviceKeyProtection, _ progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) {
         let file = DeviceKeyPlace(folder: place, hardware: options.hardware)
-        // First: hardware that fails costs nothing then.
+        // This is the first step, so that a failure of the hardware wastes no other work.
         if protection == .hardware {
             try file.seal(deviceKey, lock)
         } else {
@@ -289,7 +296,7 @@ extension KeychainEngine {
         }
         _ = progress(RequestProgress(done: total, total: total))
         try lock.write(SecretBytes(copying: rings.new.hierarchy.encoded), to: .keybag)
-        // What doesn't open takes no place.
+        // Verifies that the new keychain opens, before it replaces the old one.
         var bare = options
         bare.freshness = nil
         guard let key = try file.read() else { throw Bootstrap.missingDeviceKey(in: place) }

@@ -1,6 +1,7 @@
-// Session: an opened database with its keys, from its opening to a rotation that ends it.
-//   (1) A request has one session throughout: rows of one database are never met by keys of another.
-//   (2) What a rotation has left unfinished is finished before a database is opened.
+// Session: an opened database with its keys, from its opening until a rotation ends it.
+//   (1) A request uses one session throughout, so rows of one database are never opened with keys
+//       of another.
+//   (2) An interrupted rotation is finished before a database is opened.
 
 package import KeychainCore
 import KeychainCrypto
@@ -12,16 +13,17 @@ final class Session: Sendable {
     let store: Store
     let ring: Mutex<KeyRing>
     let deviceKey: SecretBytes
-    /// Whether the copy of the keybag was another one when the database was opened.
+    /// Whether the keybag file differed from the keybag in the database when the database was
+    /// opened.
     let keybagCopyDiffered: Bool
-    /// What this process has made to take its place.
+    /// The secrets of the keychain that this process has created to replace this one.
     let successor = Mutex<Successor?>(nil)
 
-    /// What opens the database of a rotation to the process that made it.
+    /// The secrets with which the process that made a rotation opens the new database.
     struct Successor {
         let deviceKey: SecretBytes
         let unlocked: UnlockedTier?
-        /// How often the keychain had been locked.
+        /// The number of times the keychain had been locked when the rotation began.
         let lockCount: Int
     }
 
@@ -35,7 +37,7 @@ final class Session: Sendable {
         self.keybagCopyDiffered = keybagCopyDiffered
     }
 
-    /// Opens what a folder holds, and makes a keychain where it holds none.
+    /// Opens the keychain in a folder, and creates one if the folder holds none.
     static func open(
         _ folder: StoreFolder, _ options: EngineOptions, tellingOf commits: CommitFeed? = nil
     ) throws(KeychainFailure) -> Session {
@@ -51,7 +53,8 @@ final class Session: Sendable {
                 } else if folder.located.number == located.number {
                     throw error
                 }
-                // Otherwise a rotation came between two looks at the folder.
+                // Otherwise a rotation changed the folder between two reads of it, so the opening
+                // is repeated.
             }
         }
         throw .superseded
@@ -62,17 +65,17 @@ final class Session: Sendable {
     ) throws(KeychainFailure) -> Session {
         try folder.requireOneDatabase()
         try folder.requireFinishedRecovery()
-        // A folder that can't be written is read with what it has.
+        // In a read-only folder, the keychain is opened from the files that are there.
         if !folder.exists(.database) || !folder.exists(.keybag) && !folder.isReadOnly {
             try folder.withLock { lock throws(KeychainFailure) in
                 try Bootstrap.createIfNew(lock, options)
             }
         } else if folder.hasLeftovers, !folder.isReadOnly {
-            // Who has the lock may be making something that takes long.
+            // Another process that holds the lock may do so for long, so this doesn't wait.
             _ = try folder.withLockIfFree { _ in }
         }
         let deviceKey = try Bootstrap.readDeviceKey(folder, options.hardware)
-        // The key of a later database comes with that one.
+        // The device key of a later database must not be combined with this one.
         guard folder.located == folder else { throw .superseded }
         return try open(
             try StoreFile.open(folder, deviceKey: deviceKey), deviceKey, options, commits)
@@ -83,7 +86,7 @@ final class Session: Sendable {
         _ commits: CommitFeed? = nil
     ) throws(KeychainFailure) -> Session {
         do throws(KeychainFailure) {
-            // Behind a rotation, a copy that can't be read is no reason to stop.
+            // After a rotation, an unreadable keybag file is no reason to fail.
             let keybagCopyDiffered =
                 commits == nil
                 ? try Bootstrap.keybagCopyDiffers(file)
@@ -95,7 +98,7 @@ final class Session: Sendable {
                 file, keychainID: hierarchy.keybag.keychainID, tiers: ring.tiers,
                 noteIn: options.place, tellingOf: commits)
             if try store.header().keybagGeneration != hierarchy.keybag.generation {
-                // The passcode was changed between the two reads, or an older keybag put back.
+                // The passcode was changed between the two reads, or an older keybag was put back.
                 hierarchy = try Bootstrap.readKeybag(
                     file, deviceKey: deviceKey, machine: options.machine)
                 guard try store.header().keybagGeneration == hierarchy.keybag.generation else {
@@ -123,7 +126,7 @@ extension KeychainEngine {
         let session: Session
     }
 
-    /// What the present request has.
+    /// The session of the current request.
     @TaskLocal private static var bound: Bound?
 
     var session: Session {
@@ -134,8 +137,8 @@ extension KeychainEngine {
     package var store: Store { session.store }
     var deviceKey: SecretBytes { session.deviceKey }
 
-    /// Carries out what needs one session, and once more where a rotation has ended it. The session is
-    /// that of the request that this is a part of, if it is.
+    /// Runs `body` with one session, and repeats it with the next one if a rotation has ended the
+    /// session. Inside a request, `body` uses the request's session.
     func attempt<Result>(
         _ body: () throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -161,8 +164,8 @@ extension KeychainEngine {
         }.get()
     }
 
-    /// Opens the database that has taken the place of a session's. The keys that are in memory are those
-    /// of the old one: without the passcode the keychain is locked then.
+    /// Opens the database that has replaced a session's. The keys in memory are those of the old
+    /// database, so without the passcode the keychain is then locked.
     func follow(_ old: Session) throws(KeychainFailure) {
         try following.withLock { _ throws(KeychainFailure) in
             guard let folder = old.store.folder, latest.withLock({ $0 === old }) else { return }
@@ -179,7 +182,8 @@ extension KeychainEngine {
                 }
             }
             latest.withLock { $0 = new }
-            // Whoever locks looks at the latest afterwards: one of the two sees the other.
+            // A thread that locks the keychain reads `latest` afterwards. So either it sees the new
+            // session, or this code sees the lock.
             let now = old.ring.withLock { $0 }
             let count = isOwn ? made?.lockCount ?? now.lockCount : before.lockCount
             new.ring.withLock { $0.relock(as: now, unlessLockedSince: count) }
@@ -213,7 +217,7 @@ extension KeychainEngine {
 }
 
 extension Session {
-    /// A lock that came with a rotation says so.
+    /// Replaces the error of a keychain that a rotation has locked by one that says so.
     func explained(_ failure: KeychainFailure) -> KeychainFailure {
         guard failure.status == .interactionNotAllowed, ring.withLock({ $0.isLockedByRotation })
         else { return failure }

@@ -1,15 +1,16 @@
-// Conversion: a keychain of version 1 becomes one of version 2: database, keybag, header and rows.
-//   (1) The old database is checked whole first. Where anything is damaged, nothing is changed, and
-//       recovery makes the new one.
-//   (2) The new database is complete and on the disk before it takes the name of the old one, whose log
-//       is empty by then. A conversion that is ended before that has lost nothing, and the next one
-//       begins anew.
-//   (3) No other process has the keychain open meanwhile: programs of earlier versions hold the lease as
-//       long as they have, and those of this version wait for the folder's lock.
-//   (4) It holds the same items under the same ids, each sealed anew, and the next generation. Keys of
-//       classes stay the same; those that labels and digests are made with are others.
-//   (5) Without a passcode it is done by the first opening. With one somebody has to give it, once:
-//       `keychainctl convert` asks.
+// Conversion: converts a keychain of version 1 to version 2: database, keybag, header and rows.
+//   (1) The whole old database is checked first. If anything is damaged, nothing is changed, and
+//       the new database has to be made by a recovery.
+//   (2) The new database is complete and durable before it takes the name of the old one, whose log
+//       is empty by then. A conversion that is interrupted before that has lost nothing, and the
+//       next one starts from the beginning.
+//   (3) No other process has the keychain open meanwhile. Programs of earlier versions hold the
+//       lease for as long as they have it open, and those of this version wait for the folder's
+//       lock.
+//   (4) The new database holds the same items under the same ids, each sealed again, and has the
+//       next generation. Class keys stay the same; the index keys and integrity keys are new.
+//   (5) A keychain without a passcode is converted when it is first opened. For one with a
+//       passcode, the user has to enter it once: `keychainctl convert` prompts for it.
 
 package import KeychainCore
 import KeychainCrypto
@@ -21,12 +22,12 @@ extension KeychainEngine {
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - passcode: Needed where one is set.
-    ///   - options: The cost of passcodes, and the hardware that a sealed device key needs.
-    /// - Returns: Whether there was anything to convert.
-    /// - Throws: `interactionNotAllowed` without a needed passcode, `authFailed` for a wrong one, `readOnly`,
-    ///   `notAvailable` where another program has the keychain open or it is damaged. Nothing is changed
-    ///   then.
+    ///   - passcode: Required if one is set.
+    ///   - options: The cost of passcodes, and the hardware that a sealed device key requires.
+    /// - Returns: `false` if the keychain was not of version 1.
+    /// - Throws: `authFailed` if the passcode is wrong, `readOnly`, `notAvailable` if a required
+    ///   passcode is missing, another program has the keychain open, or it is damaged. In these
+    ///   cases nothing is changed.
     package static func convert(
         directory: String, passcode: SecretBytes?, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {
@@ -37,7 +38,8 @@ extension KeychainEngine {
             folder, options.pinned(in: folder.path), passcode: passcode)
     }
 
-    /// Whether the keychain in a folder is of version 1, and has a passcode that its conversion needs.
+    /// Whether the keychain in a folder has version 1 and a passcode, which the conversion
+    /// requires.
     package static func conversionNeedsPasscode(
         directory: String, options: EngineOptions = EngineOptions()
     ) throws(KeychainFailure) -> Bool {
@@ -52,9 +54,9 @@ extension KeychainEngine {
 }
 
 enum Conversion {
-    /// Converts the keychain of a folder where it is of version 1.
+    /// Converts the keychain in a folder if it has version 1.
     ///
-    /// - Returns: Whether it was.
+    /// - Returns: `false` if it doesn't have version 1.
     /// - Throws: As ``KeychainEngine/convert(directory:passcode:options:)``.
     @discardableResult
     static func runIfNeeded(
@@ -69,7 +71,7 @@ enum Conversion {
         }
         return try folder.withLock { lock throws(KeychainFailure) in
             lock.removeUnfinishedDatabase()
-            // Another process may have converted it meanwhile.
+            // Another process may have converted it while this one waited for the lock.
             guard try isNeeded(folder, options) else { return false }
             let lease = try folder.lease(
                 exclusive: true,
@@ -83,8 +85,8 @@ enum Conversion {
         }
     }
 
-    /// Whether a folder holds a keychain of version 1. The copy of the keybag alone doesn't say so: it is
-    /// written after the database.
+    /// Whether a folder holds a keychain of version 1. The keybag file alone doesn't determine
+    /// this, because it is written after the database.
     static func isNeeded(
         _ folder: StoreFolder, _ options: EngineOptions
     ) throws(KeychainFailure) -> Bool {
@@ -92,7 +94,7 @@ enum Conversion {
         guard folder.exists(.database), !folder.exists(.recoveredDatabase),
             folder.exists(.keybag)
         else { return false }
-        // One that can't be read doesn't tell.
+        // An unreadable keybag file leaves the question open, so the database is examined.
         let copy = try? folder.read(.keybag)
         guard copy.map({ Keybag.formatVersion(of: $0.plainBytes) == 1 }) ?? true else {
             return false
@@ -100,7 +102,8 @@ enum Conversion {
         return try openKeybag(folder, options) { $0 != nil }
     }
 
-    /// Opens a keybag of version 1; nil where the database's is of a later one.
+    /// Opens the keybag of a keychain of version 1; `body` gets `nil` if the database's keybag is
+    /// newer.
     static func openKeybag<Result>(
         _ folder: StoreFolder, _ options: EngineOptions,
         _ body: (KeyHierarchyVersion1?) throws(KeychainFailure) -> Result
@@ -111,7 +114,7 @@ enum Conversion {
         return try body(try Bootstrap.readKeybagVersion1(file, deviceKey: deviceKey))
     }
 
-    /// Opens the database, which is of version 1, or of version 2 with a keybag of version 1.
+    /// Opens the database, which has version 1, or version 2 with a keybag of version 1.
     private static func open(
         _ folder: StoreFolder, _ deviceKey: SecretBytes
     ) throws(KeychainFailure) -> StoreFile {
@@ -120,7 +123,7 @@ enum Conversion {
             : try StoreFile.open(folder, deviceKey: deviceKey)
     }
 
-    /// The lease of a process that uses the keychain.
+    /// Acquires the lease of a process that uses the keychain.
     static func leaseAfterConversions(
         of folder: StoreFolder
     ) throws(KeychainFailure) -> StoreFolder.Lease {
@@ -134,7 +137,7 @@ enum Conversion {
         }
     }
 
-    /// Puts a new database in the place of the old one. The caller keeps other processes out.
+    /// Replaces the old database with a converted one. The caller excludes other processes.
     static func convert(
         _ lock: StoreFolder.Lock, deviceKey: SecretBytes, passcode: SecretBytes?,
         _ options: EngineOptions
@@ -160,7 +163,7 @@ enum Conversion {
         if let unlocked { ring.unlock(unlocked) }
         var generation: UInt64 = 0
         try lock.createDatabase { place throws(KeychainFailure) in
-            // Which blobs were made under version 1 isn't known.
+            // For version 1 it is not known for which classes blobs were made, so all are assumed.
             generation = try make(
                 in: place, ring, deviceKey, generation: header.generation,
                 blobClasses: Set(ProtectionClass.allCases)
@@ -179,7 +182,7 @@ enum Conversion {
                     throw .damagedStore("its rows changed while they were converted")
                 }
             }
-            // Its log would be taken for the new one's.
+            // SQLite would take a log that the old database leaves for the log of the new one.
             old.close()
             guard folder.byteCount(of: .writeAheadLog) == 0 else {
                 throw KeychainFailure(
@@ -194,7 +197,7 @@ enum Conversion {
         options.log.notice("The keychain is converted. Items: \(total).")
     }
 
-    /// Whether a database of version 1 is as it was written.
+    /// Whether a database of version 1 is undamaged.
     static func isWhole(
         _ folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?
     ) throws(KeychainFailure) -> Bool {
@@ -203,7 +206,7 @@ enum Conversion {
         return try openWhole(file, deviceKey, passcode) != nil
     }
 
-    /// Opens a database of version 1 and checks it; nil where it is of a later one.
+    /// Opens a database of version 1 and checks it; `nil` if its version is later.
     private static func openWhole(
         _ file: StoreFile, _ deviceKey: SecretBytes, _ passcode: SecretBytes?
     ) throws(KeychainFailure) -> (KeyHierarchyVersion1, RowKeys, Store)? {
@@ -225,16 +228,16 @@ enum Conversion {
         "The keychain is of an earlier version and has a passcode, which converting it needs. Run "
             + "`keychainctl convert`, which asks for it once. Nothing was changed.")
 
-    /// - Throws: `notAvailable` where something is not as it was written, as far as that shows without
-    ///   opening rows.
+    /// - Throws: `notAvailable` if anything differs from what was written, as far as this can be
+    ///   detected without opening rows.
     private static func check(_ store: Store) throws(KeychainFailure) {
         if let problem = try store.verify().problem ?? store.knownDamage {
             throw .damagedStore(problem)
         }
     }
 
-    /// Makes a new database in a folder of its own, with what `fill` does, and closes it.
-    /// - Returns: Its generation, one above that which is given.
+    /// Makes a new database in a separate folder, fills it with `fill`, and closes it.
+    /// - Returns: Its generation, which is one above `generation`.
     static func make(
         in folder: StoreFolder, _ ring: KeyRing, _ deviceKey: SecretBytes, generation: UInt64,
         blobClasses: Set<ProtectionClass>,

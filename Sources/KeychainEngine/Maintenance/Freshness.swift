@@ -1,12 +1,13 @@
-// Freshness: when a database is verified as a whole, and what is known of it. Tags of pages tell
-// what was changed; that a page is of an earlier time shows in a verification only.
-//   (1) A keychain is verified once for each start of the machine, and whenever its files were
-//       changed by anything but a keychain, or a killed process left its log behind. That is
-//       remembered where processes can find it.
-//   (2) One with few items is verified when it is opened. A service verifies larger ones while they
-//       are used.
-//   (3) Before the first unlock nobody can verify it as a whole; the unlock does then.
-//   (4) What is found is recorded as damage is: items are given where the rows are sound, misses
+// Freshness: when a database is verified as a whole, and what is known from that. The tags of pages
+// reveal changed pages. Only a verification reveals that a page is an earlier version of itself.
+//   (1) A keychain is verified once after each boot of the machine, and whenever its files were
+//       changed by another program, or a killed process left its log behind. The result is recorded
+//       where other processes can find it.
+//   (2) A keychain with few items is verified when it is opened. A service verifies a larger one
+//       while it is in use.
+//   (3) Before the first unlock, no process can verify it as a whole. The verification then takes
+//       place at the unlock.
+//   (4) Findings are recorded in the same way as other damage: undamaged rows can be read, misses
 //       and writes fail.
 
 package import KeychainCore
@@ -14,16 +15,18 @@ import KeychainSQLite
 import Logging
 
 package struct FreshnessOptions: Hashable, Sendable {
-    /// Where it is remembered that a database was verified.
+    /// Where successful verifications are recorded.
     let place: FreshnessNote.Place
-    /// With so many items it is verified when it is opened, which takes a millisecond or two.
+    /// The highest number of items with which a keychain is verified when it is opened. At this
+    /// size a verification takes 1 to 2 milliseconds.
     let itemLimit: UInt64
 
     /// - Parameters:
-    ///   - folder: An absolute path: a folder of this user's that is emptied when the machine
-    ///     starts, and is made where it is missing. nil: the memory of this process.
-    ///   - boot: What tells this start of the machine from others. nil: the kernel's identifier.
-    ///   - itemLimit: Up to how many items an opening verifies.
+    ///   - folder: An absolute path of a folder that belongs to this user and is emptied at boot.
+    ///     It is created if it is missing. `nil` for the memory of this process.
+    ///   - boot: An identifier of the current boot. `nil` for the kernel's identifier.
+    ///   - itemLimit: The highest number of items with which a keychain is verified when it is
+    ///     opened.
     package init(folder: String? = nil, boot: Bytes16? = nil, itemLimit: UInt64 = 500) {
         place = folder.map { FreshnessNote.Place(folder: $0, boot: boot) } ?? .process
         self.itemLimit = itemLimit
@@ -35,7 +38,7 @@ extension EngineOptions {
 }
 
 extension KeychainEngine {
-    /// Whether the database is known to be what its last commit left.
+    /// Whether the database is known to be in the state of its last commit.
     package var verification: VerificationState {
         guard let note = store.freshness else { return VerificationState(.unneeded) }
         if let damage = store.knownDamage { return VerificationState(.failed, problem: damage) }
@@ -57,12 +60,13 @@ extension KeychainEngine {
         if let problem = state.problem { log.error("The keychain is damaged: \(problem).") }
     }
 
-    /// Verifies the database, unless that is remembered.
+    /// Verifies the database, unless a recorded verification is still valid.
     ///
-    /// - Parameter isWanted: Asked now and then; false ends it.
-    /// - Returns: What is known then.
+    /// - Parameter isWanted: Called now and then. Return `false` to cancel the verification.
+    /// - Returns: The state of verification afterwards.
     package func verifyIfNeeded(while isWanted: () -> Bool = { true }) -> VerificationState {
-        // Another process's verification or checkpoint can keep this one from being noted.
+        // A concurrent verification or checkpoint by another process can prevent the result from
+        // being recorded, hence the repetition.
         guard store.canBeVerified else { return verification }
         for _ in 0..<3 where verification.isNeeded && isWanted() {
             do {

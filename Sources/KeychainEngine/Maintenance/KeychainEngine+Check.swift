@@ -1,7 +1,8 @@
-// KeychainEngine+Check: reads everything once and says what is not as it was written.
-//   (1) The database is verified as a whole, see `Verification`, and the outcome is remembered.
-//   (2) Nothing is changed, unless rows are to be set aside, and but for the copy of the keybag,
-//       which is made anew where it isn't the database's.
+// KeychainEngine+Check: reads the whole keychain once and reports everything that differs from what
+// was written.
+//   (1) The database is verified as a whole, see `Verification`, and the outcome is recorded.
+//   (2) Nothing is changed, with two exceptions: rows are set aside on request, and a keybag file
+//       that differs from the keybag in the database is rewritten.
 
 import FoundationEssentials
 package import KeychainCore
@@ -10,14 +11,17 @@ import KeychainSQLite
 import Synchronization
 
 extension KeychainEngine {
-    /// Checks structure, header, labels and both halves of every row whose class is unlocked.
+    /// Checks structure, header, labels, and the attributes and secret of every row whose class is
+    /// unlocked.
     ///
     /// - Parameters:
-    ///   - settingAside: Whether damaged rows are moved out of the way, so that their keys can
-    ///     be used again. Not done while the structure is damaged.
-    ///   - progress: Called now and then with the number of rows checked and the number of all.
-    /// - Returns: What is wrong, if anything.
-    /// - Throws: What reading the database fails with, where it is not damage.
+    ///   - settingAside: Pass `true` to set damaged rows aside, so that their primary keys can be
+    ///     used again. No row is set aside while the structure is damaged.
+    ///   - progress: Called now and then with the number of rows checked and the total number.
+    ///     Return `false` to cancel the check.
+    /// - Returns: The problems found, if any.
+    /// - Throws: `userCanceled` if `progress` returned `false`; errors in reading the database
+    ///   other than damage.
     package func check(
         settingAside: Bool = false, progress: (RequestProgress) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> CheckReport {
@@ -62,7 +66,8 @@ extension KeychainEngine {
                     what: "an earlier version of it can't be opened; `keychainctl purge` deletes it"
                 ))
         }
-        // A damaged page is never written, so what is on one is for a recovery to set aside.
+        // A damaged page is never written, so rows on a damaged page can only be set aside by a
+        // recovery.
         if settingAside, report.problems.isEmpty, report.damagedPages.isEmpty {
             for row in damagedRows {
                 try write { transaction throws(KeychainFailure) in
@@ -88,7 +93,8 @@ extension KeychainEngine {
         damagedRows.append(row)
     }
 
-    /// What is wrong with a row; nil: nothing, as far as can be told in this lock state.
+    /// A description of the damage of a row; `nil` if there is none, as far as the lock state
+    /// allows to tell.
     private func damage(of row: SealedRow, _ lockedCount: inout Int) -> String? {
         guard let protection = ProtectionClass(rawValue: row.protection) else {
             return "its protection class is unknown"

@@ -1,28 +1,29 @@
-// KeychainEngine+Restore: puts rows that were set aside back among the items, or gives them up.
-//   (1) A row goes back only when the tags of both its halves verify, so never with other content
-//       than was written.
-//   (2) One whose tag of having been set aside is missing or doesn't fit goes back only if it is
-//       named.
-//   (3) The database is verified before and after: nothing is restored to one that isn't as it was
-//       left, and nothing is said to be restored that a verification doesn't find.
-//   (4) The row leaves the place where it was set aside in the commit that makes it an item.
+// KeychainEngine+Restore: puts rows that were set aside back among the items, or dismisses them.
+//   (1) A row goes back only if the tags of both its attributes and its secret verify, so it always
+//       has the content that was written.
+//   (2) A row set aside without a valid tag for having been set aside goes back only if the caller
+//       names it.
+//   (3) The database is verified before and after. Nothing is restored to a database that differs
+//       from its last commit, and nothing is reported as restored unless a verification finds it.
+//   (4) The commit that makes the row an item also removes it from the rows set aside.
 
 import KeychainCrypto
 package import KeychainCore
 package import KeychainSQLite
 import Synchronization
 
-/// What became of a row that was to be restored.
+/// The outcome of restoring one row.
 package struct Restoration: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case restored
-        /// Its bytes are not what was written.
+        /// The row's bytes differ from what was written.
         case damaged
         /// Another item has the primary key.
         case keyTaken
         /// Its protection class is locked.
         case locked
-        /// Nothing vouches for why it was set aside, so it has to be named.
+        /// Nothing authenticates the reason for which the row was set aside, so the caller has to
+        /// name it.
         case altered
     }
 
@@ -33,14 +34,16 @@ package struct Restoration: Hashable, Sendable {
 }
 
 extension KeychainEngine {
-    /// Puts rows that were set aside back in their places.
+    /// Puts rows that were set aside back among the items.
     ///
     /// - Parameters:
-    ///   - references: Which. nil: all that a check or a recovery found damaged. One that was
-    ///     deleted, replaced, or may have been, goes back only if it is named.
-    ///   - progress: Called before each row with the number of rows done and the number of all.
-    /// - Returns: What became of each, the oldest first. What isn't restored stays set aside.
-    /// - Throws: `itemNotFound` where a reference is not that of such a row; nothing is done then.
+    ///   - references: The rows to restore. `nil` for all rows that a check or a recovery found
+    ///     damaged. A row that was, or may have been, deleted or replaced goes back only if it is
+    ///     named here.
+    ///   - progress: Called before each row with the number of rows done and the total number.
+    /// - Returns: The outcome for each row, oldest first. Rows that aren't restored stay set aside.
+    /// - Throws: `itemNotFound` if no row with one of the references is set aside. Nothing is
+    ///   changed then.
     package func restoreSetAside(
         _ references: Set<ItemReference>? = nil, progress: (Int, Int) -> Void = { _, _ in }
     ) throws(KeychainFailure) -> [Restoration] {
@@ -76,11 +79,13 @@ extension KeychainEngine {
         }
     }
 
-    /// Gives up rows that were set aside, for good. A loss by a recovery is one of them.
+    /// Dismisses rows that were set aside, permanently. A loss recorded by a recovery is such a
+    /// row.
     ///
-    /// - Parameter references: Which. nil: all.
-    /// - Returns: Those that are gone, the oldest first.
-    /// - Throws: `itemNotFound` where a reference is not that of such a row; nothing is done then.
+    /// - Parameter references: The rows to dismiss. `nil` for all.
+    /// - Returns: The rows that were removed, oldest first.
+    /// - Throws: `itemNotFound` if no row with one of the references is set aside. Nothing is
+    ///   changed then.
     @discardableResult
     package func dismissSetAside(
         _ references: Set<ItemReference>? = nil
@@ -95,9 +100,10 @@ extension KeychainEngine {
         }
     }
 
-    /// The rows that were set aside, oldest first: those that are named, or all that `isMeant`.
+    /// The rows that were set aside, oldest first: those with the given references, or, if
+    /// `references` is `nil`, all that satisfy `isMeant`.
     ///
-    /// - Throws: `itemNotFound` where a reference is not that of such a row.
+    /// - Throws: `itemNotFound` if no row with one of the references is set aside.
     package func setAsideRows(
         _ references: Set<ItemReference>?, where isMeant: (SetAsideRow) -> Bool = { _ in true }
     ) throws(KeychainFailure) -> [SetAsideRow] {
@@ -120,12 +126,12 @@ extension KeychainEngine {
         guard case .whole(let record, _) = rowKeys.condition(of: setAside.row) else {
             return .damaged
         }
-        // Whether its place is free isn't known before the first unlock.
+        // Before the first unlock it can't be determined whether the row's primary key is free.
         guard store.tiers.guarded != nil else { return .locked }
         return try putBack(setAside, record) ? .restored : .keyTaken
     }
 
-    /// - Returns: Whether the place of the row was free.
+    /// - Returns: Whether the row's primary key was free.
     private func putBack(
         _ setAside: SetAsideRow, _ record: ItemRecord
     ) throws(KeychainFailure) -> Bool {

@@ -1,48 +1,51 @@
-// Recovery: a new database from every item of a damaged one that is whole.
-//   (1) Nothing damaged is deleted or written over: the damaged files are moved, as they are,
-//       to a folder beside.
-//   (2) The new database is complete and on the disk before it gets the name that makes it count.
-//       A recovery that is ended before that has changed nothing; one that is ended later is
-//       finished by the next, which reads the damaged files no more. It first verifies what has that
-//       name as a whole: what isn't sound is moved away, and the damaged files are read again.
-//   (3) Only rows whose tags verify become items, each from the newest image of its page. Whether they
-//       are those of the last commit a header confirms; where none does, that is said.
-//   (4) A row that is damaged, or that may have been deleted, is set aside in the new database: a
-//       search for it is answered with damage, not with "not found", and it can be restored.
-//   (5) Where items may be lost whose labels are not known, every miss is answered with damage,
-//       until the loss is dismissed.
-//   (6) The new database goes on above every generation that was seen.
-//   (7) It is of version 2, whichever version the damaged one is of: rows of version 1 are sealed anew.
-//   (8) It is verified as a whole before a recovery is said to be done.
+// Recovery: a new database with every item of a damaged one that can still be authenticated.
+//   (1) Nothing damaged is deleted or overwritten. The damaged files are moved unchanged to a
+//       folder inside the keychain's folder.
+//   (2) The new database is complete and durable before it gets the name under which it counts as
+//       recovered. A recovery that is interrupted before that has changed nothing. One that is
+//       interrupted later is finished by the next recovery, which doesn't read the damaged files
+//       again. It first verifies the whole database with that name. If that database isn't sound,
+//       it is moved away, and the damaged files are read again.
+//   (3) Only rows whose tags verify become items, each from the newest image of its page. A header
+//       confirms that they are the items of the last commit. If no header does, the report says so.
+//   (4) A row that is damaged, or that may have been deleted, is set aside in the new database. A
+//       search for it fails with damage instead of "not found", and the row can be restored.
+//   (5) If items with unknown labels may be lost, every miss is reported as damage, until the loss
+//       is dismissed.
+//   (6) The new database's generation is above every generation that was seen.
+//   (7) The new database has format version 2, whatever the version of the damaged one: rows of
+//       version 1 are sealed again.
+//   (8) The new database is verified as a whole before a recovery reports success.
 
 import FoundationEssentials
 import KeychainCrypto
 package import KeychainCore
 import KeychainSQLite
 
-/// What a recovery brought back.
+/// The outcome of a recovery.
 package struct RecoveryReport: Hashable, Sendable {
-    /// Items that are in the new database.
+    /// The number of items in the new database.
     package var itemCount = 0
-    /// How many there should be, by the header of the last commit; nil where there is none.
+    /// The number of items that the header of the last commit states; `nil` if there is no such
+    /// header.
     package var expectedCount: Int?
-    /// Rows that are set aside because their bytes are not whole.
+    /// Rows that are set aside because they are damaged.
     package var damagedItems: [ItemReference] = []
     /// Rows that are set aside because no header tells whether they are items or were deleted.
     package var doubtfulItems: [ItemReference] = []
-    /// Whether a header vouches for exactly the items that came back and the damaged ones. Otherwise an
-    /// item may be of an earlier time, or deleted since.
+    /// Whether a header vouches for exactly the recovered items together with the damaged ones.
+    /// Otherwise an item may be an earlier version, or may have been deleted since.
     package var isVerified = false
-    /// Whether items may be lost of which nothing is known, now or by a recovery before. Every miss
-    /// is answered with damage then.
+    /// Whether unknown items may have been lost, in this recovery or an earlier one. Every miss is
+    /// then reported as damage.
     package var hasUnknownLoss = false
-    /// Whether a recovery that was interrupted has been finished. What it found is not known then
-    /// but for what is set aside, now or by recoveries before.
+    /// Whether this recovery finished one that was interrupted. Then the only known findings are
+    /// the rows that are set aside, by this recovery or earlier ones.
     package var isContinued = false
     /// The folder with the damaged files.
     package var damagedDirectory = ""
 
-    /// Whether what came back is known to be what the last commit left.
+    /// Whether the recovered items are known to be those of the last commit.
     package var isConfirmed: Bool { isContinued ? !hasUnknownLoss : isVerified }
 
     /// Whether nothing is lost.
@@ -53,17 +56,19 @@ package struct RecoveryReport: Hashable, Sendable {
 }
 
 extension KeychainEngine {
-    /// Rebuilds a keychain's database, or finishes a rebuilding that was interrupted. No program may
-    /// have the keychain open.
+    /// Rebuilds a keychain's database, or finishes an interrupted recovery. No program may have the
+    /// keychain open.
     ///
     /// - Parameters:
     ///   - directory: An absolute path.
-    ///   - passcode: Needed where one is set: items of a locked class can't be told from damaged ones.
-    ///   - options: The clock, and the hardware that a sealed device key needs.
-    ///   - progress: Called now and then with the number of items that are whole so far.
-    /// - Returns: What came back, what did not, and where the damaged files are.
-    /// - Throws: `interactionNotAllowed` without a needed passcode, `authFailed` for a wrong one,
-    ///   `notAvailable` while another process uses the keychain. Nothing is changed then.
+    ///   - passcode: Required if one is set, because items of a locked class can't be distinguished
+    ///     from damaged ones.
+    ///   - options: The clock, and the hardware that a sealed device key requires.
+    ///   - progress: Called now and then with the number of undamaged items found so far.
+    /// - Returns: What was recovered, what was not, and where the damaged files are.
+    /// - Throws: `interactionNotAllowed` if a required passcode is missing, `authFailed` if it is
+    ///   wrong, `notAvailable` while another process uses the keychain. In these cases nothing is
+    ///   changed.
     package static func recover(
         directory: String, passcode: SecretBytes? = nil,
         options: EngineOptions = EngineOptions(), progress: (Int) -> Void = { _ in }
@@ -100,15 +105,16 @@ extension KeychainEngine {
         return report
     }
 
-    /// Whether `keychain.db.recovered` is a sound database of this keychain, with its last commit.
+    /// Whether `keychain.db.recovered` is a sound database of this keychain, as of its last commit.
     ///
-    /// - Throws: What doesn't tell; `notAvailable` where it isn't, and nothing else can be recovered.
+    /// - Throws: Errors that leave the question open; `notAvailable` if the database isn't sound
+    ///   and there is no other to recover from.
     private static func isSound(
         recoveredIn folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?,
         _ options: EngineOptions
     ) throws(KeychainFailure) -> Bool {
         let recovered = folder.recovered
-        // A recovery leaves it without a log.
+        // A recovery leaves the database without a log, so these log files don't belong to it.
         recovered.removeLogs()
         defer { recovered.removeLogs() }
         do throws(KeychainFailure) {
@@ -123,7 +129,7 @@ extension KeychainEngine {
             return true
         } catch {
             guard error.cause == .damage || error.status == .invalidKeychain else { throw error }
-            // Its rows can still be recovered from.
+            // The damaged files are still there, so recovery can read their rows again.
             if folder.exists(.database) || folder.byteCount(of: .writeAheadLog) > 0 { return false }
             throw KeychainFailure(
                 .notAvailable,
@@ -134,7 +140,8 @@ extension KeychainEngine {
         }
     }
 
-    /// Opens a database to verify it. One whose passcode isn't given is verified as far as the keys go.
+    /// Opens a database to verify it. Without the passcode, it is verified as far as the available
+    /// keys allow.
     private static func open(
         _ folder: StoreFolder, _ deviceKey: SecretBytes, _ passcode: SecretBytes?,
         _ options: EngineOptions
@@ -157,15 +164,15 @@ extension KeychainEngine {
         }
     }
 
-    /// Opens the new database under its own name: its keybag is copied to the file, and its
-    /// generation noted.
+    /// Opens the new database under its final name, copies its keybag to the keybag file, and
+    /// records its generation in the anchor.
     private static func finish(
         _ folder: StoreFolder, deviceKey: SecretBytes, passcode: SecretBytes?,
         _ options: EngineOptions, _ report: inout RecoveryReport
     ) throws(KeychainFailure) {
         PageDamage.registry(forPath: folder.path(of: .database)).reset()
         if try Conversion.isNeeded(folder, options) {
-            // An earlier version of this program began the recovery.
+            // The recovery was begun by an earlier version of this program.
             try folder.withLock { lock throws(KeychainFailure) in
                 try Conversion.convert(lock, deviceKey: deviceKey, passcode: passcode, options)
             }

@@ -1,47 +1,51 @@
-// RecoveryFindings: the rows that damaged files hold, and which of them are items.
-//   (1) An authentic header decides: its digest is a sum over all items, so it tells whether a set
-//       of rows is all of them.
-//   (2) One set is tried, or two: what cells lead to, without the damaged rows and with them, and
-//       as many of the other rows, in the order in which they were found, as the count still lacks.
-//   (3) Where no set comes out, the rows of pages that are as they were written are items, and that they
-//       are the latest is not confirmed: a page of an earlier time is one that was written, too.
-//   (4) A whole row on a damaged page is an item where the digest says so. Otherwise it may be one of
-//       an earlier commit that was put there, and goes back by name only.
+// RecoveryFindings: the rows found in damaged files, and the decision which of them are items.
+//   (1) An authentic header decides. Its digest is a sum over all items, so it shows whether a set
+//       of rows is complete.
+//   (2) At most two sets are tried: the rows that cells point to, first without and then with the
+//       damaged rows. Each is extended by as many of the other rows, in the order in which they
+//       were found, as the header's count requires.
+//   (3) If no set matches the digest, the rows of sound pages become items, but it is not confirmed
+//       that they are the latest: a page of an earlier time is sound too.
+//   (4) An undamaged row on a damaged page becomes an item if the digest confirms it. Otherwise it
+//       may stem from an earlier commit and have been put there, so it is restored only if the
+//       caller names it.
 
 import KeychainCore
 import KeychainCrypto
 import KeychainSQLite
 
-/// A row that is as it was written, and its attributes; nil: its key isn't there.
+/// A row whose tags verify, and its attributes; they are `nil` if the key of its class is not
+/// available.
 struct WholeRow {
     let row: SealedRow
     let record: ItemRecord?
 }
 
 struct RecoveryFindings {
-    /// The rows that are items in any case, and what they add to the digest.
+    /// The rows that are items in any case, and the sum of their contributions to the digest.
     private(set) var copied: Set<ItemReference> = []
     private(set) var digest = TierDigests()
-    /// Whole rows of cells on damaged pages.
+    /// Undamaged rows in cells on damaged pages.
     private(set) var unconfirmed: [WholeRow] = []
-    /// Whole rows that no cell leads to: each is an item, or the remains of a deleted one.
+    /// Undamaged rows that no cell points to: each is an item, or the remains of a deleted one.
     private(set) var stray: [WholeRow] = []
-    /// Rows whose tags don't verify, the first of each reference.
+    /// Rows whose tags don't verify. For each reference, the first row found in a cell, or else the
+    /// first.
     private(set) var damaged: [ItemReference: DamagedRow] = [:]
-    /// Rows that were set aside before: those that cells lead to, and others.
+    /// Rows that were set aside before: those that cells point to, and others.
     private(set) var setAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
     private(set) var straySetAside: [(row: SealedRow, aside: SalvagedRow.Aside)] = []
 
     struct DamagedRow {
         let row: SealedRow
         let isInCell: Bool
-        /// Whether its attributes open, so that its labels are its own.
+        /// Whether the attributes open, which shows that the labels are the row's own.
         let areLabelsKnown: Bool
     }
 
     var damagedInCells: [DamagedRow] { damaged.values.filter(\.isInCell) }
 
-    /// Looks at every row. `take` is given those that are items in any case; they are not kept.
+    /// Examines every row. Rows that are items in any case are passed to `take` and not kept.
     init(
         of salvage: RowSalvage, _ keys: RowKeys, _ take: (WholeRow) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -80,7 +84,7 @@ struct RecoveryFindings {
         case .whole(let record, _) where isCertain:
             try note(certain: WholeRow(row: row, record: record), keys, take)
         case .locked where isCertain && !keys.tiers.isVersion1:
-            // A key that isn't there: the page's tag says that the row is whole.
+            // The key is not available, but the page's tag shows that the row is undamaged.
             try note(certain: WholeRow(row: row, record: nil), keys, take)
         case .whole(let record, _) where candidate.isInCell:
             unconfirmed.append(WholeRow(row: row, record: record))
@@ -108,21 +112,22 @@ struct RecoveryFindings {
 // MARK: - Which rows are items
 
 struct RecoveryResolver {
-    /// Whether the rows make up the header's digest and its count.
+    /// Whether the rows add up to the header's digest and count.
     let isVerified: Bool
-    /// How many rows, from the first on, that no cell leads to are items.
+    /// How many of the rows that no cell points to are items, counted from the first.
     let strayCount: Int
-    /// Whether the damaged rows are items. Where nothing is verified they may be.
+    /// Whether the damaged rows are items. If nothing is verified, they may be.
     let areDamagedItems: Bool
 
     /// - Parameters:
-    ///   - header: The one of the last commit; nil where none is found, or only an older one.
-    ///   - findings: All that the damaged files hold.
-    ///   - tiers: Those of the keys of the damaged database.
+    ///   - header: The header of the last commit; `nil` if none is found, or only an older one.
+    ///   - findings: All rows found in the damaged files.
+    ///   - tiers: The tiers of the damaged database's keys.
     init(_ header: StoreHeader?, _ findings: RecoveryFindings, _ tiers: StoreTiers) {
         let stray = findings.stray.map { tiers.contribution(of: $0.row) }
         let unconfirmed = findings.unconfirmed.map { tiers.contribution(of: $0.row) }
-        // As far as their bytes still tell.
+        // Computed from the damaged bytes, so it matches only if the bytes that the digest covers
+        // are intact.
         let damaged = findings.damagedInCells.map { tiers.contribution(of: $0.row) }
         for lost in damaged.isEmpty ? [[]] : [[], damaged] {
             guard let header else { break }

@@ -1,9 +1,10 @@
-// RecoveryKeys: what opens the rows of a damaged database, and what those of the new one are sealed with.
-//   (1) The keybag is the authentic one of the highest generation among the copy and all that the
-//       damaged database holds; one of a transaction that didn't end only where there is no other, and
-//       one of version 1 only where there is none of version 2.
-//   (2) One of before the newest header's is refused, and before a passcode is asked for: it may open with
-//       an earlier passcode, which others may know.
+// RecoveryKeys: the keys that open the rows of a damaged database, and those that seal the rows of
+// the new one.
+//   (1) The keybag used is the authentic one with the highest generation among the keybag file and
+//       all keybags in the damaged database. A keybag from an uncommitted transaction is used only
+//       if there is no other, and one of version 1 only if there is none of version 2.
+//   (2) A keybag older than the one in the newest header is refused before the passcode is
+//       requested. It may open with an earlier passcode, which others may know.
 
 import KeychainCore
 import KeychainCrypto
@@ -80,7 +81,7 @@ struct RecoveryKeys {
                 + "recover` again. Nothing was changed.", cause: .damage)
     }
 
-    /// Rows of version 2 stay as they are.
+    /// Rows of version 2 are kept unchanged.
     func row(_ row: SealedRow) -> SealedRow {
         old.tiers.isVersion1 ? old.row(row, for: new) ?? row : row
     }

@@ -1,8 +1,8 @@
-// RecoveryRun: the rebuilding of a database, see Recovery.swift for what it guarantees. Which of the rows
-// that it found are items, RecoveryFindings.swift decides.
-//   (1) The log is read with every frame. Where no header vouches for what is found so, and one does for
-//       what is found without the frames that are not as they were written, it is read so.
-//   (2) No two items get one primary key, whatever is found: the second is set aside.
+// RecoveryRun: the rebuilding of a database. Recovery.swift states what it guarantees, and
+// RecoveryFindings.swift decides which of the rows found are items.
+//   (1) The log is first read with all of its frames. If no header vouches for the rows found this
+//       way, but one does for the rows found without the unsound frames, those frames are ignored.
+//   (2) No two items get the same primary key. The second one found is set aside.
 
 import FoundationEssentials
 import KeychainCore
@@ -23,7 +23,7 @@ struct Recovery {
 
     // MARK: Reading the damaged files
 
-    /// Makes the new database, whole and closed.
+    /// Writes the complete new database and closes it.
     mutating func rebuild(
         deviceKey: SecretBytes, passcode: SecretBytes?, _ progress: (Int) -> Void
     ) throws(KeychainFailure) {
@@ -84,8 +84,8 @@ struct Recovery {
         return salvage
     }
 
-    /// The header that decides. One that is older than the last commit vouches for items that were changed
-    /// or deleted since.
+    /// The header that decides which rows are items. A header older than the last commit is not
+    /// used, because it vouches for items that were changed or deleted since.
     private func header(
         of salvage: RowSalvage, _ keys: RecoveryKeys, last: UInt64?
     ) -> StoreHeader? {
@@ -94,7 +94,7 @@ struct Recovery {
 
     // MARK: Deciding what is an item
 
-    /// Gives each row that was not copied its place: among the items, or set aside.
+    /// Places each row that was not copied yet: among the items, or among the rows set aside.
     private mutating func place(
         _ findings: RecoveryFindings, _ header: StoreHeader?, _ copy: inout RecoveredItems
     ) throws(KeychainFailure) {
@@ -125,7 +125,8 @@ struct Recovery {
         report.damagedItems = sorted(damaged.map(\.row)).map(\.reference)
         report.doubtfulItems = doubtful.map(\.reference)
 
-        // What is set aside has no digest; its count tells how many of it are missing.
+        // No digest covers the rows set aside, but the header's count tells how many of them are
+        // missing.
         let expected = header.map { Int(clamping: $0.setAsideCount) } ?? 0
         var earlier = findings.setAside
         earlier += findings.straySetAside.prefix(max(0, expected - earlier.count))
@@ -161,7 +162,8 @@ struct Recovery {
 }
 
 extension SalvagedRow.Aside {
-    /// Whether a keychain set the row aside: otherwise anyone may have put it there.
+    /// Whether a process with the keychain's keys set the row aside. Otherwise anyone who can write
+    /// the file may have put it there.
     fileprivate func isAuthentic(_ row: SealedRow, _ authenticator: StoreAuthenticator) -> Bool {
         tag == row.asideTag(reason: reason, at: moment, authenticator)
     }
@@ -173,7 +175,7 @@ extension SalvagedRow.Aside {
 private struct RecoveredItems {
     let store: Store
     let keys: RecoveryKeys
-    /// Rows whose primary key another item has, of whichever tier.
+    /// Rows whose primary key is taken by another item, in either tier.
     private(set) var displaced: [SealedRow] = []
     private var batch: [WholeRow] = []
     private var count = 0
@@ -192,7 +194,8 @@ private struct RecoveredItems {
     }
 
     mutating func finish(_ progress: (Int) -> Void = { _ in }) throws(KeychainFailure) {
-        // Rows come by page; within a batch the order of addition is put back.
+        // Rows arrive in page order. Within a batch this restores the order in which they were
+        // added.
         let rows = batch.sorted { $0.row.id < $1.row.id }
         batch = []
         let keys = keys
@@ -204,7 +207,7 @@ private struct RecoveredItems {
 }
 
 extension Store {
-    /// - Returns: Those whose primary key is taken.
+    /// - Returns: The rows whose primary key is taken.
     fileprivate func insert(
         _ rows: [WholeRow], _ keys: RecoveryKeys
     ) throws(KeychainFailure) -> [SealedRow] {
@@ -225,7 +228,7 @@ extension Store {
 }
 
 extension StoreTransaction {
-    /// Whether an item has the primary key of a row, in either tier.
+    /// Whether an item in either tier has the primary key of a row.
     fileprivate func holds(
         _ found: WholeRow, as row: SealedRow
     ) throws(KeychainFailure) -> Bool {

@@ -1,10 +1,10 @@
-// RowKeys: all that opens and seals the rows of a keychain, and the sealing anew of every row of one
-// database into another, with other keys.
-//   (1) A row keeps its reference, its id and its dates, and its secret byte by byte.
-//   (2) Where a row of the items doesn't open, nothing is sealed anew.
+// RowKeys: all keys that open and seal the rows of a keychain, and the resealing of every row of
+// one database into another under other keys.
+//   (1) A row keeps its reference, its id, its dates and every byte of its secret.
+//   (2) If a row of the items table doesn't open, resealing fails.
 //   (3) An earlier version of an item that doesn't open is left out.
-//   (4) What was set aside and doesn't open stays as it is. Where its labels can't be made anew, it becomes
-//       a loss of which nothing is known.
+//   (4) A row set aside that doesn't open is kept unchanged. If its new labels can't be computed,
+//       it becomes an unknown loss.
 
 import FoundationEssentials
 import KeychainCore
@@ -12,12 +12,12 @@ import KeychainCrypto
 import KeychainSQLite
 
 enum RowCondition {
-    /// Both halves open, under the labels that are its own.
+    /// Attributes and secret both open, and the labels are the row's own.
     case whole(ItemRecord, secret: Data?)
-    /// The attributes open, so the labels are authentic; the secret doesn't.
+    /// The attributes open, so the labels are authentic; the secret doesn't open.
     case withoutSecret(ItemRecord)
     case damaged
-    /// Its class is locked.
+    /// The row's class is locked.
     case locked
 }
 
@@ -26,7 +26,7 @@ struct RowKeys {
     let tiers: StoreTiers
     let classes: [ProtectionClass: ClassKeys]
 
-    /// Those of a ring, as far as it is unlocked.
+    /// The keys of a key ring, as far as it is unlocked.
     init(_ ring: KeyRing) {
         self.init(
             keychainID: ring.hierarchy.keybag.keychainID, tiers: ring.tiers, classes: ring.classes)
@@ -38,8 +38,9 @@ struct RowKeys {
         self.classes = classes
     }
 
-    /// Those of a keychain of version 1.
-    /// - Throws: `interactionNotAllowed` without a needed passcode, `authFailed` for a wrong one.
+    /// The keys of a keychain of version 1.
+    /// - Throws: `interactionNotAllowed` if a required passcode is missing, `authFailed` if it is
+    ///   wrong.
     init(
         _ hierarchy: KeyHierarchyVersion1, passcode: SecretBytes?
     ) throws(KeychainFailure) {
@@ -59,7 +60,7 @@ struct RowKeys {
             tiers: StoreTiers(version1: StoreTier(version1: device)), classes: classes)
     }
 
-    /// Opens both halves.
+    /// Opens the attributes and the secret of a row.
     func condition(of row: SealedRow) -> RowCondition {
         guard let protection = ProtectionClass(rawValue: row.protection) else { return .damaged }
         guard let keys = classes[protection],
@@ -85,9 +86,10 @@ struct RowKeys {
         return secret.map { .whole(record, secret: $0) } ?? .withoutSecret(record)
     }
 
-    /// Seals what another row held, with its secret; or as it was, where the secret doesn't open.
+    /// Seals the attributes and secret that another row held. If `secret` is `nil`, the row's
+    /// sealed secret is copied unchanged.
     ///
-    /// - Returns: nil where a key isn't there.
+    /// - Returns: `nil` if a required key is not available.
     private func seal(_ record: ItemRecord, _ secret: Data?, inPlaceOf row: SealedRow) -> SealedRow?
     {
         guard let protection = ProtectionClass(rawValue: row.protection),
@@ -107,15 +109,15 @@ struct RowKeys {
             id: row.id, binding, record, keys: keys, secret: sealed?.bytes ?? row.secret)
     }
 
-    /// A row of these keys with others; nil where it isn't whole.
+    /// Seals a row of these keys under other keys; `nil` if the row is damaged or can't be opened.
     func row(_ row: SealedRow, for new: RowKeys) -> SealedRow? {
         guard case .whole(let record, let secret) = condition(of: row) else { return nil }
         return new.seal(record, secret, inPlaceOf: row)
     }
 
-    /// A row that was set aside, with others.
+    /// Seals a row that was set aside under other keys.
     ///
-    /// - Returns: The row, and whether its labels are those that a search by the new keys has.
+    /// - Returns: The row, and whether it has the labels that a search with the new keys computes.
     func setAsideRow(
         _ row: SealedRow, for new: RowKeys
     ) -> (row: SealedRow, areLabelsKnown: Bool) {
@@ -128,8 +130,8 @@ struct RowKeys {
         return (sealed ?? row, sealed != nil)
     }
 
-    /// Seals every row of a database anew, those that are set aside among them. `advance` is called before
-    /// each row.
+    /// Seals every row of a database again, including those that are set aside. `advance` is called
+    /// before each row of the items table.
     func resealAll(
         of old: Store, _ aside: [SetAsideRow], into transaction: inout StoreTransaction,
         for new: RowKeys, at moment: Double,
