@@ -1,8 +1,8 @@
-// SecureEnclaveBlob: the form in which a keychain hands out a key that hardware keeps.
+// SecureEnclaveBlob: the form in which a keychain returns a hardware key.
 // Documentation/Formats/secure-enclave-key-v1.md.
-//   (1) What is in the clear says when and for whom the key can be used, and its public half. The
-//       keychain that made the blob checks all of it whenever it uses the key.
-//   (2) Reading checks the form alone. What was read encodes again to the same bytes.
+//   (1) The unencrypted part contains the protection class, the constraints and the public key. The
+//       keychain that created the blob verifies all of it each time it uses the key.
+//   (2) Decoding checks only the format. A decoded blob encodes to the same bytes.
 
 #if canImport(Darwin)
 package import Foundation
@@ -10,22 +10,22 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// A key in hardware, wrapped by the hardware and by the keychain.
+/// A hardware key, wrapped by the hardware and by the keychain.
 package struct SecureEnclaveBlob: Hashable, Sendable {
-    /// What stays the same about the key, as about an item.
+    /// An identifier that never changes, like that of an item.
     package var identifier: ItemReference
     package var protection: ProtectionClass
     package var constraints: AccessConstraints
     /// 04 ‖ X ‖ Y.
     package var publicKey: Data
-    /// The key as the hardware wrapped it.
+    /// The key, wrapped by the hardware.
     package var wrappedKey: Data
-    /// The key's authorization value, under a key of the protection class.
+    /// The key's authorization value, sealed under a key of the protection class.
     package var sealedAuthorization: Data
 
     package static let publicKeyByteCount = 65
     package static let wrappedKeySizes = 1...4096
-    /// Nonce, tag, and 33 to 149 bytes between them.
+    /// A nonce, 33 to 149 bytes, and a tag.
     package static let sealedAuthorizationSizes = 61...177
     private static let magic = Array("KCE1".utf8)
     private static let headByteCount = 101
@@ -46,9 +46,10 @@ package struct SecureEnclaveBlob: Hashable, Sendable {
 
     package var encoded: Data { Data(head) + sealedAuthorization }
 
-    /// Everything before the sealed authorization, which is authenticated with it.
+    /// The bytes before the sealed authorization. They are its associated data.
     ///
-    /// - Parameter sealedByteCount: The size of what follows, which the total counts.
+    /// - Parameter sealedByteCount: The size of the sealed authorization, which the total size
+    ///   includes.
     /// - Returns: The bytes.
     package func head(sealedByteCount: Int) -> [UInt8] {
         var writer = ByteWriter(capacity: Self.headByteCount + wrappedKey.count)
@@ -70,7 +71,7 @@ package struct SecureEnclaveBlob: Hashable, Sendable {
 
     // MARK: Decoding
 
-    /// - Returns: nil for bytes that ``encoded`` can't have given.
+    /// - Returns: `nil` if ``encoded`` can't have produced these bytes.
     package init?(decoding blob: Data) {
         var reader = ByteReader(Array(blob))
         guard reader.bytes(Self.magic.count) == Self.magic,

@@ -1,17 +1,18 @@
-// ServiceStatistics: what a service has done for one keychain since it was started, in numbers. No
-// name of an item, a program or a group is in it, and no value.
+// ServiceStatistics: statistics of a service about one keychain since the service started. They
+// contain no attribute value, and no name of an item, a program or a group.
 
 package struct ServiceStatistics: Hashable, Sendable {
     /// The requests of one operation.
     package struct Operation: Hashable, Sendable {
-        /// As logs name it.
+        /// The name of the operation, as in logs.
         package let name: String
         package fileprivate(set) var count = 0
-        /// Those among them that ended in an error: not found is one, too.
+        /// The number of requests that failed. "Not found" counts as a failure.
         package fileprivate(set) var failureCount = 0
         package fileprivate(set) var longestMicroseconds = 0
-        /// How many took less than each of ``ServiceStatistics/limits``, and not less than the one
-        /// before; the last ones are those that took longer than all.
+        /// A histogram of durations. Each count is the number of requests that took less than the
+        /// corresponding one of ``ServiceStatistics/limits``, and not less than the limit before.
+        /// The last count is for all longer requests.
         package fileprivate(set) var counts = Array(repeating: 0, count: limits.count + 1)
 
         package init(_ name: String) { self.name = name }
@@ -27,21 +28,22 @@ package struct ServiceStatistics: Hashable, Sendable {
         }
     }
 
-    /// In microseconds, each four times the one before: from 64 µs to 4 s.
+    /// The upper limits of the histogram in microseconds, from 64 µs to 4 s. Each is four times the
+    /// one before.
     package static let limits = (0..<9).map { 64 << (2 * $0) }
 
-    /// Since the service first spoke to a program about the keychain.
+    /// The seconds since the service first served a program for this keychain.
     package var seconds = 0
-    /// Connections that are there.
+    /// The number of open connections.
     package var connectionCount = 0
-    /// Programs that got nothing.
+    /// The number of programs that were refused.
     package var refusalCount = 0
-    /// In the order in which they were first asked for.
+    /// The operations, in the order in which they were first requested.
     package var operations: [Operation] = []
 
     package init() {}
 
-    /// A request was answered.
+    /// Records an answered request.
     package mutating func note(_ name: String, failed: Bool, microseconds: Int) {
         let index = operations.firstIndex { $0.name == name } ?? operations.endIndex
         if index == operations.endIndex { operations.append(Operation(name)) }

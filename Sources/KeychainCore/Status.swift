@@ -1,6 +1,6 @@
-// Status: the result codes that the engine gives, with Apple's numbers.
+// Status: the result codes of the engine, with Apple's numbers.
 
-/// A result code. The raw value is the `OSStatus` of Apple's `SecBase.h`.
+/// A result code. The raw value is the `OSStatus` in Apple's `SecBase.h`.
 package struct Status: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -30,7 +30,7 @@ package struct Status: RawRepresentable, Hashable, Sendable {
     package static let interactionNotAllowed = Status(rawValue: -25308)
     package static let wrongVersion = Status(rawValue: -25310)
     package static let dataNotAvailable = Status(rawValue: -25316)
-    /// Between service and facade only: the facade authenticates and asks again.
+    /// Used only between service and facade: the facade authenticates the user and retries.
     package static let authenticationNeeded = Status(rawValue: -25330)
     package static let decode = Status(rawValue: -26275)
     package static let internalError = Status(rawValue: -26276)

@@ -1,27 +1,27 @@
-// VerificationState: whether a keychain is known to be what its last commit left.
+// VerificationState: whether a keychain is known to be as its last commit left it.
 
 package struct VerificationState: Hashable, Sendable {
     package enum Standing: CaseIterable, Hashable, Sendable {
-        /// There are no files.
+        /// There are no files to verify.
         case unneeded
-        /// It is, by a verification since the machine started.
+        /// The keychain was verified since the machine started.
         case verified
-        /// It is, by a verification that only this process knows of.
+        /// The keychain was verified, but only this process knows it.
         case verifiedHere
-        /// A verification is under way.
+        /// A verification is in progress.
         case running
-        /// There was no verification since the machine started.
+        /// The keychain has not been verified since the machine started.
         case never
-        /// Its files were changed since the last one, by anything but a keychain.
+        /// Since the last verification, the files were changed by something other than a keychain.
         case changed
-        /// It isn't.
+        /// The verification failed: the keychain is not as its last commit left it.
         case failed
     }
 
     package let standing: Standing
-    /// When it was verified last, in seconds since 2001-01-01.
+    /// The time of the last verification, in seconds since 2001-01-01.
     package let moment: Double?
-    /// What is wrong, in words.
+    /// A description of the problem.
     package let problem: String?
 
     package init(_ standing: Standing, at moment: Double? = nil, problem: String? = nil) {
@@ -32,6 +32,6 @@ package struct VerificationState: Hashable, Sendable {
 
     package var isVerified: Bool { standing == .verified || standing == .verifiedHere }
 
-    /// Whether a verification would tell more.
+    /// Whether a new verification would give more information.
     package var isNeeded: Bool { standing == .never || standing == .changed }
 }

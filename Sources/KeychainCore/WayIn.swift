@@ -1,12 +1,14 @@
-// WayIn: what opens a keychain besides the device key, and the slots that keep it.
+// WayIn: the secrets that open a keychain in addition to the device key, and a summary of their
+// slots.
 
-/// What opens the items that need more than the device key.
+/// A secret that opens the items for which the device key is not enough.
 package enum WayIn: Sendable {
-    /// 1 byte and up.
+    /// At least 1 byte.
     case passcode(SecretBytes)
-    /// The 16 bytes of its words.
+    /// The 16 bytes that the words of the code encode.
     case recoveryCode(SecretBytes)
-    /// What a systemd credential holds, 16 bytes and up: it isn't stretched.
+    /// The contents of a systemd credential, at least 16 bytes because no key stretching is
+    /// applied.
     case credential(SecretBytes)
 
     package static let leastCredentialByteCount = 16
@@ -18,22 +20,22 @@ package enum WayIn: Sendable {
     }
 }
 
-/// A slot of the keybag, for people.
+/// A summary of a slot of the keybag, to show to a user.
 package struct SlotSummary: Hashable, Sendable {
     package enum Kind: CaseIterable, Hashable, Sendable {
         case passcode, recoveryCode, credential, machineIdentity, machineChip
-        /// One of a later version.
+        /// A slot of a kind from a later version.
         case unknown
     }
 
-    /// What it is removed by.
+    /// The number by which the slot is removed.
     package let number: UInt32
     package let kind: Kind
-    /// When it was made, in seconds since 2001-01-01 00:00:00 UTC.
+    /// The time of its creation, in seconds since 2001-01-01 00:00:00 UTC.
     package let madeAt: Double
     /// Whether it opens what a passcode opens.
     package let opensPasscode: Bool
-    /// Whether it opens what stays on this device.
+    /// Whether it opens *this device only* items.
     package let opensMachine: Bool
 
     package init(
@@ -47,12 +49,12 @@ package struct SlotSummary: Hashable, Sendable {
     }
 }
 
-/// Whether what stays on this device opens here.
+/// Whether *this device only* items can be opened on this machine.
 package enum MachineState: CaseIterable, Hashable, Sendable {
-    /// It doesn't need the machine.
+    /// The keychain is not bound to a machine.
     case notBound
     case thisMachine
-    /// It was bound to another one, or this one's identity changed.
+    /// The keychain is bound to another machine, or the identity of this one changed.
     case otherMachine
     /// This machine has no identity, or its chip can't be used now.
     case unreachable

@@ -1,7 +1,8 @@
-// ChipAccess: the one way of this process to a chip, and patience with those who share the chip.
-//   (1) One operation at a time: the lock is held for all of it.
-//   (2) A way that broke is opened anew once an operation. Nothing an operation does stays in the
-//       chip, so that it may be tried again as a whole.
+// ChipAccess: this process's only connection to a TPM chip, with retries while other programs use
+// it.
+//   (1) One operation runs at a time, under a lock that is held for the whole operation.
+//   (2) A broken connection is reopened once per operation. An operation leaves nothing in the
+//       chip, so it can be retried as a whole.
 
 #if TPM
 
@@ -11,7 +12,7 @@ import KeychainCore
 import Synchronization
 
 final class ChipAccess: Sendable {
-    /// What is done with one of the chip's storage keys.
+    /// An operation under one of the chip's storage keys.
     typealias Operation<Value> = (inout ChipOperation) throws(ResponseFailure) -> Value
 
     private let configuration: String
@@ -19,15 +20,15 @@ final class ChipAccess: Sendable {
     private let connection = Mutex<TSSConnection?>(nil)
 
     /// - Parameters:
-    ///   - configuration: The way to the chip as tpm2-tss writes it.
-    ///   - patience: How long to wait for others to leave the chip.
+    ///   - configuration: The TCTI configuration, in the syntax of tpm2-tss.
+    ///   - patience: How long to wait while other programs use the chip.
     init(configuration: String, patience: Duration) {
         self.configuration = configuration
         self.patience = patience
     }
 
-    /// Carries out an operation under the storage key that it belongs to, which has one of the names
-    /// unless they are nil.
+    /// Carries out an operation under the storage key that it belongs to. If `names` is not `nil`,
+    /// the storage key must have one of these names.
     func perform<Value: Sendable>(
         named names: [[UInt8]]?, _ operation: Operation<Value>
     ) throws(KeychainFailure) -> Value {
@@ -36,7 +37,7 @@ final class ChipAccess: Sendable {
         }
     }
 
-    /// Asks the chip for what takes no storage key.
+    /// Runs a query that needs no storage key.
     func query<Value: Sendable>(
         _ question: (TSSConnection) throws(ResponseFailure) -> Value
     ) throws(KeychainFailure) -> Value {
@@ -44,7 +45,7 @@ final class ChipAccess: Sendable {
         let result = connection.withLock { connection in
             repeating(&connection, library, question)
         }
-        // The library frees what it had of authorizations and secrets as it is.
+        // The library frees authorizations and secrets without erasing them.
         MemoryScrubber.eraseFreedMemory()
         switch result {
         case .success(let value): return value
@@ -53,7 +54,7 @@ final class ChipAccess: Sendable {
         }
     }
 
-    // MARK: Which storage key
+    // MARK: Choice of the storage key
 
     private static func underAnyStorageKey<Value>(
         _ connection: TSSConnection, _ names: [[UInt8]]?, _ operation: Operation<Value>
@@ -69,12 +70,12 @@ final class ChipAccess: Sendable {
                 failures.append(error)
             }
         }
-        // What a key of the right name failed with says more.
+        // The failure of a storage key that had the right name is more informative.
         throw failures.last { $0.meaning != .otherChip } ?? failures.last
             ?? ResponseFailure(code: TSSConnection.wrongSize, command: .readStorageKey)
     }
 
-    // MARK: Patience
+    // MARK: Retries
 
     private func repeating<Value>(
         _ connection: inout TSSConnection?, _ library: TSSLibrary,
@@ -94,7 +95,7 @@ final class ChipAccess: Sendable {
                 isReopened = true
             case .busy:
                 guard ContinuousClock.now < end else { return result }
-                // Of different lengths, so that two processes don't meet again and again.
+                // The delay is random, so that two processes don't collide repeatedly.
                 usleep(.random(in: 1000...wait))
                 wait = min(2 * wait, 64000)
             default: return result
@@ -119,7 +120,7 @@ final class ChipAccess: Sendable {
 }
 
 extension ResponseFailure {
-    /// Whether another storage key might do.
+    /// Whether the operation may succeed under another storage key.
     fileprivate var isOfStorageKey: Bool {
         switch (command, meaning) {
         case (_, .busy), (_, .broken), (_, .lockedOut): false

@@ -1,10 +1,10 @@
-// ChipObjects: what a chip makes, in the encoding of the TPM 2.0 Library, part 2, most significant
-// byte first.
-//   (1) TPM2B_PUBLIC is the public part of the three kinds of objects. What is read is exactly what
-//       this file would have the chip make, or it is refused.
-//   (2) An object that is kept outside the chip is TPM2B_PUBLIC ‖ TPM2B_PRIVATE. The private part
-//       is encrypted and authenticated by the chip, together with the name of the public part.
-//   (3) What is read encodes again to the same bytes.
+// ChipObjects: objects that a chip creates, in the big-endian encoding of the TPM 2.0 Library, part
+// 2.
+//   (1) TPM2B_PUBLIC is the public part of the three kinds of objects. Input is rejected unless it
+//       is exactly what a chip creates from the templates in this file.
+//   (2) An object that is stored outside the chip is TPM2B_PUBLIC ‖ TPM2B_PRIVATE. The chip
+//       encrypts and authenticates the private part together with the name of the public part.
+//   (3) A decoded object encodes to the same bytes.
 
 #if TPM
 
@@ -17,15 +17,16 @@ import KeychainCrypto
 
 /// The kind of an object.
 enum ObjectKind: Hashable, CaseIterable {
-    /// What wraps the others: the storage root key, as the TCG describes it for P-256.
+    /// The key that wraps the others: the TCG's storage root key for P-256.
     case storage
-    /// A key on P-256 that signs and agrees.
+    /// A P-256 key for signing and key agreement.
     case key
-    /// Some bytes.
+    /// Sealed bytes.
     case sealed
 
-    /// TPMA_OBJECT. No object leaves the chip or its parent. Wrong authorizations don't count
-    /// towards a lockout of the chip: an authorization is 32 random bytes, which can't be guessed.
+    /// TPMA_OBJECT. No object can leave the chip or its parent. Wrong authorizations don't count
+    /// towards a lockout of the chip: an authorization value is 32 random bytes, which can't be
+    /// guessed.
     var attributes: UInt32 {
         let always =
             TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_USERWITHAUTH
@@ -41,7 +42,7 @@ enum ObjectKind: Hashable, CaseIterable {
         }
     }
 
-    /// Everything before the field `unique`.
+    /// The fields before `unique`.
     fileprivate var prefix: [UInt8] {
         let isCurve = self != .sealed
         var writer = ByteWriter()
@@ -65,23 +66,23 @@ enum ObjectKind: Hashable, CaseIterable {
     }
 }
 
-/// A public area that was checked.
+/// A public area that has been checked.
 struct PublicArea: Hashable, Sendable {
     /// TPM2B_PUBLIC.
     let bytes: [UInt8]
-    /// The coordinates, 32 bytes each. Empty for sealed bytes.
+    /// The coordinates of the point, 32 bytes each. Empty for sealed bytes.
     let point: [UInt8]
 
-    /// What a chip is asked to make.
+    /// The template from which a chip creates an object.
     static func template(_ kind: ObjectKind) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes(kind.prefix)
-        // One empty field for a hash, two for the coordinates of a point.
+        // One empty field for a hash, or two for the coordinates of a point.
         for _ in 0..<(kind == .sealed ? 1 : 2) { writer.number(UInt16(0)) }
         return UInt16(writer.result.count).bytes + writer.result
     }
 
-    /// - Returns: nil for anything that isn't the public area of such an object.
+    /// - Returns: `nil` if the bytes are not the public area of an object of this kind.
     init?(_ bytes: [UInt8], _ kind: ObjectKind) {
         var reader = ByteReader(bytes)
         let prefix = kind.prefix
@@ -108,10 +109,10 @@ struct PublicArea: Hashable, Sendable {
 }
 
 extension PublicArea {
-    /// The public area that some bytes end with.
+    /// Finds a storage key's public area at the end of the bytes.
     init?(ofStorageKeyAtEndOf bytes: [UInt8]) {
         let prefix = ObjectKind.storage.prefix
-        // Coordinates are 32 bytes long, or less on chips of older revisions.
+        // Coordinates have 32 bytes, or fewer on chips of older revisions.
         for start in stride(from: bytes.count - prefix.count - 2, through: 0, by: -1)
         where bytes[(start + 2)...].starts(with: prefix) {
             self.init(Array(bytes[start...]), .storage)
@@ -120,14 +121,15 @@ extension PublicArea {
         return nil
     }
 
-    /// TPM 2.0 Library, part 1, 16: the hash algorithm and the hash of TPMT_PUBLIC.
+    /// The name of the object (TPM 2.0 Library, part 1, 16): the hash algorithm and the hash of
+    /// TPMT_PUBLIC.
     var name: [UInt8] {
         UInt16(TPM2_ALG_SHA256).bytes + SecretBytes(copying: Array(bytes.dropFirst(2))).sha256
     }
 }
 
 extension ByteReader {
-    /// The next field that begins with its size in two bytes.
+    /// Reads the next field, which starts with its size in two bytes.
     mutating func sized() -> [UInt8]? {
         guard let count: UInt16 = number() else { return nil }
         return bytes(Int(count))
@@ -135,12 +137,12 @@ extension ByteReader {
 }
 
 extension [UInt8] {
-    /// With zeros in front: chips of older revisions leave those of a number out.
+    /// Pads with leading zeros, which chips of older revisions omit from numbers.
     func padded(to count: Int) -> [UInt8]? {
         self.count > count ? nil : [UInt8](repeating: 0, count: count - self.count) + self
     }
 
-    /// Behind their size in two bytes. There are fewer than 65536.
+    /// The bytes, preceded by their size in two bytes. There must be fewer than 65536.
     var sized: [UInt8] { UInt16(count).bytes + self }
 }
 
@@ -162,7 +164,7 @@ struct WrappedObject: Hashable, Sendable {
         self.privateArea = privateArea
     }
 
-    /// - Throws: `decode` for what this chip's kind never made.
+    /// - Throws: `decode` if the bytes are not an object of this kind.
     init(_ bytes: Data, _ kind: ObjectKind) throws(KeychainFailure) {
         var reader = ByteReader(Array(bytes))
         guard let first = reader.sized(), let area = PublicArea(first.sized, kind),

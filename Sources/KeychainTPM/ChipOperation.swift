@@ -1,25 +1,26 @@
-// ChipOperation: what one use of the chip has in its slots.
-//   (1) A chip has three slots for objects and three for sessions, without a resource manager for
-//       all programs together. An operation takes two and one, and the code that begins it ends it,
-//       on every path. Only a way that breaks meanwhile leaves them taken until the chip is
-//       restarted; with a resource manager (/dev/tpmrm0) not even that.
-//   (2) Nothing of one operation is used by another: a chip that was restarted between two of them
-//       makes no difference.
+// ChipOperation: the objects and the session that one use of the chip keeps loaded.
+//   (1) A chip has three slots for objects and three for sessions; without a resource manager, all
+//       programs share them. An operation uses two object slots and one session slot. The code that
+//       begins an operation also ends it, on every path, and so frees the slots. Only if the
+//       connection breaks in the meantime do they stay occupied until the chip is restarted, and
+//       with a resource manager (/dev/tpmrm0) not even then.
+//   (2) An operation uses nothing that another one left in the chip. A restart of the chip between
+//       two operations therefore has no effect.
 
 #if TPM
 
 import KeychainCrypto
 import KeychainCore
 
-/// Where the storage key comes from.
+/// The source of the storage key.
 enum StorageKey: Hashable {
-    /// The owner of the machine keeps it in the chip, which saves its derivation. If what is kept
-    /// there is no such key, it is derived.
+    /// The owner of the machine has stored the key in the chip, which saves deriving it. If the
+    /// stored object is not such a key, the key is derived.
     case persistent
-    /// It is derived for this operation.
+    /// The key is derived for this operation.
     case derived
 
-    /// Where the TCG has the storage root key.
+    /// The handle that the TCG assigns to the storage root key.
     static let handle: UInt32 = 0x8100_0001
 }
 
@@ -30,8 +31,8 @@ struct ChipOperation {
     private let session: Reference
     private var objects: [Reference] = []
 
-    /// The storage keys to try, the quicker one first. A persistent key of the same kind may
-    /// still be another one than the derived one, and objects belong to one of them.
+    /// The storage keys to try, the faster one first. A persistent key of the same kind can still
+    /// differ from the derived one, and each object belongs to one of the two.
     static func storageKeys(
         _ connection: TSSConnection
     ) throws(ResponseFailure) -> [StorageKey] {
@@ -39,8 +40,8 @@ struct ChipOperation {
         return handles.first == StorageKey.handle ? [.persistent, .derived] : [.derived]
     }
 
-    /// Takes the slots of the storage key, which has one of the names unless they are nil, and of a
-    /// session.
+    /// Occupies a slot for the storage key and one for a session. If `names` is not `nil`, the
+    /// storage key must have one of these names.
     init(
         beginningOn connection: TSSConnection, _ asked: StorageKey, named names: [[UInt8]]? = nil
     ) throws(ResponseFailure) {
@@ -61,7 +62,7 @@ struct ChipOperation {
         storageKey = key
     }
 
-    /// Empties all slots.
+    /// Frees all slots.
     mutating func end() {
         while let object = objects.popLast() { connection.flush(object) }
         connection.flush(session)
@@ -88,7 +89,7 @@ struct ChipOperation {
         }
     }
 
-    /// The name of a storage key of the chip.
+    /// The name of one of the chip's storage keys.
     static func name(
         of asked: StorageKey, _ connection: TSSConnection
     ) throws(ResponseFailure) -> [UInt8] {

@@ -1,32 +1,32 @@
-// ClientMessage: what a client sends.
+// ClientMessage: the messages of a client.
 // Documentation/Formats/service-protocol-v2.md.
 
 package import KeychainCore
 
-/// What stands before the body of a message from a client.
+/// The part of a client's message before the body.
 package enum ClientMessage: Sendable {
     /// The first message of a connection.
     case hello(ClientHello)
-    /// A request, whose body follows. The claim says whose items it may see; the service takes of
-    /// these groups those that the client is entitled to. It is empty in requests about the keychain
-    /// as a whole.
+    /// A request, followed by its body. The claim names the access groups whose items the request
+    /// can see; of these, the service uses the groups that the client is entitled to. It is empty
+    /// in requests about the keychain as a whole.
     case request(RequestCode, claim: AccessGroups)
-    /// From now on every change is told of under the id of this message.
+    /// Starts a subscription: from now on, changes are reported under the id of this message.
     case subscribe
-    /// The id of the message that began the subscription which is to end.
+    /// Ends the subscription that the message with this id started.
     case unsubscribe(UInt64)
 
     // MARK: Writing
 
-    /// The frame of a request.
+    /// Returns the frame of a request.
     ///
     /// - Parameters:
-    ///   - request: What is asked for.
-    ///   - id: 1 and up, another one for each message of a connection.
-    ///   - claim: On behalf of which access groups.
-    ///   - limit: The most bytes of the message.
+    ///   - request: The request.
+    ///   - id: An id of at least 1, different for each message of a connection.
+    ///   - claim: The access groups that the request claims.
+    ///   - limit: The maximum size of the message in bytes.
     /// - Returns: The frame.
-    /// - Throws: `param` where the request is larger than a message may be.
+    /// - Throws: `param` if the request is larger than the limit.
     package static func frame<R: Request>(
         of request: R, id: UInt64, claim: AccessGroups,
         limit: Int = WireLimits.messageByteCount
@@ -38,7 +38,7 @@ package enum ClientMessage: Sendable {
         return try writer.frame(limit: limit)
     }
 
-    /// The frame of a message that says no more than this value does.
+    /// Returns the frame of a message that has no body after this value.
     package func frame(id: UInt64) throws(KeychainFailure) -> FrameBuffer {
         switch self {
         case .hello(let hello):
@@ -60,16 +60,17 @@ package enum ClientMessage: Sendable {
 
     // MARK: Reading
 
-    /// The id of a message.
-    /// - Throws: `param` for bytes that are no message: the connection is to be ended.
+    /// Reads the id of a message.
+    /// - Throws: `param` if the bytes are not a message. The connection must then be closed.
     package static func id(from reader: inout MessageReader) throws(KeychainFailure) -> UInt64 {
         let id: UInt64 = try reader.number()
         guard id > 0 else { throw .unreadable("it has no id") }
         return id
     }
 
-    /// What stands between the id and the body.
-    /// - Throws: `param` for bytes that are none of it; `unimplemented` for what isn't known.
+    /// Reads the part of a message between the id and the body.
+    /// - Throws: `param` if the bytes are malformed; `unimplemented` if the kind or the code is
+    ///   unknown.
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         switch try reader.number() as UInt8 {
         case 0: self = .hello(try ClientHello(from: &reader))
@@ -85,7 +86,7 @@ package enum ClientMessage: Sendable {
     }
 }
 
-/// Which versions of the protocol a client speaks.
+/// The range of protocol versions that a client supports.
 package struct ClientHello: Hashable, Sendable, MessageCodable {
     package var versions: ClosedRange<UInt32>
 
@@ -98,7 +99,7 @@ package struct ClientHello: Hashable, Sendable, MessageCodable {
         writer.number(versions.upperBound)
     }
 
-    /// What an end of a later version says beside it is passed over.
+    /// Ignores additional bytes, which a client of a later version may send.
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
         let oldest: UInt32 = try reader.number()
         let newest: UInt32 = try reader.number()
@@ -115,7 +116,7 @@ extension KeychainFailure {
 // MARK: Frames
 
 extension MessageWriter {
-    /// A message after the header of its frame.
+    /// Starts a message after leaving space for the header of its frame.
     init(forMessage id: UInt64, kind: UInt8) {
         self.init()
         number(0 as UInt32)
@@ -123,8 +124,8 @@ extension MessageWriter {
         number(kind)
     }
 
-    /// The message with its size before it.
-    /// - Throws: `param` for a message above the limit.
+    /// Returns the message, preceded by its size.
+    /// - Throws: `param` if the message exceeds the limit.
     consuming func frame(
         limit: Int = WireLimits.messageByteCount
     ) throws(KeychainFailure) -> FrameBuffer {

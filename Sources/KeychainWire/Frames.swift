@@ -1,16 +1,17 @@
-// Frames: the bytes around the messages of a connection, and what both ends hold each other to.
-//   (1) Before the first frame a handshake goes both ways: over the socket that the client made, with
-//       a new socket beside it, and back over the new one. A client that sends its bytes back has
-//       the connection now: the kernel puts the credentials of the process that sends beside them.
-//   (2) A frame's header says how many bytes its message has.
+// Frames: the framing of messages on a connection, and the limits that both ends enforce.
+//   (1) A handshake precedes the first frame. The service sends it over the socket that the client
+//       created, together with the descriptor of a new socket; the client sends it back over the
+//       new socket. This proves that the client has the connection now, because the kernel attaches
+//       the credentials of the sending process.
+//   (2) A frame consists of a header with the size of the message, and the message.
 
 package import KeychainCore
 
-/// What the service sends when it has accepted a connection, and the client sends back over the
-/// socket that came with it.
+/// The bytes that the service sends when it has accepted a connection, and that the client sends
+/// back over the new socket that it received with them.
 package struct Handshake: Hashable, Sendable {
     package static let byteCount = 24
-    /// Says that a keychain service is at the other end.
+    /// Identifies the peer as a keychain service.
     package static let mark = Array("keychain".utf8)
 
     package let nonce: Bytes16
@@ -19,7 +20,7 @@ package struct Handshake: Hashable, Sendable {
         self.nonce = nonce
     }
 
-    /// - Returns: nil for anything that is no handshake.
+    /// - Returns: `nil` if the bytes are not a handshake.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount, bytes.starts(with: Self.mark),
             let nonce = Bytes16(bytes.dropFirst(Self.mark.count))
@@ -27,27 +28,27 @@ package struct Handshake: Hashable, Sendable {
         self.nonce = nonce
     }
 
-    /// One for a new connection.
+    /// Returns the handshake for a new connection.
     package static func random() -> Handshake { Handshake(nonce: .random()) }
 
-    /// The bytes, ``byteCount`` of them.
+    /// The ``byteCount`` bytes of the handshake.
     package var bytes: [UInt8] { Self.mark + nonce.bytes }
 }
 
-/// The bytes before a message: its size, most significant byte first.
+/// The bytes before a message: its size as a big-endian number.
 package enum FrameHeader {
     package static let byteCount = 4
 
-    /// The size of the message that follows.
+    /// Checks the size of the message that follows.
     ///
-    /// It is to be called before anything is set aside for the message.
+    /// Call it before allocating memory for the message.
     ///
     /// - Parameters:
     ///   - field: The four bytes as a number.
-    ///   - limit: The largest size to take, in bytes.
-    /// - Returns: The size in bytes, 1 and up.
-    /// - Throws: `param` for a size of zero or above the limit: the connection can't go on, since
-    ///   it isn't known where the next frame begins.
+    ///   - limit: The maximum size in bytes.
+    /// - Returns: The size in bytes, at least 1.
+    /// - Throws: `param` if the size is zero or exceeds the limit. The connection can't continue
+    ///   then, because the start of the next frame is unknown.
     package static func messageByteCount(
         _ field: UInt32, limit: Int = WireLimits.messageByteCount
     ) throws(KeychainFailure) -> Int {
@@ -58,7 +59,7 @@ package enum FrameHeader {
         return Int(field)
     }
 
-    /// The size of the message whose frame begins with these bytes; nil while there are fewer than
+    /// The size of the message whose frame starts with these bytes; `nil` if there are fewer than
     /// ``byteCount``.
     package static func messageByteCount(
         of frame: some Sequence<UInt8>, limit: Int = WireLimits.messageByteCount
@@ -77,17 +78,21 @@ package enum FrameHeader {
 // MARK: - Limits
 
 package enum WireLimits {
-    /// The versions of the protocol that this end speaks. Version 1 was another protocol.
+    /// The protocol versions that this end supports. Version 1 was a different protocol.
     package static let versions: ClosedRange<UInt32> = 2...2
-    /// The most bytes of the first message of a client: nobody is believed before it.
+    /// The maximum size of a client's first message, before which the client is not trusted, in
+    /// bytes.
     package static let helloByteCount = 1024
-    /// The most bytes of one message: a request with the largest secret and its attributes.
+    /// The maximum size of one message in bytes: a request with the largest secret and its
+    /// attributes.
     package static let messageByteCount = 64 << 20
-    /// The most bytes of an answer in one message. A longer one comes in several.
+    /// The maximum number of an answer's bytes in one message. A longer answer is sent in several.
     package static let partByteCount = 1 << 20
-    /// The most bytes of an answer in all its messages: what a client sets aside for it. A listing of
-    /// all items of a keychain without their secrets is far below, a few hundred bytes for each item.
+    /// The maximum size of an answer in all its messages, which limits the memory that a client
+    /// allocates for it. A list of all items of a keychain without their secrets is far smaller,
+    /// with a few hundred bytes per item.
     package static let answerByteCount = 1 << 30
-    /// The most elements in the lists of one request: items, attributes, access groups.
+    /// The maximum number of elements in the lists of one request: items, attributes, access
+    /// groups.
     package static let elementCount = 50_000
 }

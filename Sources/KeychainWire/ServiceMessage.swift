@@ -1,39 +1,40 @@
-// ServiceMessage: what the service sends.
+// ServiceMessage: the messages of the service.
 // Documentation/Formats/service-protocol-v2.md.
-//   (1) A long answer comes in several messages, cut anywhere: its bytes are those of all of them,
-//       one after the other.
-//   (2) Both ends hold an answer to one limit, so a service can't fill the memory of a client.
+//   (1) A long answer is sent in several messages, split at any point. Its bytes are the
+//       concatenation of their bodies.
+//   (2) Both ends enforce the same limit on answers, so that a service can't exhaust a client's
+//       memory.
 
 package import KeychainCore
 
-/// What stands between the id and the body of a message from the service. The id is that of the
-/// client's message; 0 in the failure of a whole connection, after which it ends.
+/// The part of a service's message between the id and the body. The id is that of the client's
+/// message, or 0 in a failure of the whole connection, which then ends.
 package enum ServiceMessage: UInt8, Sendable {
     /// The answer, or its last part. The body is its bytes.
     case answer = 0
-    /// A part of the answer that others follow. The body is its bytes.
+    /// A part of the answer; more parts follow. The body is its bytes.
     case part = 1
     /// The request was not carried out. The body is a `KeychainFailure`.
     case failure = 2
-    /// A request takes its time. The body is a `RequestProgress`.
+    /// The progress of a long request. The body is a `RequestProgress`.
     case progress = 3
-    /// To a subscription: something changed. Several changes may be told of by one.
+    /// For a subscription: something changed. One message can report several changes.
     case changed = 4
-    /// The connection ends, with the id 0. A message that has no answer yet was not carried out.
+    /// The connection ends; the id is 0. Messages that have not been answered were not carried out.
     case closing = 5
 
     // MARK: Writing
 
-    /// The frames of an answer, in their order.
+    /// Returns the frames of an answer, in order.
     ///
     /// - Parameters:
-    ///   - id: Of the request.
-    ///   - answer: What the request gave.
-    ///   - partByteCount: The most bytes of the answer in one frame.
-    ///   - limit: The most bytes of the answer. That of a change is sent whatever its size: the change
-    ///     was made.
-    /// - Returns: One frame and up.
-    /// - Throws: `allocate` where the answer is larger than an answer may be.
+    ///   - id: The id of the request.
+    ///   - answer: The answer of the request.
+    ///   - partByteCount: The maximum number of the answer's bytes in one frame.
+    ///   - limit: The maximum size of the answer in bytes. The answer of a change is sent whatever
+    ///     its size, because the change was made.
+    /// - Returns: At least one frame.
+    /// - Throws: `allocate` if the answer exceeds the limit.
     package static func frames<Answer: MessageCodable>(
         id: UInt64, _ answer: Answer, partByteCount: Int = WireLimits.partByteCount,
         limit: Int = .max
@@ -79,13 +80,13 @@ package enum ServiceMessage: UInt8, Sendable {
     }
 
     private static let answerKind = ServiceMessage.answer.rawValue
-    /// The header of the frame, the id and the kind.
+    /// The size of the frame's header, the id and the kind.
     private static let headByteCount = FrameHeader.byteCount + 9
 
     // MARK: Reading
 
-    /// Id and kind of a message.
-    /// - Throws: `param` for bytes that are no message of the service.
+    /// Reads the id and kind of a message.
+    /// - Throws: `param` if the bytes are not a message of the service.
     package static func head(
         from reader: inout MessageReader
     ) throws(KeychainFailure) -> (id: UInt64, kind: ServiceMessage) {
@@ -98,7 +99,7 @@ package enum ServiceMessage: UInt8, Sendable {
 }
 
 extension KeychainFailure {
-    /// An answer that a client doesn't take.
+    /// The error for an answer that is larger than a client accepts.
     package static func answerTooLarge(_ limit: Int) -> KeychainFailure {
         KeychainFailure(
             .allocate,
@@ -107,23 +108,23 @@ extension KeychainFailure {
     }
 }
 
-/// What the service says of itself and of the client that it speaks to: the answer to the first
-/// message of a connection.
+/// Describes the service and the rights of the client. It is the answer to the first message of a
+/// connection.
 package struct Welcome: Hashable, Sendable, MessageCodable {
-    /// Whose keychain the service keeps.
+    /// The users whose keychains the service holds.
     package enum Kind: Hashable, Sendable, CodedByPosition {
-        /// Of the user who runs it.
+        /// The keychain of the user who runs the service.
         case user
-        /// Of every user of the machine, one each.
+        /// The keychains of all users of the machine, one per user.
         case system
     }
 
-    /// The version of the protocol from here on: the newest that both ends speak.
+    /// The protocol version used from here on: the newest that both ends support.
     package var version: UInt32
-    /// What the client is entitled to.
+    /// The entitlements of the client.
     package var entitlements: Entitlements
     package var kind: Kind
-    /// Whether the client may ask for what is about the keychain as a whole.
+    /// Whether the client can make requests about the keychain as a whole.
     package var allowsAdministration: Bool
 
     package init(

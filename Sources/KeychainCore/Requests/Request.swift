@@ -1,8 +1,8 @@
-// Request: one thing that can be asked of a keychain, as a value with the type of its answer.
-//   (1) An operation is declared in five places, and the compiler finds each that is missing: its
-//       struct, its code, its coding, an overload of `RequestExecutor`, and the service's switch
-//       over the codes.
-//   (2) A request whose answer is an error has changed nothing, but where the cause is
+// Request: an operation on a keychain, as a value with the type of its answer.
+//   (1) An operation is declared in five places: its struct, its code, its coding, an overload of
+//       `RequestExecutor`, and the service's switch over the codes. The compiler reports any that
+//       is missing.
+//   (2) A request that fails has changed nothing, unless the cause of the failure is
 //       `interruption`.
 
 #if canImport(Darwin)
@@ -11,70 +11,70 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// What can be asked of a keychain. It is a value: it can be kept, sent and asked again.
+/// A request to a keychain. It is a value, which can be stored, sent and performed again.
 package protocol Request: MessageCodable, Sendable, CustomStringConvertible,
     CustomDebugStringConvertible
 {
     associatedtype Answer: MessageCodable & Sendable
 
-    /// What stands for the operation in messages and logs.
+    /// The code of the operation in messages and logs.
     static var code: RequestCode { get }
 
-    /// What the caller can show for itself. A request that neither opens nor seals a secret has
-    /// none, and ignores one that is set.
+    /// The proofs that the caller presents. A request that neither opens nor seals a secret has
+    /// none, and ignores a value that is set.
     var authorization: Authorization { get set }
 
-    /// What the authorization is used for. nil: the request needs none.
+    /// The purpose of the authorization; `nil` if the request needs none.
     var purpose: AuthorizationPurpose? { get }
 
     /// Whether keys are derived from a password of the caller.
     var showsPassword: Bool { get }
 
-    /// Class and names of the attributes that the request is about, for logs. No value of an
-    /// attribute is in it. nil: it is about no items.
+    /// The class and the names of the attributes in the request, for logs. It contains no value of
+    /// an attribute. `nil` if the request is not about items.
     var shape: String? { get }
 
-    /// The longest that the request may take.
+    /// The maximum amount of work for the request.
     var effort: RequestEffort { get }
 
-    /// Whether it was carried out with keys that a lock takes away: the keychain is in use.
+    /// Whether the request used keys that a lock erases, which shows that the keychain is in use.
     func usedUnlockedKeys(_ answer: Answer) -> Bool
 
-    /// Calls the overload of the executor for this request.
+    /// Calls the executor's overload for this request.
     func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups
     ) throws(KeychainFailure) -> Answer
 }
 
-/// What the authorization of a request is used for.
+/// The purpose of a request's authorization.
 package enum AuthorizationPurpose: Hashable, Sendable {
     /// To open an item.
     case use
-    /// To encrypt one that is added, or gets a password now.
+    /// To encrypt an item that is added or is given an application password.
     case creation
     case both
 }
 
-/// How much work a request is, at the most.
+/// The maximum amount of work for a request.
 package enum RequestEffort: Hashable, Sendable {
     /// A few items.
     case few
-    /// Deriving a key from a passcode or a password, which is slow on purpose.
+    /// Deriving a key from a passcode or password, which is slow by design.
     case derivation
-    /// Every item of the keychain.
+    /// All items of the keychain.
     case survey
 }
 
 extension Request {
     package var shape: String? { nil }
 
-    /// The operation and what it is about. No value of an attribute and no secret is in it.
+    /// The operation and its ``shape``. It contains no secret and no value of an attribute.
     package var description: String {
         [Self.code.name, shape].compactMap { $0 }.joined(separator: " ")
     }
     package var debugDescription: String { description }
 
-    /// By whether a password is among what is shown.
+    /// Depends on whether a password is presented.
     package var effort: RequestEffort { showsPassword ? .derivation : .few }
 
     package func usedUnlockedKeys(_ answer: Answer) -> Bool { false }
@@ -94,15 +94,15 @@ extension UnauthorizedRequest {
     package var showsPassword: Bool { false }
 }
 
-/// A request about the keychain as a whole, whose answer is the same for every caller.
+/// A request about the keychain as a whole. Its answer is the same for all callers.
 package protocol GeneralRequest: UnauthorizedRequest {}
 
-/// A request whose answer takes long: it tells how far it is, and can be given up.
+/// A request that takes long. It reports its progress and can be canceled.
 package protocol StreamRequest: GeneralRequest {
-    /// Calls the overload of the executor for this request.
+    /// Calls the executor's overload for this request.
     ///
-    /// `progress` is called now and then; the request ends with `userCanceled` where it returns
-    /// false.
+    /// `progress` is called from time to time. If it returns `false`, the request fails with
+    /// `userCanceled`.
     func execute<Executor: RequestExecutor>(
         on executor: Executor, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> Answer
@@ -118,9 +118,9 @@ extension StreamRequest {
     }
 }
 
-/// How far a request is.
+/// The progress of a request.
 package struct RequestProgress: Hashable, Sendable {
-    /// Items that are done, and all of them.
+    /// The number of items processed so far; ``total`` is the number of all items.
     package var done: Int
     package var total: Int
 
@@ -130,8 +130,8 @@ package struct RequestProgress: Hashable, Sendable {
     }
 }
 
-/// The operations, closed: every switch over them names each one. The numbers are those of the
-/// protocol, and none is used for another operation later.
+/// The operations. Every switch over them lists all cases. The numbers are those of the protocol,
+/// and a number is never reused for another operation.
 package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     case add = 1
     case addAll = 2
@@ -172,11 +172,12 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     /// The name of the operation in logs.
     package var name: String { String(describing: self) }
 
-    /// Whether it is about the keychain as a whole, which not every program may ask for.
+    /// Whether the operation is about the keychain as a whole and requires permission to administer
+    /// it.
     package var isAdministration: Bool { rawValue >= Self.unlock.rawValue }
 
-    /// Whether it changes nothing that is kept, so that a client whose connection broke may ask
-    /// again. A key that hardware makes is not kept.
+    /// Whether the operation makes no lasting change, so that a client whose connection was lost
+    /// can repeat it. A key that the hardware creates is not stored.
     package var isRead: Bool {
         switch self {
         case .find, .findVersions, .findIdentities, .hasPasscode, .hasSecureEnclave,
@@ -191,7 +192,7 @@ package enum RequestCode: UInt8, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// Whatever carries out requests has an overload for each.
+/// An executor has an overload for each request.
 package protocol RequestExecutor {
     func execute(_ request: AddItem, as caller: AccessGroups) throws(KeychainFailure)
         -> ItemSnapshot
@@ -270,7 +271,7 @@ package protocol RequestExecutor {
     ) throws(KeychainFailure) -> CheckReport
 }
 
-/// The answer of a request that gives nothing back but that it was carried out.
+/// The answer of a request that returns no value.
 package struct Done: Hashable, Sendable {
     package init() {}
 }

@@ -1,19 +1,21 @@
-// RequestHandler: the one protocol between those who ask and whatever holds the items.
-//   (1) There are three shapes: `perform` gives one answer, `stream` tells how far it is before it
-//       answers, `subscribe` goes on until it is ended.
-//   (2) Every call may come from many threads at once. A change is durable when the call returns.
+// RequestHandler: the protocol between the code that makes requests and the object that carries
+// them out.
+//   (1) There are three kinds of calls: `perform` returns one answer, `stream` reports progress
+//       before it returns, and `subscribe` is in effect until the subscription ends.
+//   (2) All functions can be called concurrently from any thread. A change is durable when the call
+//       returns.
 
-/// Carries out requests for a caller, in this process or in another: callers can't tell.
+/// Carries out requests for a caller, in this process or another. Callers can't see the difference.
 package protocol RequestHandler: Sendable {
     /// Carries out a request.
     ///
     /// - Parameters:
-    ///   - request: What is asked for.
-    ///   - caller: Whose items the request may see. It says nothing in requests about the keychain
-    ///     as a whole.
+    ///   - request: The request.
+    ///   - caller: The access groups whose items the request can see. It has no effect on requests
+    ///     about the keychain as a whole.
     /// - Returns: The request's answer.
-    /// - Throws: Why it was not carried out. Nothing was changed then, but where the cause is
-    ///   `interruption`.
+    /// - Throws: The reason why the request was not carried out. Nothing was changed then, unless
+    ///   the cause is `interruption`.
     @discardableResult
     func perform<R: Request>(
         _ request: R, as caller: AccessGroups
@@ -22,23 +24,23 @@ package protocol RequestHandler: Sendable {
     /// Carries out a request that takes long.
     ///
     /// - Parameters:
-    ///   - request: What is asked for.
+    ///   - request: The request.
     ///   - caller: As for ``perform(_:as:)``.
-    ///   - progress: Called now and then on the thread of the call. Where it returns false, the
-    ///     request is given up.
+    ///   - progress: Called from time to time on the thread of the call. If it returns `false`, the
+    ///     request is canceled.
     /// - Returns: The request's answer.
-    /// - Throws: As ``perform(_:as:)``; `userCanceled` for a request that was given up.
+    /// - Throws: As ``perform(_:as:)``, and `userCanceled` if the request was canceled.
     func stream<R: StreamRequest>(
         _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> R.Answer
 
-    /// Calls `handler` after every later change that this or another process made, and after this
-    /// process was locked or unlocked: whatever was read before may be out of date.
+    /// Calls `handler` after each later change by this or another process, and after this process
+    /// was locked or unlocked. Data read before can then be out of date.
     ///
-    /// Several changes may be told of by one call, and a call may come without a change. The
-    /// handler is called on any thread, also on that of a writer; it must not block.
+    /// One call can report several changes, and a call can occur without a change. The handler is
+    /// called on any thread, including that of a writer, and must not block.
     ///
-    /// - Throws: `unimplemented` where the service can't tell.
+    /// - Throws: `unimplemented` if the service can't report changes.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription
@@ -61,7 +63,7 @@ extension RequestHandler {
 }
 
 extension RequestHandler {
-    /// For services that don't tell how far they are.
+    /// The implementation for handlers that don't report progress.
     package func stream<R: StreamRequest>(
         _ request: R, as caller: AccessGroups, progress: (RequestProgress) -> Bool
     ) throws(KeychainFailure) -> R.Answer {
@@ -84,8 +86,8 @@ extension RequestHandler where Self: RequestExecutor {
     }
 }
 
-/// A keychain and who speaks to it. The type says what the keychain is, so that a request passes no
-/// existential on its way.
+/// A keychain and its caller. The type of the handler is a parameter, so that a request is not
+/// passed through an existential.
 package struct KeychainConnection<Handler: RequestHandler>: Sendable {
     package let handler: Handler
     package let caller: AccessGroups

@@ -1,4 +1,4 @@
-// SecureEnclaveRequests: keys that hardware makes and keeps, and what is asked of it.
+// SecureEnclaveRequests: hardware keys, and requests for their creation and use.
 
 #if canImport(Darwin)
 package import Foundation
@@ -6,13 +6,13 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// A key to make in hardware.
+/// The parameters of a hardware key to create.
 package struct NewSecureEnclaveKey: Hashable, Sendable {
-    /// When it can be used.
+    /// When the key can be used.
     package var protection: ProtectionClass
-    /// Who has to be there when it is used.
+    /// The conditions for each use of the key, such as presence.
     package var constraints: AccessConstraints
-    /// Holds the application password, where the constraints ask for one.
+    /// Contains the application password, if the constraints require one.
     package var authorization: Authorization
 
     package init(
@@ -25,9 +25,10 @@ package struct NewSecureEnclaveKey: Hashable, Sendable {
     }
 }
 
-/// A key on P-256 that never leaves the hardware it was made in.
+/// A P-256 key that never leaves the hardware that created it.
 package struct MadeSecureEnclaveKey: Hashable, Sendable {
-    /// What the keychain and its hardware use the key by, encrypted. Of no use elsewhere.
+    /// The encrypted form by which the keychain and its hardware use the key. It is useless
+    /// elsewhere.
     package var blob: Data
     /// 04 ‖ X ‖ Y, 65 bytes.
     package var publicKey: Data
@@ -40,7 +41,7 @@ package struct MadeSecureEnclaveKey: Hashable, Sendable {
 
 // MARK: The requests
 
-/// Whether this keychain has hardware that makes keys and never gives them out.
+/// Returns whether this keychain has hardware that creates keys and never reveals them.
 package struct HasSecureEnclave: GeneralRequest {
     package static let code = RequestCode.hasSecureEnclave
 
@@ -53,10 +54,11 @@ package struct HasSecureEnclave: GeneralRequest {
     }
 }
 
-/// Makes a key on P-256 that never leaves the hardware. It is not stored: a program that has its blob
-/// has the key, as far as its protection class and constraints allow.
+/// Creates a P-256 key that never leaves the hardware. The keychain doesn't store it: a program
+/// that has the blob can use the key, within its protection class and constraints.
 ///
-/// `unimplemented` is thrown where there is no such hardware; no key is made in software instead.
+/// Throws `unimplemented` if there is no such hardware. The key is never created in software
+/// instead.
 package struct MakeSecureEnclaveKey: Request {
     package static let code = RequestCode.makeSecureEnclaveKey
     package var key: NewSecureEnclaveKey
@@ -76,12 +78,12 @@ package struct MakeSecureEnclaveKey: Request {
     }
 }
 
-/// Signs with a key in hardware, by ECDSA. The answer is r ‖ s, 64 bytes.
+/// Signs a digest with a hardware key, with ECDSA. The answer is r ‖ s, 64 bytes.
 ///
-/// `decode` is thrown for a blob that is damaged, or another keychain's or other hardware's.
+/// Throws `decode` if the blob is damaged or belongs to another keychain or other hardware.
 package struct SignDigest: Request {
     package static let code = RequestCode.sign
-    /// 32 bytes: the leftmost of a longer digest; a shorter one has zeros before it.
+    /// 32 bytes: the leftmost bytes of a longer digest, or a shorter digest with leading zeros.
     package var digest: Data
     /// The blob of a ``MadeSecureEnclaveKey``.
     package var key: Data
@@ -104,15 +106,15 @@ package struct SignDigest: Request {
     }
 }
 
-/// The key agreement of Diffie and Hellman with a key in hardware, on P-256. The answer is the x
-/// coordinate of the product, 32 bytes.
+/// Performs Diffie-Hellman key agreement on P-256 with a hardware key. The answer is the x
+/// coordinate of the shared point, 32 bytes.
 ///
-/// `param` is thrown for what is no point of P-256.
+/// Throws `param` if the public key is not a point on P-256.
 package struct DeriveSharedSecret: Request {
     package static let code = RequestCode.sharedSecret
     /// The blob of a ``MadeSecureEnclaveKey``.
     package var key: Data
-    /// The other side's: 04 ‖ X ‖ Y, 65 bytes.
+    /// The peer's public key: 04 ‖ X ‖ Y, 65 bytes.
     package var publicKey: Data
     package var authorization: Authorization
 
@@ -136,8 +138,8 @@ package struct DeriveSharedSecret: Request {
 }
 
 extension MadeSecureEnclaveKey {
-    /// The 32 bytes that the hardware signs for a digest: a longer one is cut off, and a shorter one
-    /// gets zeros in front (FIPS 186-5, section 6.4.1).
+    /// The 32 bytes that the hardware signs for a digest: a longer digest is truncated, and a
+    /// shorter one gets leading zeros (FIPS 186-5, section 6.4.1).
     package static func signedBytes(of digest: Data) -> Data {
         let part = digest.prefix(32)
         return Data(repeating: 0, count: 32 - part.count) + part
@@ -149,7 +151,8 @@ extension KeychainFailure {
         .unimplemented,
         "This keychain has no hardware for keys, such as a TPM 2.0. `keychainctl status` says why.")
 
-    /// No key in hardware, or one that this keychain or its hardware didn't make.
+    /// The error for a blob that is not a hardware key, or that another keychain or other hardware
+    /// created.
     package static let foreignSecureEnclaveKey = KeychainFailure(
         .decode,
         "The key is damaged, or it was made by another keychain or other hardware. Make a new one.",
@@ -157,14 +160,14 @@ extension KeychainFailure {
 }
 
 extension Attributes {
-    /// The token of Apple's Secure Enclave.
+    /// The token identifier of Apple's Secure Enclave.
     package static let secureEnclaveToken = "com.apple.setoken"
 
-    /// The tokens whose keys are made in this keychain's hardware: Apple's Secure Enclave, and the
-    /// key store's variant of it.
+    /// The token identifiers whose keys are created in this keychain's hardware: Apple's Secure
+    /// Enclave, and the key store's variant of it.
     package static let secureEnclaveTokens = [secureEnclaveToken, "com.apple.setoken:aks"]
 
-    /// Whether these are attributes of a key in this keychain's hardware.
+    /// Whether these are the attributes of a key in this keychain's hardware.
     package var nameSecureEnclave: Bool {
         guard let token = self[.tokenID] else { return false }
         return Self.secureEnclaveTokens.contains { token.isEqual(to: .string($0)) }

@@ -1,7 +1,7 @@
-// SlotRequests: the ways into a keychain, and the machine that it is bound to.
+// SlotRequests: requests about the ways into a keychain, and about the machine that it is bound to.
 
-/// Unlocks by any way in. `authFailed` is thrown for one that is wrong, `param` where there is none of
-/// the kind.
+/// Unlocks the keychain with any way in. Throws `authFailed` if it is wrong, and `param` if the
+/// keychain has no way in of this kind.
 package struct UnlockWith: GeneralRequest {
     package static let code = RequestCode.unlockWith
     package var way: WayIn
@@ -19,7 +19,7 @@ package struct UnlockWith: GeneralRequest {
     }
 }
 
-/// All slots, by number.
+/// Lists all key slots by number.
 package struct ListSlots: GeneralRequest {
     package static let code = RequestCode.slots
 
@@ -32,26 +32,28 @@ package struct ListSlots: GeneralRequest {
     }
 }
 
-/// Changes the slots. `authFailed` is thrown for a proof that is wrong or missing; nothing is changed
+/// Changes the key slots. Throws `authFailed` if the proof is wrong or missing; nothing is changed
 /// then.
 package struct ChangeSlots: GeneralRequest {
     package static let code = RequestCode.changeSlots
 
     package enum Change: Sendable {
-        /// A recovery code, which replaces an earlier one, a credential, or a passcode in the place of
-        /// a forgotten one.
+        /// Adds a way in: a recovery code, which replaces an earlier one; a credential; or a
+        /// passcode in place of a forgotten one.
         case add(WayIn)
-        /// `param` is thrown where there is none, and for the last way in.
+        /// Removes the slot with this number. Throws `param` if there is no such slot, or if it is
+        /// the last way in.
         case remove(UInt32)
-        /// To this machine. The proof is the recovery code where it is bound to another one.
+        /// Binds the keychain to this machine. If it is bound to another machine, the proof must be
+        /// the recovery code.
         case bind
         case unbind
     }
 
     package var change: Change
-    /// A way in, where one is set.
+    /// An existing way in, required if one is set.
     package var proof: WayIn?
-    /// Whether a passcode may be below the floor.
+    /// Pass `true` to accept a passcode that is weaker than the policy's minimum.
     package var allowsWeak: Bool
 
     package init(
@@ -62,7 +64,7 @@ package struct ChangeSlots: GeneralRequest {
         self.allowsWeak = allowsWeak
     }
 
-    /// The first way in rotates the keys.
+    /// Adding the first way in rotates the keys.
     package var effort: RequestEffort {
         if case .add = change, proof == nil { .survey } else { .derivation }
     }
@@ -74,9 +76,10 @@ package struct ChangeSlots: GeneralRequest {
     }
 }
 
-/// Makes another device key and other keys of every kind. The proof is the passcode, where one is set;
-/// `authFailed` is thrown for one that is wrong or missing. Nothing is changed then, nor where it is given
-/// up. The answer is the ways in that ended, since nobody showed them.
+/// Replaces the device key and all other keys. The proof is the passcode, if one is set; throws
+/// `authFailed` if it is wrong or missing. Nothing is changed then, nor if the request is canceled.
+/// The answer is the slots of the ways in that became invalid, because their secrets were not
+/// presented.
 package struct RotateKeys: StreamRequest {
     package static let code = RequestCode.rotate
     package var proof: WayIn?

@@ -1,20 +1,22 @@
-// VersionRequests: earlier versions of items: what a change or a deletion replaced, kept for a time.
-//   (1) A version is no item: no other request finds, counts or changes it.
-//   (2) Versions belong to a name, the primary key that the item had. An item that was renamed has its
-//       earlier versions under its earlier name.
-//   (3) A version keeps the protection class, the constraints and the access group that the item had, and
-//       asks for what they ask for.
+// VersionRequests: requests about earlier versions of items. A change or deletion can keep the
+// replaced item as a version for a limited time.
+//   (1) A version is not an item: no other request finds, counts or changes it.
+//   (2) Versions belong to a name, which is the primary key that the item had. If an item is
+//       renamed, its earlier versions stay under its earlier name.
+//   (3) A version keeps the protection class, constraints and access group of the item, with the
+//       same requirements for access.
 
 /// An item as it was before a change.
 package struct ItemVersion: Hashable, Sendable {
-    /// 1 and up, rising with each version of a name. Numbers of one name may have gaps.
+    /// The number of the version, at least 1 and increasing with each version of a name. The
+    /// numbers of a name can have gaps.
     package var number: UInt32
-    /// When it was replaced, in seconds since 2001-01-01.
+    /// The time when the version was replaced, in seconds since 2001-01-01.
     package var moment: Double
     package var change: Change
     package var item: ItemSnapshot
 
-    /// What became of it. The raw value stands in the database.
+    /// The change that created the version. The raw value is stored in the database.
     package enum Change: UInt8, CaseIterable, Hashable, Sendable {
         case replaced = 1
         case deleted = 2
@@ -28,14 +30,14 @@ package struct ItemVersion: Hashable, Sendable {
     }
 }
 
-/// How long earlier versions are kept, and of whose changes.
+/// How long earlier versions are kept, and which programs' changes create them.
 package struct HistoryPolicy: Hashable, Sendable {
-    /// The most versions of one name, 0...1000. 0: none is kept.
+    /// The maximum number of versions of one name, 0...1000. With 0, none are kept.
     package var count: UInt32
-    /// For how many days, 1...36,500.
+    /// The number of days for which versions are kept, 1...36,500.
     package var days: UInt32
-    /// Whether every program's changes leave versions. Otherwise those alone that ask for it, as
-    /// `keychainctl` does.
+    /// Whether the changes of all programs create versions. If not, only those of programs that
+    /// request it do, such as `keychainctl`.
     package var isForAll: Bool
 
     package static let standard = HistoryPolicy(count: 10, days: 30, isForAll: false)
@@ -49,12 +51,12 @@ package struct HistoryPolicy: Hashable, Sendable {
     package var isValid: Bool { count <= 1000 && (1...36_500).contains(days) }
 }
 
-/// Finds the versions of items, those that were replaced last first. `itemNotFound` is thrown when there
-/// are none; `interactionNotAllowed` where one is locked.
+/// Finds the versions of items, the most recently replaced first. Throws `itemNotFound` if there
+/// are none, and `interactionNotAllowed` if one of them is locked.
 package struct FindVersions: Request {
     package static let code = RequestCode.findVersions
     package var query: ItemQuery
-    /// nil: all.
+    /// `nil` for all versions.
     package var number: UInt32?
     /// Whether to open the secrets.
     package var includesData: Bool
@@ -84,16 +86,16 @@ package struct FindVersions: Request {
     }
 }
 
-/// Makes an item again what it was, or brings a deleted one back. What it was until then becomes a
-/// version. The answer is the item as stored, without its secret.
+/// Restores an item to an earlier version, or restores a deleted item. The item's state until then
+/// becomes a version. The answer is the item as stored, without its secret.
 ///
-/// `itemNotFound` is thrown where there is no such version, `param` where the query means versions of
-/// several names, `duplicateItem` where another item has the name.
+/// Throws `itemNotFound` if there is no such version, `param` if the query matches versions of
+/// several names, and `duplicateItem` if another item has the name.
 package struct RestoreVersion: Request {
     package static let code = RequestCode.restoreVersion
     package var query: ItemQuery
     package var number: UInt32
-    /// Whether another item that has the name is deleted. It becomes a version.
+    /// Whether to delete another item that has the name. It becomes a version.
     package var replaces: Bool
 
     package init(_ query: ItemQuery, number: UInt32, replaces: Bool = false) {
@@ -117,11 +119,11 @@ package struct RestoreVersion: Request {
     }
 }
 
-/// Deletes versions for good. The answer is how many, 1 and up.
+/// Deletes versions permanently. The answer is the number of versions, at least 1.
 package struct PurgeVersions: UnauthorizedRequest {
     package static let code = RequestCode.purgeVersions
     package var query: ItemQuery
-    /// nil: all.
+    /// `nil` for all versions.
     package var number: UInt32?
 
     package init(_ query: ItemQuery, number: UInt32? = nil) {
@@ -139,11 +141,11 @@ package struct PurgeVersions: UnauthorizedRequest {
     }
 }
 
-/// Sets what is kept from now on; versions that are too many or too old by it are deleted. The answer is
-/// what holds. `param` is thrown for values out of their ranges.
+/// Sets the history policy and deletes the versions that exceed its limits. The answer is the
+/// policy in effect. Throws `param` if a value is out of range.
 package struct SetHistory: GeneralRequest {
     package static let code = RequestCode.setHistory
-    /// nil: nothing is changed.
+    /// `nil` to change nothing.
     package var policy: HistoryPolicy?
 
     package init(_ policy: HistoryPolicy? = nil) { self.policy = policy }

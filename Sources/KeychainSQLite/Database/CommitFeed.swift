@@ -1,9 +1,9 @@
-// CommitFeed: tells subscribers that something was committed, by this process or another.
-//   (1) After a subscription is made, every commit is followed by a call of its handler.
-//   (2) Commits of this process come straight from the writer, so a database without files has
-//       them too. Those of other processes come from a watch of the folder, which exists only
-//       while there are subscribers.
-//   (3) Without subscribers a commit costs one uncontended lock.
+// CommitFeed: notifies subscribers of commits by this or another process.
+//   (1) Once a subscription exists, every commit is followed by a call of its handler.
+//   (2) Commits of this process are reported directly by the writer, so this works for a database
+//       without files, too. Commits of other processes are detected by a watch of the folder, which
+//       exists only while there are subscribers.
+//   (3) Without subscribers, a commit costs one uncontended lock.
 //   (4) Handlers are called without a lock held.
 
 package import Dispatch
@@ -11,7 +11,7 @@ package import KeychainCore
 import Synchronization
 
 package final class CommitFeed: Sendable {
-    /// What the header said when it was last looked at.
+    /// The state of the header when it was last read.
     private enum Seen: Equatable {
         case generation(UInt64)
         case unreadable
@@ -21,34 +21,34 @@ package final class CommitFeed: Sendable {
         var handlers: [UInt64: @Sendable () -> Void] = [:]
         var next: UInt64 = 0
         var seen = Seen.unreadable
-        /// Reads the generation of the last commit; nil where it can't be read.
+        /// Reads the generation of the last commit; `nil` if it can't be read.
         var generation: @Sendable () -> UInt64? = { nil }
     }
 
     private let state = Mutex(State())
-    /// Held while the watch is started or stopped, so that a subscription finds it running.
+    /// Locked while the watch is started or stopped, so that a subscription finds it running.
     private let watch = Mutex<CommitWatch?>(nil)
-    /// nil: no other process can write.
+    /// `nil` if no other process can write.
     private let folder: StoreFolder?
 
     package init(folder: StoreFolder?) {
         self.folder = folder
     }
 
-    /// From where the header is read from now on: a rotation of the keys puts another database in the
-    /// place of the one that was followed.
+    /// Sets the function that reads the generation from the header. A rotation of the keys replaces
+    /// the database, so the function changes.
     func read(_ generation: @escaping @Sendable () -> UInt64?) {
         state.withLock { $0.generation = generation }
     }
 
     private var generation: UInt64? {
-        // Called without the lock: it reads a file.
+        // Called without the lock, because it reads a file.
         state.withLock { $0.generation }()
     }
 
-    // MARK: Telling
+    // MARK: Notifying
 
-    /// A commit of this process, durable and noted in the anchor.
+    /// Reports a commit of this process, which is durable and recorded in the anchor.
     func note(generation: UInt64) {
         tell { state in
             if case .generation(let seen) = state.seen, seen > generation { return true }
@@ -57,12 +57,12 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// Something else than a commit changed what can be read.
+    /// Reports that something other than a commit changed what can be read.
     package func signal() {
         tell { _ in true }
     }
 
-    /// Holds the header against what was seen last.
+    /// Reads the header, and notifies subscribers if it has changed.
     private func look() {
         let now = generation.map { Seen.generation($0) } ?? .unreadable
         tell { state in
@@ -83,11 +83,11 @@ package final class CommitFeed: Sendable {
     // MARK: Subscribing
 
     /// - Parameters:
-    ///   - means: How other processes' commits are noticed.
-    ///   - interval: How often the header is looked at without a notice. nil: as
-    ///     ``CommitWatch`` says.
-    ///   - handler: Called on any thread; it must not block.
-    /// - Returns: The subscription, which lasts as long as it is held.
+    ///   - means: How to detect commits of other processes.
+    ///   - interval: How often to read the header without a notification from the kernel. `nil` for
+    ///     the interval of ``CommitWatch``.
+    ///   - handler: Called on any thread. It must not block.
+    /// - Returns: The subscription, which ends when it is released.
     func subscribe(
         by means: CommitWatch.Means, lookingEvery interval: DispatchTimeInterval?,
         _ handler: @escaping @Sendable () -> Void
@@ -99,8 +99,8 @@ package final class CommitFeed: Sendable {
                 }
             }
             let isFirst = state.withLock { $0.handlers.isEmpty }
-            // What was committed before the watch began is no news: the subscriber has read
-            // nothing yet.
+            // Commits made before the watch began are not reported: the subscriber has not read
+            // anything yet.
             let seen =
                 isFirst ? generation.map { Seen.generation($0) } ?? .unreadable : nil
             let id = state.withLock { state in
@@ -113,7 +113,7 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// How other processes' commits are noticed at present. nil: they aren't watched.
+    /// How commits of other processes are currently detected; `nil` if there is no watch.
     package var means: CommitWatch.Means? {
         watch.withLock { $0?.means }
     }
@@ -132,7 +132,7 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// Ends all subscriptions. Their handlers aren't called any more.
+    /// Ends all subscriptions. Their handlers are not called any more.
     func close() {
         watch.withLock { watch in
             state.withLock { $0.handlers = [:] }

@@ -1,15 +1,15 @@
-// CommitQueue: writes of several threads that share a commit.
-//   (1) Writes are carried out one at a time, in the order in which they came.
-//   (2) One thread at a time leads: it carries out its own write and then those that wait, and
-//       commits. The others sleep until their writes have ended or it is their turn to lead.
-//   (3) The lead is passed on before any thread is told of a commit, so that the disk doesn't wait
-//       for those that are.
-//   (4) A leader waits for as many writes as met the last commit, at most half as long as that
-//       took: a thread that makes one write after another is back by then, and would else miss this
-//       commit and wait for all of it.
-//   (5) A write that is alone in its commit is led by its own thread.
-//   (6) A write that meets no other, as the one before it, doesn't wait, and costs a few
-//       uncontended locks.
+// CommitQueue: group commit for the writes of several threads.
+//   (1) Writes are carried out one at a time, in the order of arrival.
+//   (2) One thread at a time is the leader. It carries out its own write and then the waiting ones,
+//       and commits. The other threads sleep until their write has ended or they become the leader.
+//   (3) The next thread becomes the leader before any thread is notified of the commit, so that the
+//       disk isn't idle while threads wake up.
+//   (4) A leader waits for as many writes as took part in the last commit, but at most half as long
+//       as that commit took. A thread that makes one write after another arrives within this time.
+//       Otherwise it would miss this commit and wait for all of it.
+//   (5) A write marked as alone in its commit is carried out by its own thread.
+//   (6) A write that doesn't compete with others, and whose predecessor didn't either, is not
+//       delayed and costs a few uncontended locks.
 
 import Dispatch
 import KeychainCore
@@ -17,19 +17,20 @@ import Synchronization
 
 /// A write of one thread, which another thread may carry out.
 ///
-/// `@unchecked`: no lock is needed, for one thread at a time has it. Its own has it until it enters
-/// the queue and after `turn` was signalled; in between the leader has it.
+/// `@unchecked`: no lock is needed, because one thread at a time has access. The thread of the
+/// write has access until it enters the queue and after `turn` was signalled; in between, the
+/// leader has.
 final class QueuedWrite: @unchecked Sendable {
     typealias Body = (inout StoreTransaction) throws(KeychainFailure) -> Void
 
-    /// Of the keybag whose keys `body` uses.
+    /// The generation of the keybag whose keys `body` uses.
     let keybagGeneration: UInt64
-    /// Until when it waits for other processes, its time in the queue included.
+    /// The time until which the write waits for other processes, including its time in the queue.
     let deadline: ContinuousClock.Instant
-    /// Whether it shares its commit with no other.
+    /// Whether the write must not share its commit with others.
     let isAlone: Bool
     private var body: Body?
-    /// Why nothing of it is in the database.
+    /// The reason why the write had no effect.
     var failure: KeychainFailure?
     fileprivate var turn: DispatchSemaphore?
     fileprivate var hasEnded = false
@@ -44,8 +45,8 @@ final class QueuedWrite: @unchecked Sendable {
         self.body = body
     }
 
-    /// What is to be done, once. Its thread has only lent it, and takes it along when the write has
-    /// ended: nothing else may hold it then.
+    /// Returns the body once. The body is only borrowed from the thread of the write, so nothing
+    /// else may retain it when the write has ended.
     func take() -> Body? {
         defer { body = nil }
         return body
@@ -56,18 +57,19 @@ final class CommitQueue: Sendable {
     private struct State {
         var isLed = false
         var waiting: [QueuedWrite] = []
-        /// Signalled when a write comes, while the leader waits for one.
+        /// Signalled when a write arrives while the leader waits for one.
         var arrival: DispatchSemaphore?
-        /// How many writes met the last commit: those in it, and those that waited at its end.
+        /// The number of writes in the last commit and of those that were waiting when it ended.
         var recentCount = 1
         var recentNanoseconds = 0
     }
 
     private let state = Mutex(State())
 
-    /// Waits until another thread has carried the write out, or this one leads.
+    /// Waits until another thread has carried out the write, or this thread becomes the leader.
     ///
-    /// - Returns: Whether this thread leads. Then it carries the write out, and calls ``passOn()``.
+    /// - Returns: Whether this thread is the leader. It then carries out the write, and calls
+    ///   ``passOn()``.
     func enter(_ write: QueuedWrite) -> Bool {
         let turn = state.withLock { state -> DispatchSemaphore? in
             guard state.isLed else {
@@ -84,19 +86,20 @@ final class CommitQueue: Sendable {
         return !write.hasEnded
     }
 
-    /// For the leader: the write that has waited longest, to be carried out and ended by it.
+    /// Called by the leader: the write that has waited longest. The leader has to carry it out and
+    /// end it.
     ///
     /// - Parameters:
-    ///   - count: How many writes are in the commit so far.
-    ///   - start: When the leader began to ask.
-    /// - Returns: nil where none waits, and no more are expected or none came in time.
+    ///   - count: The number of writes in the commit so far.
+    ///   - start: When the leader began to take writes from the queue.
+    /// - Returns: `nil` if no write is waiting, and no more are expected or none arrived in time.
     func next(behind count: Int, since start: DispatchTime) -> QueuedWrite? {
         if let write = first() { return write }
         let expected = state.withLock { state -> (arrival: DispatchSemaphore, by: DispatchTime)? in
             let deadline = start + .nanoseconds(state.recentNanoseconds / 2)
             guard state.recentCount > count, deadline > .now() else { return nil }
             let arrival = DispatchSemaphore(value: 0)
-            // One may have come between the two looks.
+            // A write may have arrived since `first()` was called.
             if !state.waiting.isEmpty { arrival.signal() }
             state.arrival = arrival
             return (arrival, deadline)
@@ -114,7 +117,7 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// For the leader: what the next one can expect.
+    /// Called by the leader: records the size and duration of its commit for the next leader.
     func note(count: Int, nanoseconds: Int) {
         state.withLock { state in
             state.recentCount = count + state.waiting.count
@@ -124,7 +127,7 @@ final class CommitQueue: Sendable {
 
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Makes the thread lead whose write has waited longest.
+    /// Makes the thread whose write has waited longest the leader.
     func passOn() {
         let turn = state.withLock { state -> DispatchSemaphore? in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst().turn }
@@ -134,8 +137,8 @@ final class CommitQueue: Sendable {
         turn?.signal()
     }
 
-    /// Lets the thread go on whose write was carried out, or was to be. The write is not the
-    /// caller's any more.
+    /// Wakes the thread whose write was carried out or has failed. The caller must not access the
+    /// write afterwards.
     func end(_ write: QueuedWrite) {
         _ = write.take()
         write.hasEnded = true

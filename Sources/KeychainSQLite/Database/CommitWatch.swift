@@ -1,13 +1,13 @@
-// CommitWatch: notices that another process committed.
-//   (1) Every process writes the anchor after each commit, and only then. A notice from the
-//       kernel about that file says when to look at the header, never what changed: so notices
-//       that were merged, or dropped because their queue was full, cost nothing.
-//   (2) The folder is watched for files that come: the first commit makes the anchor, and another
-//       may take its place.
-//   (3) The header is looked at now and then without any notice as well: a process that was killed
-//       between commit and anchor gives none, nor does a change made on another machine.
-//   (4) Where the kernel gives no notices, because its limit on them is reached, looking now and
-//       then is all there is.
+// CommitWatch: detects commits of other processes.
+//   (1) Every process writes the anchor after each commit, and at no other time. An inotify event
+//       for that file says when to read the header, never what changed. Events that were coalesced,
+//       or dropped because their queue was full, therefore do no harm.
+//   (2) The folder is watched for new files, because the first commit creates the anchor, and
+//       another file may replace it.
+//   (3) The header is also read at intervals without any event: a process that was killed between
+//       commit and anchor causes none, nor does a change made on another machine.
+//   (4) If inotify is unavailable, because its limits are reached, reading at intervals is the only
+//       means.
 
 import Dispatch
 import Glibc
@@ -15,9 +15,9 @@ import Synchronization
 
 package final class CommitWatch: Sendable {
     package enum Means: Hashable, Sendable {
-        /// Notices, and a look every ``safetyInterval``.
+        /// inotify events, and reading every ``safetyInterval``.
         case notices
-        /// A look every ``pollingInterval``.
+        /// Reading every ``pollingInterval``.
         case polling
     }
 
@@ -28,13 +28,14 @@ package final class CommitWatch: Sendable {
     private let notices: NoticeQueue?
     private let timer: Timer
 
-    /// Begins to watch. A commit after this returns leads to a look.
+    /// Starts the watch. Every commit after this returns leads to a call of `look`.
     ///
     /// - Parameters:
-    ///   - folder: The keychain's.
-    ///   - means: What to try first.
-    ///   - interval: How often to look without a notice. nil: see above.
-    ///   - look: Called on a queue of the watch's own, one call at a time.
+    ///   - folder: The keychain's folder.
+    ///   - means: The means to try first.
+    ///   - interval: How often to call `look` without an event. `nil` for the interval of the
+    ///     means.
+    ///   - look: Called on a queue that belongs to the watch, one call at a time.
     init(
         _ folder: StoreFolder, by means: Means, every interval: DispatchTimeInterval?,
         _ look: @escaping @Sendable () -> Void
@@ -46,26 +47,26 @@ package final class CommitWatch: Sendable {
             every: interval ?? (notices == nil ? Self.pollingInterval : Self.safetyInterval),
             on: queue
         ) { [notices] in
-            // What is watched may have been replaced as a whole.
+            // The watched files may have been replaced.
             notices?.renew()
             look()
         }
     }
 
-    /// Ends the watch. A look that is under way comes to its end.
+    /// Ends the watch. A call of `look` in progress completes.
     func stop() {
         notices?.stop()
         timer.stop()
     }
 }
 
-/// What the kernel tells of a folder.
+/// The inotify events of a folder.
 private final class NoticeQueue: Sendable {
     private let folder: StoreFolder
     private let descriptor: NoticeDescriptor
     private let source: Mutex<any DispatchSourceRead>
 
-    /// - Returns: nil where there are no notices to be had.
+    /// - Returns: `nil` if inotify is unavailable.
     init?(_ folder: StoreFolder, on queue: DispatchQueue, _ look: @escaping @Sendable () -> Void) {
         let number = SystemCalls.makeNoticeQueue()
         guard number >= 0 else { return nil }
@@ -77,11 +78,12 @@ private final class NoticeQueue: Sendable {
         let source = DispatchSource.makeReadSource(fileDescriptor: number, queue: queue)
         source.setEventHandler {
             descriptor.drain()
-            // Before the look: a commit between the two is in the header that is looked at.
+            // The watch is renewed before the header is read, so that a commit between the two is
+            // not missed.
             _ = descriptor.watch(folder)
             look()
         }
-        // Not before: the source must be done with it.
+        // The descriptor is closed only here, because the source must have finished with it.
         source.setCancelHandler { descriptor.close() }
         source.activate()
         self.folder = folder
@@ -89,16 +91,16 @@ private final class NoticeQueue: Sendable {
         self.source = Mutex(source)
     }
 
-    /// Watches what stands under the names now. To watch the same again changes nothing.
+    /// Watches the files that have the names now. Watching the same file again changes nothing.
     func renew() { _ = descriptor.watch(folder) }
 
     func stop() { source.withLock { $0.cancel() } }
 }
 
-/// The descriptor of a queue of notices. Once it is closed, its number is never used again here:
-/// it may be another's by then.
+/// An inotify descriptor. Once it is closed, its number is never used again here, because it may
+/// belong to another file by then.
 private final class NoticeDescriptor: Sendable {
-    /// -1: closed.
+    /// -1 if it is closed.
     private let number: Mutex<Int32>
 
     init(_ number: Int32) {
@@ -129,7 +131,7 @@ private final class NoticeDescriptor: Sendable {
     }
 }
 
-/// A call at intervals.
+/// A repeating timer.
 private final class Timer: Sendable {
     private let source: Mutex<any DispatchSourceTimer>
 

@@ -1,19 +1,23 @@
-// Connections: the open connections to one database file, in a folder that can be written or not.
-//   (1) A connection is used by one call at a time and goes back when the call ends.
-//   (2) A call waits for other processes, at the most for `Store.longestWait`; one that writes
-//       until its deadline. Those of this process come one at a time, see `CommitQueue`.
+// Connections: the pool of open connections to one database file, in a writable or read-only
+// folder.
+//   (1) A connection is used by one call at a time and returned when the call ends.
+//   (2) A call waits for other processes for at most `Store.longestWait`; a write waits until its
+//       deadline. Writes of this process take place one at a time, see `CommitQueue`.
 //   (3) Every commit is synchronized to the disk before it returns (WAL, synchronous = FULL).
-//   (4) A database in memory has one connection, on which every call waits for its turn, and goes
-//       with it. Nothing of it is written to a file, rollback journal included.
-//   (5) In a folder that can't be written, it reads as (6) to (8) say, and refuses every write.
-//   (6) Without a log, or with an empty one, the file alone is the database: SQLite reads it as one
-//       that no process changes, without locks. It is looked at before and after each read, since
-//       it may be written through another mount: what was read meanwhile counts for nothing.
-//   (7) With a log and its shared memory SQLite reads both, under its locks, and writes neither.
-//   (8) A connection is used only where its database still had its name when its log was open: what takes
-//       another database's place removes the log last. A failure of one whose place was taken says so.
+//   (4) A database in memory has one connection, which calls use in turn, and exists as long as the
+//       connection. Nothing of it is written to a file, not even a rollback journal.
+//   (5) In a read-only folder, reading works as described in (6) to (8), and every write is
+//       refused.
+//   (6) If there is no log or an empty one, the database file alone is read, as an immutable
+//       database without locks. The file's status is checked before and after each read, because it
+//       may be written through another mount. If it has changed, the results are discarded.
+//   (7) If there is a log with its shared memory, SQLite reads both, under its locks, and writes
+//       neither.
+//   (8) A connection is used only if its database still had its name after its log was opened: a
+//       database that replaces another removes the log last. If the database of a failed call has
+//       been replaced, the error says so.
 //   (9) A log without shared memory, as in a copy that was made while the keychain was in use,
-//       can't be read where nothing can be written. It holds commits, so it is never passed over.
+//       can't be read in a read-only folder. Because it contains commits, it is never ignored.
 
 import Dispatch
 import Glibc
@@ -24,20 +28,20 @@ import Synchronization
 final class Connections: Sendable {
     /// Unused for a database in memory.
     private let path: String
-    /// The one connection to a database in memory, and whose turn it is to use it.
+    /// The one connection to a database in memory, and the semaphore that serializes its use.
     private let memory: (connection: DatabaseConnection, turn: DispatchSemaphore)?
     private let idle = Mutex<[Pooled]>([])
-    /// The database's folder, where it can't be written.
+    /// The database's folder, if it is read-only.
     private let readOnly: StoreFolder?
-    /// nil: a database in memory, whose place nothing takes.
+    /// `nil` for a database in memory, which nothing can replace.
     private let folder: StoreFolder?
-    /// What was met on any connection of this process to the database.
+    /// The damage found on any connection of this process to the database.
     let damage: PageDamage
 
     /// A connection to a file.
     private struct Pooled {
         let connection: DatabaseConnection
-        /// What it was opened at, in a folder that can't be written.
+        /// The state of the files when it was opened, in a read-only folder.
         let moment: ReadOnlyMoment?
 
         func serves(_ now: ReadOnlyMoment?) -> Bool {
@@ -54,7 +58,7 @@ final class Connections: Sendable {
         readOnly = folder.isReadOnly ? folder : nil
     }
 
-    /// Makes an empty database in memory.
+    /// Creates an empty database in memory.
     init() throws(KeychainFailure) {
         path = ""
         folder = nil
@@ -68,13 +72,14 @@ final class Connections: Sendable {
     /// Runs `body` on a connection.
     ///
     /// - Parameters:
-    ///   - transaction: The transaction that `body` is in, which an error rolls back. nil: none, so
-    ///     that each statement sees one commit.
-    ///   - isNew: Whether the connection has to be one without a page in its cache, and isn't kept.
-    ///   - deadline: Until when other processes are waited for. nil: ``Store/longestWait`` long.
-    ///   - body: What is to be done.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws; `readOnly` for a write to a folder that can't be written.
+    ///   - transaction: The transaction in which `body` runs. An error rolls it back. `nil` for
+    ///     none, so that each statement sees one commit.
+    ///   - isNew: Pass `true` to use a new connection with an empty page cache, which isn't kept.
+    ///   - deadline: The time until which to wait for other processes. `nil` to wait for
+    ///     ``Store/longestWait``.
+    ///   - body: The operation.
+    /// - Returns: The result of `body`.
+    /// - Throws: The errors of `body`; `readOnly` for a write to a read-only folder.
     func run<Result>(
         _ transaction: DatabaseConnection.TransactionKind? = nil, isNew: Bool = false,
         until deadline: ContinuousClock.Instant? = nil,
@@ -96,7 +101,7 @@ final class Connections: Sendable {
         return try result.get()
     }
 
-    /// Whether a failure is that of a database whose place another one has taken.
+    /// Whether an error was caused by the replacement of the database by another.
     private func isSuperseded(
         _ failure: KeychainFailure, on connection: DatabaseConnection? = nil
     ) -> Bool {
@@ -111,7 +116,7 @@ final class Connections: Sendable {
         return folder.located.number > folder.number
     }
 
-    /// Folds the log into the database and cuts it to nothing.
+    /// Checkpoints the log and truncates it to zero bytes.
     func emptyLog() throws(KeychainFailure) {
         if let readOnly { throw readOnly.readOnlyFailure }
         let busy = try run { database throws(KeychainFailure) in
@@ -122,16 +127,18 @@ final class Connections: Sendable {
         }
     }
 
-    /// A database in memory stays: it would be gone with its connection.
+    /// Closes the idle connections. A database in memory stays open, because it ends with its
+    /// connection.
     func close() {
-        // What is taken out goes when the lock is free again: the last connection folds the log in.
+        // The connections are closed after the lock is released, because closing the last one
+        // checkpoints the log.
         _ = idle.withLock { idle in
             defer { idle = [] }
             return idle
         }
     }
 
-    /// A connection for one call. ``takeBack(_:isKept:)`` has to follow.
+    /// Takes a connection for one call. ``takeBack(_:isKept:)`` has to follow.
     private func lend(
         for transaction: DatabaseConnection.TransactionKind?, isNew: Bool
     ) throws(KeychainFailure) -> Pooled {
@@ -154,14 +161,15 @@ final class Connections: Sendable {
         }
     }
 
-    /// Takes a connection back.
-    /// - Throws: `notAvailable` where what was read on it counts for nothing.
+    /// Returns a connection.
+    /// - Throws: `notAvailable` if the database changed meanwhile, so that the results have to be
+    ///   discarded.
     private func takeBack(_ loan: Pooled, isKept: Bool) throws(KeychainFailure) {
         if let memory {
             memory.turn.signal()
             return
         }
-        // One that could not leave its transaction is closed, which ends it.
+        // A connection that could not leave its transaction is closed, which ends the transaction.
         if isKept, !loan.connection.isInsideTransaction { idle.withLock { $0.append(loan) } }
         try checkNothingChanged(since: loan.moment)
     }
@@ -173,7 +181,8 @@ final class Connections: Sendable {
         }
     }
 
-    /// A connection that can be used at a moment. Those that can't any more are closed.
+    /// An idle connection that can be used in the current state of the files. Those that can't are
+    /// closed.
     private func waiting(_ moment: ReadOnlyMoment?) -> Pooled? {
         while let waiting = idle.withLock({ $0.popLast() }) {
             if waiting.serves(moment) { return waiting }
@@ -187,11 +196,11 @@ final class Connections: Sendable {
             PageChecksumVFS.uri(forPath: path) + (moment?.parameters ?? "&mode=rw"),
             isReadOnly: moment != nil)
         if moment == nil { try database.reservePageEnds() }
-        // Before anything else: the first of the settings would change a foreign database.
+        // This comes first, because the first of the settings would change a foreign database.
         let isNew = try Self.isNew(database)
         if moment == nil {
-            // A new database is made a database with a log by a transaction that has none yet, and no
-            // rollback journal is ever opened.
+            // The transaction that switches a new database to WAL mode takes place before there is
+            // a log. With this setting it never opens a rollback journal.
             if isNew { try database.execute("PRAGMA journal_mode = MEMORY;") }
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         }
@@ -201,7 +210,7 @@ final class Connections: Sendable {
         return database
     }
 
-    /// Whether a file holds nothing yet. Only that, or one of ours, is opened any further.
+    /// Whether a file is empty. Only an empty file or a keychain database is opened further.
     private static func isNew(_ database: DatabaseConnection) throws(KeychainFailure) -> Bool {
         let application = try database.integer("PRAGMA application_id")
         guard application != StoreSchema.applicationID else { return false }
@@ -211,7 +220,7 @@ final class Connections: Sendable {
         return true
     }
 
-    /// What files and memory have in common.
+    /// The settings for both files and memory.
     private static let settings = """
         PRAGMA secure_delete = ON;
         PRAGMA cell_size_check = ON;
@@ -220,21 +229,21 @@ final class Connections: Sendable {
         """
 }
 
-// MARK: - Folders that can't be written
+// MARK: - Read-only folders
 
-/// What a database in a read-only folder looked like at a moment.
+/// The state of the files of a database in a read-only folder at one time.
 struct ReadOnlyMoment: Equatable {
     let inode: UInt64
     let byteCount: Int64
     let modified: [Int]
     let hasLog: Bool
 
-    /// How SQLite is asked to open it, to follow a URI.
+    /// The URI parameters with which SQLite opens it.
     var parameters: String {
         "&mode=ro" + (hasLog ? "&readonly_shm=1" : "&immutable=1")
     }
 
-    /// Whether what was read between this moment and another is of one state.
+    /// Whether all data read between this moment and another belongs to one state.
     func isOneState(with other: ReadOnlyMoment) -> Bool { hasLog || self == other }
 
     /// Whether a connection that was opened at this moment can be used at another.
@@ -244,16 +253,17 @@ struct ReadOnlyMoment: Equatable {
 }
 
 extension StoreFolder {
-    /// Whether this user can only read here: by permissions, or since the file system is read-only.
+    /// Whether this user can't write the folder, because of its permissions or a read-only file
+    /// system.
     package var isReadOnly: Bool { writeRefusal != nil }
 
-    /// `EROFS` or `EACCES`. nil: the folder can be written, or isn't there.
+    /// `EROFS` or `EACCES`; `nil` if the folder is writable or doesn't exist.
     private var writeRefusal: Int32? {
         guard !Files.mayWrite(path), errno == EROFS || errno == EACCES else { return nil }
         return errno
     }
 
-    /// - Throws: `notAvailable` where the log can't be read, see (3).
+    /// - Throws: `notAvailable` if the log can't be read, see (9).
     func readOnlyMoment() throws(KeychainFailure) -> ReadOnlyMoment {
         guard let status = SystemCalls.status(ofLink: path(of: .database)) else {
             throw failureForMissingDatabase
@@ -274,7 +284,7 @@ extension StoreFolder {
             hasLog: hasLog)
     }
 
-    /// What a change is answered with.
+    /// The error for a write.
     var readOnlyFailure: KeychainFailure {
         KeychainFailure(
             .readOnly,

@@ -1,19 +1,20 @@
-// Store+LookUp: one item by its name, which is what most requests ask for.
-//   (1) One statement, in the tier that most items are of. What it doesn't settle, `Store.visit` does.
-//   (2) It leaves out the header, which tells which tiers have items: a row that is found is there.
+// Store+LookUp: looks up one item by its primary key, which is what most requests need.
+//   (1) It runs one statement, in the guarded tier, which has most of the items. If that isn't
+//       sufficient, the caller uses `Store.visit`.
+//   (2) It doesn't read the header, which tells which tiers have items: a row that is found exists.
 
 package import KeychainCore
 import KeychainCrypto
 
 extension Store {
-    /// The row under both key attributes of a query, in one access group, with its secret.
+    /// The row with both key attributes of a query, in one access group, with its secret.
     ///
     /// - Parameters:
-    ///   - query: What is looked for.
-    ///   - caller: Whose groups are searched where the query names none.
-    /// - Returns: nil where there is none in the guarded tier, where the query says more or less than
-    ///   that, and where damage is known or met.
-    /// - Throws: What SQLite reports.
+    ///   - query: The query.
+    ///   - caller: The caller whose groups are searched if the query names none.
+    /// - Returns: `nil` if there is no such row in the guarded tier, if the query has fewer or
+    ///   further conditions, or if damage is known or found.
+    /// - Throws: Errors of SQLite.
     package func lookUp(
         _ query: ItemQuery, visibleTo caller: AccessGroups
     ) throws(KeychainFailure) -> SealedRow? {
@@ -33,13 +34,13 @@ extension Store {
     }
 }
 
-/// The labels of a look-up by name.
+/// The labels of a look-up by primary key.
 private struct KeyLabels {
     let first: Label
     let second: Label
     let group: Label
 
-    /// nil: the query is about more than one name, or asks for more.
+    /// `nil` if the query may match more than one primary key or has further conditions.
     init?(_ query: ItemQuery, visibleTo caller: AccessGroups, _ index: BlindIndex) {
         let group = query.accessGroup ?? (caller.names.count == 1 ? caller.names[0] : nil)
         guard let group, query.accessGroup != nil || !caller.includesAll,

@@ -1,4 +1,4 @@
-// Store+Survey: every row of a table, for those that need all of them.
+// Store+Survey: reads all rows of a table.
 
 import FoundationEssentials
 package import KeychainCore
@@ -7,10 +7,10 @@ import KeychainCrypto
 extension Store {
     package static var formatVersion: Int { Int(StoreSchema.version) }
 
-    /// The statements that make the tables and indexes.
+    /// The statements that create the tables and indexes.
     package static var schemaSQL: String { StoreSchema.statements }
 
-    /// How many items are of such a class.
+    /// The number of items of the classes that satisfy `isCounted`.
     package func itemCount(
         of isCounted: (ProtectionClass) -> Bool
     ) throws(KeychainFailure) -> UInt64 {
@@ -57,14 +57,14 @@ extension Store {
         return rows
     }
 
-    /// The classes under whose keys applications may keep blobs.
+    /// The classes under whose keys applications may have blobs.
     package func blobClasses() throws(KeychainFailure) -> Set<ProtectionClass> {
         try connections.run { database throws(KeychainFailure) in
             try StoreSchema.blobClasses(in: database)
         }
     }
 
-    /// Visits all rows of a database with their secrets, in the order of addition.
+    /// Visits all rows of `items` with their secrets, in the order in which they were added.
     package func forEachRow(
         _ visit: (SealedRow) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {

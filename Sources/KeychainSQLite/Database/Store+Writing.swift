@@ -1,34 +1,35 @@
-// Store+Writing: writes, and the commits that they share.
-//   (1) A write returns after the commit that it is in is durable, and noted in the anchor.
-//   (2) When a write fails, nothing of it is in the database, and the others of its commit are as
-//       if it had not been.
-//   (3) When a commit fails, every write in it fails: what one was told may rest on another.
-//   (4) A write sees what those before it in its commit have done, so the keybag's generation is
-//       looked at for each.
-//   (5) A commit fails if damage was met since it began, or if it would write a damaged page.
-//   (6) A `WriteProbe` looks at a write to a database in memory while it goes on, and can end it
-//       there. It leaves what a crash at that moment leaves: everything or nothing of the write. A
-//       write to a folder never asks for it.
+// Store+Writing: writes, and group commit.
+//   (1) A write returns after the commit that contains it is durable and recorded in the anchor.
+//   (2) If a write fails, it has no effect, neither on the database nor on the other writes of its
+//       commit.
+//   (3) If a commit fails, every write in it fails, because each may depend on the others.
+//   (4) A write sees the effects of earlier writes in its commit, so the keybag's generation is
+//       checked for each write.
+//   (5) A commit fails if damage was found since it began, or if it would write a damaged page.
+//   (6) In tests, a `WriteProbe` observes a write to a database in memory while it is carried out,
+//       and can abort it at any moment. The effect is that of a crash at that moment: all of the
+//       write or nothing. A write to a folder never uses the probe.
 
 import Dispatch
 package import KeychainCore
 import KeychainCrypto
 
 extension Store {
-    /// A commit takes no further writes in after so many, or when that has taken so long: the first
-    /// of them waits for the last.
+    /// The number of writes and the time after which a commit accepts no further writes, because
+    /// the first write waits for the last.
     private static let longestGroup = 64
     private static let longestGathering: DispatchTimeInterval = .milliseconds(10)
 
-    /// How many writes wait for another thread to carry them out or to pass the lead on.
+    /// The number of writes waiting for another thread to carry them out or to make their thread
+    /// the leader.
     package var waitingWriteCount: Int { queue.waitingCount }
 
-    /// Runs `body` in a transaction, which it may share with other threads' writes, and commits
-    /// what it did, durably.
+    /// Runs `body` in a transaction, which may be shared with writes of other threads, and commits
+    /// durably.
     ///
-    /// `body` may run on another thread, while this one waits. `keybagGeneration` is that of the
-    /// keybag whose keys `body` uses. Where the keybag has been changed since, `body` doesn't run
-    /// and the outcome says so. One that `isAlone` shares its transaction with no other.
+    /// `body` may run on another thread while this one waits. `keybagGeneration` is the generation
+    /// of the keybag whose keys `body` uses. If the keybag has changed since, `body` doesn't run,
+    /// and the outcome is `staleKeybag`. If `isAlone` is `true`, the transaction isn't shared.
     package func write<Result>(
         keybagGeneration: UInt64, isAlone: Bool = false,
         _ body: (inout StoreTransaction) throws(KeychainFailure) -> Result
@@ -50,9 +51,9 @@ extension Store {
         return outcome
     }
 
-    /// Carries out a write and those that wait meanwhile, and commits them.
+    /// Carries out a write and those that arrive meanwhile, and commits them.
     private func lead(_ first: QueuedWrite) {
-        // In memory there is no disk to wait for, and a probe looks at one write.
+        // In memory there is no disk to wait for, and a probe observes one write.
         let probe = file.folder == nil ? WriteProbe.current : nil
         var others: [QueuedWrite] = []
         var committed: (bytes: [UInt8], header: StoreHeader)?
@@ -90,7 +91,7 @@ extension Store {
         for write in others { queue.end(write) }
     }
 
-    /// - Returns: The header to be committed, and its bytes; nil where nothing has changed.
+    /// - Returns: The header to be committed, and its bytes; `nil` if nothing has changed.
     private func carryOut(
         _ first: QueuedWrite, _ others: inout [QueuedWrite], in database: DatabaseConnection,
         _ probe: WriteProbe?
@@ -98,7 +99,7 @@ extension Store {
         let tiers = tiers
         let header = try header(in: database, tiers)
         var transaction = StoreTransaction(database, header: header, tiers, probe)
-        // Nothing comes before it, so its failure may end the transaction.
+        // No write precedes this one, so its failure may end the transaction.
         if header.keybagGeneration == first.keybagGeneration {
             try probe?.reach(.began)
             try first.take()?(&transaction)
@@ -120,24 +121,26 @@ extension Store {
     }
 }
 
-/// What became of a write.
+/// The outcome of a write.
 package enum WriteOutcome<Result> {
     case done(Result)
-    /// The passcode was changed meanwhile: read the keybag again and repeat. Nothing was done.
+    /// The passcode was changed meanwhile, and nothing was done. The caller reads the keybag and
+    /// repeats the write.
     case staleKeybag
 }
 
 // MARK: - Probes
 
-/// What a test has to do with the writes of the current task.
+/// Observes and aborts the writes of the current task, in tests.
 package struct WriteProbe: Sendable {
-    /// How far a write has come.
+    /// The progress of a write.
     package enum Moment: Hashable, Sendable {
         /// The transaction has begun; nothing is changed yet.
         case began
         /// One more statement has changed something.
         case tookStep
-        /// An addition found its item there; from here on the write is a change of that one.
+        /// An addition found that the item exists; from here on the write is an update of that
+        /// item.
         case foundExisting
         /// All changes are made; the transaction is about to be committed.
         case changed
@@ -149,8 +152,8 @@ package struct WriteProbe: Sendable {
 
     private let failure: @Sendable (Moment) -> KeychainFailure?
 
-    /// What `failure` gives, the write throws: without effect up to `changed`, and after its
-    /// effect at `committed`.
+    /// If `failure` returns an error, the write throws it: without effect up to `changed`, and
+    /// after its effect at `committed`.
     package init(failure: @escaping @Sendable (Moment) -> KeychainFailure?) {
         self.failure = failure
     }

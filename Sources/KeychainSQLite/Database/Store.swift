@@ -1,12 +1,12 @@
 // Store: an opened database with the keys that its structure needs.
-//   (1) Every commit raises the header's generation and is noted in the anchor afterwards.
-//   (2) A header, and so a commit, that is behind the anchor, or behind what is noted since the
-//       machine started, is refused.
-//   (3) Subscribers are told of a commit once it is noted.
-//   (4) A miss is trusted, and a write begun, only while no damage was seen, or after the database
-//       was verified as a whole in spite of it; and never while the log is damaged.
-//   (5) What stands on a damaged page is given only after all rows were found to be what the header
-//       vouches for: an earlier row of the same item proves itself as well.
+//   (1) Every commit increments the header's generation and is then recorded in the anchor.
+//   (2) A header whose generation is lower than the one in the anchor, or than the one recorded
+//       since the last boot, is refused, because commits are missing.
+//   (3) Subscribers are notified of a commit after it is recorded.
+//   (4) A miss is trusted, and a write begun, only if no damage was found, or if the whole database
+//       was verified after damage was found; and never while the log is damaged.
+//   (5) Data from a damaged page is returned only after all rows were found to match the header,
+//       because an earlier row of the same item has valid tags, too.
 
 import FoundationEssentials
 package import KeychainCrypto
@@ -16,28 +16,30 @@ import Synchronization
 package final class Store: Sendable {
     package let file: StoreFile
     package let keychainID: [UInt8]
-    /// Those of the open tier stay; those of the guarded tier come with the first unlock.
+    /// The keys of the open tier are always present; those of the guarded tier from the first
+    /// unlock on.
     private let keys: Mutex<StoreTiers>
-    /// The last header that was read, so that one that hasn't changed isn't verified again.
+    /// The last header that was read, so that an unchanged header isn't verified again.
     private let verified = Mutex<(bytes: [UInt8], header: StoreHeader)?>(nil)
-    /// nil: there is no folder to keep it in.
+    /// `nil` if there is no folder to keep it in.
     package let anchor: Anchor?
-    /// nil: there are no files that anything else could change.
+    /// `nil` if there are no files that another program could change.
     package let freshness: FreshnessNote?
     package let commits: CommitFeed
     let damage: PageDamage
     let queue = CommitQueue()
-    /// How long a call waits for other processes, its time in this process's queue included.
+    /// How long a call waits for other processes, including its time in this process's queue.
     @TaskLocal package static var longestWait: Duration = .seconds(30)
     let verificationCount = Atomic<Int>(0)
-    /// The registry's counts at which the database, and its rows, were last found whole.
+    /// The registry's counts at which the database, and its rows, were last found undamaged.
     private let examined = Mutex<UInt64>(0)
     private let confirmed = Mutex<UInt64>(0)
 
     package var folder: StoreFolder? { file.folder }
     var connections: Connections { file.connections }
 
-    /// - Throws: `notAvailable` when the header is altered or behind the anchor.
+    /// - Throws: `notAvailable` if the header is altered or its generation is lower than that in
+    ///   the anchor.
     package init(
         _ file: StoreFile, keychainID: [UInt8], tiers: StoreTiers,
         noteIn place: FreshnessNote.Place = .process, tellingOf commits: CommitFeed? = nil
@@ -57,11 +59,12 @@ package final class Store: Sendable {
             damage = PageDamage.none
             freshness = nil
         }
-        // These first: a commit between the reads makes the header newer, never older.
+        // These are read first, so that a commit between the reads makes the header newer, never
+        // older.
         let noted = anchor?.read() ?? .absent
         let last = freshness?.lastGeneration ?? 0
         let header = try self.header()
-        // After the header, for reading it may have had SQLite recover the log.
+        // This comes after the header, because reading it may have made SQLite recover the log.
         if damage.takeAdoptedLog() { freshness?.doubt() }
         if file.folder?.exists(.damagedLog) == true { damage.recordLostCommits() }
         if damage.hasDamagedLog { throw Self.damagedLog }
@@ -71,8 +74,8 @@ package final class Store: Sendable {
         switch noted {
         case .absent: try requireCommits(upTo: last, in: header)
         case .unreadable:
-            // Both records are gone, so they tell nothing about lost commits. The next commit
-            // writes one anew; `check` reports it.
+            // Both copies of the record are damaged, so they tell nothing about lost commits. The
+            // next commit writes a new one, and `check` reports the damage.
             try requireCommits(upTo: last, in: header)
         case .generation(let noted): try requireCommits(upTo: max(last, noted), in: header)
         }
@@ -83,10 +86,10 @@ package final class Store: Sendable {
         upTo last: UInt64, in header: StoreHeader
     ) throws(KeychainFailure) {
         guard header.generation < last else { return }
-        // The mark was damaged, or an older copy put back.
+        // The mark was damaged, or an older copy was put back.
         if Epoch.isEnd(last), let folder, folder.isStaged(folder.number + 1) { throw .superseded }
-        // Closing would fold the log into the database and delete it, with the damaged commits that
-        // recovery can still read.
+        // Closing would checkpoint the log and delete it, with the damaged commits that recovery
+        // can still read.
         damage.recordLostCommits()
         guard !Epoch.isEnd(last) else {
             throw .damagedStore(
@@ -100,9 +103,9 @@ package final class Store: Sendable {
 
     // MARK: Superseding
 
-    /// Notes that another database takes the place of the one in a folder, and of every state of it that
-    /// may come back: one whose mark is damaged, or an older one. `generation` is that of its last
-    /// commit, as far as it is known.
+    /// Records that another database replaces the one in a folder, together with every state of it
+    /// that may come back: one whose mark is damaged, or an older copy. `generation` is that of its
+    /// last commit, if known.
     package static func noteSuperseded(
         in folder: StoreFolder, generation: UInt64 = 0, keychainID: [UInt8],
         _ authenticator: StoreAuthenticator, place: FreshnessNote.Place
@@ -118,7 +121,7 @@ package final class Store: Sendable {
         note.note(generation: end)
     }
 
-    /// Whether that is noted.
+    /// Whether the database in a folder is recorded as replaced.
     package static func isSuperseded(
         in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
         place: FreshnessNote.Place
@@ -127,8 +130,8 @@ package final class Store: Sendable {
             .map(Epoch.isEnd) ?? false
     }
 
-    /// The last commit that is known outside the database: in the anchor, or in the note of this start of
-    /// the machine.
+    /// The generation of the last commit that is known from outside the database: from the anchor,
+    /// or from the freshness note of the current boot.
     package static func lastGeneration(
         in folder: StoreFolder, keychainID: [UInt8], _ authenticator: StoreAuthenticator,
         place: FreshnessNote.Place
@@ -143,7 +146,7 @@ package final class Store: Sendable {
 
     package var tiers: StoreTiers { keys.withLock { $0 } }
 
-    /// Takes the keys of the guarded tier, or forgets them.
+    /// Sets the keys of the guarded tier, or erases them.
     package func setGuarded(_ tier: StoreTier?) {
         keys.withLock { $0 = StoreTiers(open: $0.open, guarded: tier) }
         verified.withLock { $0 = nil }
@@ -166,7 +169,7 @@ package final class Store: Sendable {
         try withHeader(in: database, tiers) { $0 }
     }
 
-    /// Reads the header. As long as `body` runs, every statement on the connection sees its commit.
+    /// Reads the header. While `body` runs, every statement on the connection sees the same commit.
     private func withHeader<Result>(
         in database: DatabaseConnection, _ tiers: StoreTiers,
         _ body: (StoreHeader) throws(KeychainFailure) -> Result
@@ -189,12 +192,13 @@ package final class Store: Sendable {
             verified.withLock { $0 = (bytes, header) }
             result = try body(header)
         }
-        // Until here it keeps the commit in sight.
+        // Until here the open cursor holds the read transaction.
         _ = consume cursor
         return result
     }
 
-    /// Notes the header of a commit of this process, which need not be verified when it is read.
+    /// Records the header of a commit of this process, which then need not be verified when it is
+    /// read.
     func noteVerified(_ written: (bytes: [UInt8], header: StoreHeader)) {
         guard tiers.guarded != nil || !written.header.isGuardedOpened else { return }
         verified.withLock { $0 = written }
@@ -202,32 +206,32 @@ package final class Store: Sendable {
 
     // MARK: Searching
 
-    /// What a search meets.
+    /// A row found by a search.
     package enum Found {
         case row(SealedRow)
-        /// A row whose columns are not those of a row.
+        /// A row whose columns have the wrong types.
         case misshapen(id: Int64?)
     }
 
-    /// What came of a visit, beside the rows.
+    /// The result of a visit, in addition to the rows.
     package struct Visit {
-        /// Whether a page was read that isn't as it was written, or a verification has found something.
-        /// What was found may be what an earlier commit left.
+        /// Whether a damaged page was read, or a verification has found a problem. The rows may
+        /// then be from an earlier commit.
         package let isDoubtful: Bool
-        /// Whether every tier was asked that the query may be about. Before the first unlock the guarded
-        /// one isn't.
+        /// Whether every tier that may contain matches was searched. Before the first unlock, the
+        /// guarded tier isn't.
         package let isComplete: Bool
     }
 
-    /// Visits the rows that a query may be about, by their labels. With a limit above one in the
-    /// order of addition; with a limit of one, the guarded tier's rows come first, and of a tier the
-    /// row that was added first where that costs little. It comes again. `visit` gives false to
-    /// stop.
+    /// Visits the rows that may match a query, according to their labels. With a limit above one,
+    /// they come in the order in which they were added. With a limit of one, the rows of the
+    /// guarded tier come first, and within a tier the row added first, if that costs little; this
+    /// row may be visited again. `visit` returns `false` to stop.
     package func visit(
         _ query: ItemQuery, visibleTo caller: AccessGroups, includesSecret: Bool, limit: Int?,
         _ visit: (Found, RowSearch) throws(KeychainFailure) -> Bool
     ) throws(KeychainFailure) -> Visit {
-        // A page that a connection keeps would not be read again.
+        // A page that a connection has cached would not be read again.
         if !damage.isEmpty { connections.close() }
         let encounterCount = damage.encounterCount
         let tiers = tiers
@@ -270,16 +274,16 @@ package final class Store: Sendable {
         }
     }
 
-    /// Why an item that is not found may have been there.
+    /// The reason why an item that is not found may have existed.
     package enum Loss: Hashable, Sendable {
-        /// It was set aside from under the labels that were searched for.
+        /// An item with the labels searched for was set aside.
         case setAside(ItemReference)
-        /// A recovery lost items whose labels nothing tells.
+        /// A recovery lost items whose labels are unknown.
         case unknown
     }
 
-    /// What was lost that a search may have meant. It costs the reading of all set-aside rows, of
-    /// which there are none most of the time.
+    /// The loss that may explain a search without results. This reads all rows set aside, of which
+    /// there are usually none.
     package func loss(for search: RowSearch) throws(KeychainFailure) -> Loss? {
         try connections.run { database throws(KeychainFailure) in
             let cursor = try database.rows(
@@ -305,10 +309,10 @@ package final class Store: Sendable {
     static let damagedLog = KeychainFailure.damagedStore(
         "its log is damaged, and commits in it may be lost")
 
-    /// Makes sure that what was not found is not there.
+    /// Makes sure that items that were not found don't exist.
     ///
-    /// Costs one comparison while no damage was seen. Otherwise the whole database is verified,
-    /// once for each newly seen page.
+    /// This costs one comparison if no damage was found. Otherwise the whole database is verified,
+    /// once for each newly found page.
     package func requireSound() throws(KeychainFailure) {
         if damage.isEmpty { return }
         if damage.hasDamagedLog { throw Self.damagedLog }
@@ -319,13 +323,13 @@ package final class Store: Sendable {
         }
     }
 
-    /// Makes sure that what was found on a damaged page is what the last commit left there.
+    /// Makes sure that rows found on a damaged page are those of the last commit.
     package func requireSoundRows() throws(KeychainFailure) {
         if damage.isEmpty { return }
         try examine(since: confirmed) { () throws(KeychainFailure) in try rowProblem() }
     }
 
-    /// Looks for a problem, once for each newly seen page.
+    /// Looks for a problem, once for each newly found damaged page.
     private func examine(
         since last: borrowing Mutex<UInt64>,
         _ problem: () throws(KeychainFailure) -> String?
@@ -333,7 +337,7 @@ package final class Store: Sendable {
         let seen = damage.recordingCount
         if last.withLock({ $0 == seen }) { return }
         if let problem = try problem() { throw .damagedStore(problem) }
-        // The examination itself may have met further pages; all of them are covered by it.
+        // The examination itself may have found further pages, all of which it covers.
         let now = damage.recordingCount
         last.withLock { $0 = now }
     }
@@ -345,7 +349,7 @@ package final class Store: Sendable {
 }
 
 extension Store {
-    /// Folds the log into the database and cuts it to nothing.
-    /// - Throws: `notAvailable` where another process doesn't let it.
+    /// Checkpoints the log and truncates it to zero bytes.
+    /// - Throws: `notAvailable` if another process prevents it.
     package func emptyLog() throws(KeychainFailure) { try connections.emptyLog() }
 }

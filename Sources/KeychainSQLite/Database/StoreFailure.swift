@@ -1,7 +1,7 @@
-// StoreFailure: the one place where errors of the database become failures of the keychain.
-//   (1) A text says what happened and what to do next, in words; SQLite's number stands beside them
-//       where they don't say it all. No value of a statement is in it: SQLite's own texts are not
-//       read.
+// StoreFailure: the one place where database errors become keychain errors.
+//   (1) A text says what happened and what the user can do. SQLite's result code is added if the
+//       text doesn't identify the error completely. The text contains no values of a statement,
+//       because SQLite's own messages are not used.
 
 import CKeychainSQLite
 import Glibc
@@ -9,7 +9,7 @@ import KeychainCrypto
 import KeychainCore
 
 enum StoreFailure {
-    /// What a failure of the database is to a caller.
+    /// The keychain error for a database error.
     static func failure(of cause: SQLiteFailure) -> KeychainFailure {
         let (code, systemError) = (cause.code, cause.systemError)
         if code == ResultCode.syncError || code == ResultCode.folderSyncError {
@@ -17,12 +17,12 @@ enum StoreFailure {
         }
         if isOfSystem(code), let failure = failure(ofSystem: systemError) { return failure }
         let detail = "SQLite \(code)"
-        // The low byte is the primary code.
+        // The low byte is the primary result code.
         return switch code & 0xFF {
         case SQLITE_CORRUPT: .damagedStore("the database's structure is broken (\(detail))")
         case SQLITE_NOTADB: .damagedStore("keychain.db is not a database (\(detail))")
         case SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH:
-            // No statement of ours is wrong, so a table or index it names is not as it was made.
+            // The statements are correct, so a table or index that they use has been altered.
             .damagedStore("the database's schema is not what it was (\(detail))")
         case SQLITE_FULL: fullDisk
         case SQLITE_READONLY:
@@ -53,10 +53,11 @@ enum StoreFailure {
 
     // MARK: The system's errors
 
-    /// Whether an extended code stands for a system call that failed, so that `errno` is about it.
+    /// Whether an extended result code means that a system call failed, so that `errno` describes
+    /// the failure.
     ///
-    /// Reading is left out, and the code without an extension: they are what damage of a page or of
-    /// the log is reported by too, where no call failed.
+    /// Read errors and the code without an extension are excluded: they also report damage of a
+    /// page or of the log, without a failed system call.
     private static func isOfSystem(_ code: Int32) -> Bool {
         switch code & 0xFF {
         case SQLITE_CANTOPEN: true
@@ -65,7 +66,7 @@ enum StoreFailure {
         }
     }
 
-    /// - Returns: nil where the error alone says too little.
+    /// - Returns: `nil` if the error code alone is not specific enough.
     private static func failure(ofSystem code: Int32) -> KeychainFailure? {
         switch code {
         case ENOSPC: fullDisk
@@ -114,7 +115,7 @@ enum StoreFailure {
     private static let noMemory = KeychainFailure(
         .allocate, "There is not enough memory. Nothing was changed. Try again when there is more.")
 
-    /// The change is in the log and may be found there after a restart, or not.
+    /// The change is in the log. After a restart it may be there or not.
     private static func uncertainCommit(_ systemError: Int32) -> KeychainFailure {
         let reason = systemError == 0 ? "" : ": \(errorText(systemError))"
         return KeychainFailure(

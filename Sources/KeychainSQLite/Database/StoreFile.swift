@@ -1,20 +1,20 @@
-// StoreFile: a database that was opened and whose rows can't be read yet, for want of keys; its
-// tables and indexes, and what tells this database from others.
-//   (1) Opening never makes a database; `create` alone does, and only where there is none.
-//   (2) A file that is no database of ours, or of a newer format, is refused and left as it is.
-//   (3) The device key is known to SQLite's file layer as long as the file is open, so that every page
+// StoreFile: an opened database whose rows can't be read yet, because the keys are missing.
+//   (1) Opening never creates a database. Only `create` does, and only if there is none.
+//   (2) A file that is not a keychain database, or that has a newer format, is refused and left
+//       unchanged.
+//   (3) SQLite's file layer has the device key for as long as the file is open, so that every page
 //       is authenticated.
-//   (4) A database of version 1 is opened to be converted only.
+//   (4) A database of version 1 is opened only to be converted.
 
 import FoundationEssentials
 package import KeychainCore
 package import KeychainCrypto
 
 package struct StoreFile: Sendable {
-    /// nil: the database is in memory, and with it all there is of the keychain.
+    /// `nil` if the database, and therefore the whole keychain, is in memory.
     package let folder: StoreFolder?
     let connections: Connections
-    /// That of the format: 1 for a database that is opened to be converted.
+    /// The format version; 1 for a database that is opened to be converted.
     let version: Int64
     private let use: PageDamage.Use?
     private let keyUse: PageKeys.Use?
@@ -36,7 +36,7 @@ package struct StoreFile: Sendable {
 
     /// Opens the database of a folder.
     /// - Throws: `wrongVersion` for a newer format; `notAvailable` for a damaged or foreign file;
-    ///   ``KeychainFailure/superseded`` for one whose place another one takes.
+    ///   ``KeychainFailure/superseded`` if another database has replaced it.
     package static func open(
         _ folder: StoreFolder, deviceKey: SecretBytes
     ) throws(KeychainFailure) -> StoreFile {
@@ -87,7 +87,7 @@ package struct StoreFile: Sendable {
         let version = try connections.run { database throws(KeychainFailure) in
             try database.integer("PRAGMA user_version") ?? 0
         }
-        // A page whose tag is wrong may hold any version.
+        // A page whose tag is wrong may contain any version number.
         guard connections.damage.isEmpty else {
             guard version == wanted else {
                 throw .damagedStore(
@@ -109,15 +109,15 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Makes the database with its header and keybag, in one transaction, all of it in one file.
-    /// `generation` is that of its first commit. `blobClasses` are those under whose keys, retired ones
-    /// too, applications may keep blobs.
+    /// Creates the database with its header and keybag in one transaction and one file.
+    /// `generation` is that of its first commit. `blobClasses` are the classes under whose keys,
+    /// including retired ones, applications may have blobs.
     package static func create(
         _ folder: StoreFolder, hierarchy: KeyHierarchy, tiers: StoreTiers,
         deviceKey: SecretBytes, generation: UInt64 = 1, blobClasses: Set<ProtectionClass> = []
     ) throws(KeychainFailure) -> StoreFile {
-        // SQLite would make the file with the process's mask; log and shared memory take their
-        // permissions from it.
+        // SQLite would create the file with permissions according to the process's umask. The log
+        // and the shared memory inherit the permissions of the file.
         try folder.createEmpty(.database)
         let store = StoreFile(
             folder: folder, connections: Connections(folder), deviceKey: deviceKey,
@@ -127,8 +127,8 @@ package struct StoreFile: Sendable {
         return store
     }
 
-    /// Makes a database in memory with its header and keybag. It goes with the last copy of
-    /// what is returned.
+    /// Creates a database in memory with its header and keybag. It exists until the last copy of
+    /// the result is released.
     package static func createInMemory(
         _ hierarchy: KeyHierarchy, tiers: StoreTiers
     ) throws(KeychainFailure) -> StoreFile {
@@ -155,7 +155,7 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Whether another database takes the place of this one. Nothing reads or writes its items then.
+    /// Whether another database has replaced this one. Its items are neither read nor written then.
     package var isSuperseded: Bool {
         get throws(KeychainFailure) {
             try connections.run { database throws(KeychainFailure) in
@@ -164,14 +164,14 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// The keybag row's bytes as they stand; nil where there are none.
+    /// The bytes of the keybag row, unchecked; `nil` if there are none.
     package func keybagBytes() throws(KeychainFailure) -> [UInt8]? {
         try connections.run { database throws(KeychainFailure) in
             try Self.body("keybag", in: database)
         }
     }
 
-    /// The header row, if it is authentic.
+    /// The header row; `nil` if it is not authentic.
     package func header(_ tiers: StoreTiers) throws(KeychainFailure) -> StoreHeader? {
         try connections.run { database throws(KeychainFailure) in
             try Self.body("header", in: database)
@@ -185,7 +185,7 @@ package struct StoreFile: Sendable {
         return try cursor.next() ? cursor.data(0).map { Array($0) } : nil
     }
 
-    /// 0 for a database in memory, and where there is no log.
+    /// 0 for a database in memory, and if there is no log.
     package var logByteCount: Int { folder?.byteCount(of: .writeAheadLog) ?? 0 }
 
     package func close() {

@@ -1,11 +1,12 @@
-// StoreHeader: the one row that vouches for all others.
-//   (1) It is changed in the transaction that changes rows, so it is always of the same commit.
-//   (2) A digest stands under a mask that each of its changes makes anew: the difference of two
-//       headers would otherwise tell what single rows contribute, and from enough of those an
-//       older state with the same sum could be put together.
-//   (3) Its tag is made with the open tier's integrity key; a header that was altered is not read. What it
-//       says of the guarded tier has a tag of that tier's key besides: without the passcode it can be taken
-//       over as it stands, and not changed.
+// StoreHeader: the one row that authenticates all others.
+//   (1) It is changed in the transaction that changes rows, so it always belongs to the same
+//       commit.
+//   (2) A digest is stored masked, with a new mask for each of its changes. Otherwise the
+//       difference of two headers would reveal the contributions of single rows, and from enough of
+//       those an attacker could compose an older state with the same sum.
+//   (3) Its tag is made with the open tier's integrity key; an altered header is not accepted. The
+//       part about the guarded tier has an additional tag under that tier's key. Without the
+//       passcode, that part can be copied unchanged, but not modified.
 
 package import KeychainCrypto
 package import KeychainCore
@@ -18,33 +19,34 @@ package struct StoreHeader: Hashable, Sendable {
     /// Count, number of writes, mask value and digest of the guarded tier, and their tag.
     private static let guardedRange = 104..<200
 
-    /// The keychain's identifier, 16 bytes; the keybag's too.
+    /// The keychain's identifier, 16 bytes. The keybag contains it, too.
     package let keychainID: [UInt8]
-    /// Raised by one with every commit.
+    /// Incremented by every commit.
     package var generation: UInt64
-    /// Damaged rows that were set aside.
+    /// The number of rows that are set aside.
     package var setAsideCount: UInt64
     /// The generation of the keybag that belongs to the rows.
     package var keybagGeneration: UInt64
     private var open: Part
     private var guarded: GuardedPart
 
-    /// What is known of a tier's rows.
+    /// The count and the digest of a tier's rows.
     fileprivate struct Part: Hashable {
         var count: UInt64 = 0
         var digest = StoreDigest.zero
-        /// What the mask over the digest is made from.
+        /// The value that the mask of the digest is derived from.
         var maskValue = Bytes16.random()
     }
 
     fileprivate enum GuardedPart: Hashable {
-        /// As it stands. Its count is not to be relied on: only its own tag vouches for it.
+        /// The bytes as they were read. The count is unreliable, because only the part's own tag
+        /// authenticates it.
         case sealed([UInt8], count: UInt64)
-        /// With the bytes it was read from; nil: it has been changed.
+        /// The part, and the bytes it was read from; `bytes` is `nil` if the part has been changed.
         case opened(Part, writeCount: UInt64, bytes: [UInt8]?)
     }
 
-    /// `generation` is 1 but in a database that takes the place of another.
+    /// `generation` is 1, except in a database that replaces another.
     package init(keychainID: [UInt8], keybagGeneration: UInt64, generation: UInt64 = 1) {
         self.keychainID = keychainID
         self.keybagGeneration = keybagGeneration
@@ -66,7 +68,7 @@ package struct StoreHeader: Hashable, Sendable {
         }
     }
 
-    /// nil: the keys of the tier aren't there.
+    /// `nil` if the keys of the tier are not available.
     package func digest(of tier: Tier) -> StoreDigest? {
         switch (tier, guarded) {
         case (.open, _): open.digest
@@ -77,12 +79,12 @@ package struct StoreHeader: Hashable, Sendable {
 
     var isGuardedOpened: Bool { digest(of: .guarded) != nil }
 
-    /// Whether digests are those of the header, as far as keys are there.
+    /// Whether digests equal those of the header, as far as the keys are available.
     package func vouches(for digests: TierDigests) -> Bool {
         Tier.allCases.allSatisfy { (digest(of: $0) ?? digests[$0]) == digests[$0] }
     }
 
-    /// - Throws: `interactionNotAllowed` where the keys of the tier aren't there.
+    /// - Throws: `interactionNotAllowed` if the keys of the tier are not available.
     mutating func change(
         _ tier: Tier, _ body: (inout UInt64, inout StoreDigest) -> Void
     ) throws(KeychainFailure) {
@@ -97,14 +99,14 @@ package struct StoreHeader: Hashable, Sendable {
         }
     }
 
-    /// Gives the open tier's digest another mask. Every commit does.
+    /// Gives the open tier's digest a new mask. This is done for every commit.
     mutating func renewMask() {
         open.maskValue = .random()
     }
 
     // MARK: Bytes
 
-    /// The bytes to be written. Afterwards it is the header that is read from them.
+    /// The bytes to be written. Afterwards this header equals one that is read from them.
     mutating func seal(with tiers: StoreTiers) -> [UInt8] {
         if case .opened(var part, let writeCount, nil) = guarded {
             part.maskValue = .random()
@@ -136,7 +138,7 @@ package struct StoreHeader: Hashable, Sendable {
 
     private func encoded(_ part: Part, _ writeCount: UInt64, _ tiers: StoreTiers) -> [UInt8] {
         guard let authenticator = tiers.guarded?.authenticator else {
-            // A part is opened, and so changed, with these keys alone.
+            // A part can be opened, and therefore changed, only with these keys.
             preconditionFailure("the guarded tier was changed without its keys")
         }
         var writer = ByteWriter(capacity: Self.guardedRange.count)
@@ -151,7 +153,7 @@ package struct StoreHeader: Hashable, Sendable {
         Array("guarded".utf8) + keychainID
     }
 
-    /// - Returns: nil when the bytes are no header or a tag is wrong whose key is there.
+    /// - Returns: `nil` if the bytes are not a header, or a tag whose key is available is wrong.
     package init?(_ bytes: [UInt8], _ tiers: StoreTiers) {
         if tiers.isVersion1 {
             self.init(version1: bytes, tiers.open.authenticator)
@@ -182,8 +184,8 @@ package struct StoreHeader: Hashable, Sendable {
         self.guarded = guarded
     }
 
-    /// Opens the part of the guarded tier, whose keys have come since.
-    /// - Returns: Whether its tag fits.
+    /// Opens the part of the guarded tier, whose keys have become available since.
+    /// - Returns: Whether its tag is valid.
     mutating func openGuarded(_ tiers: StoreTiers) -> Bool {
         guard case .sealed(let bytes, _) = guarded, let keys = tiers.guarded else { return true }
         guard let opened = GuardedPart(bytes, keychainID, keys.authenticator) else { return false }
@@ -218,7 +220,7 @@ extension StoreHeader.Part {
 }
 
 extension StoreHeader.GuardedPart {
-    /// Without an authenticator it stays sealed.
+    /// Without an authenticator, the part stays sealed.
     fileprivate init?(
         _ bytes: [UInt8], _ keychainID: [UInt8], _ authenticator: StoreAuthenticator?
     ) {
@@ -244,7 +246,8 @@ extension StoreHeader.GuardedPart {
 // MARK: - Version 1
 
 extension StoreHeader {
-    /// Of version 1, whose one digest is over all rows. Documentation/Formats/database-v1.md, "Header".
+    /// A header of version 1, whose single digest covers all rows.
+    /// Documentation/Formats/database-v1.md, "Header".
     private init?(version1 bytes: [UInt8], _ authenticator: StoreAuthenticator) {
         var reader = ByteReader(bytes)
         guard bytes.count == Self.version1ByteCount, reader.bytes(4) == Self.magic,

@@ -1,10 +1,13 @@
-// StoreSchema: the tables and indexes of a database, and what tells this database from others.
+// StoreSchema: the tables and indexes of a database, and the identifiers that distinguish it from
+// other SQLite databases.
 //   (1) The schema is that of Documentation/Formats/database-v2.md. A change of it is a new format
 //       version.
-//   (2) A text here is the one that SQLite keeps in `sqlite_schema`, so that both can be compared.
-//   (3) `outbox` is for what is to come: nothing reads or writes it yet.
-//   (4) A database whose place another one takes gets a mark in `state`, and in the same transaction its
-//       tables other names. So SQLite itself refuses every later statement of every process.
+//   (2) The SQL texts here are identical to those that SQLite stores in `sqlite_schema`, so that
+//       both can be compared.
+//   (3) `outbox` is reserved for future use. Nothing reads or writes it yet.
+//   (4) A database that is replaced by another is marked in `state`, and its tables are renamed in
+//       the same transaction. SQLite itself therefore rejects every later statement of every
+//       process.
 
 import FoundationEssentials
 import KeychainCore
@@ -15,9 +18,10 @@ enum StoreSchema {
     /// `PRAGMA user_version`.
     static let version: Int64 = 2
 
-    /// The columns of a row, without id and secret, as they stand in `items` and `set_aside`.
+    /// The columns of a row, without id and secret, in the order in which `items` and `set_aside`
+    /// have them.
     static let rowColumns = "uuid, protection, grp, k1, k2, k3, meta, terms"
-    /// The columns of a row of `items` with its id, in statements over more than one table.
+    /// The columns of a row of `items` with its id, for statements with more than one table.
     static let itemColumns =
         "items.id, "
         + rowColumns.split(separator: ", ").map { "items." + $0 }.joined(separator: ", ")
@@ -35,7 +39,7 @@ enum StoreSchema {
             + "PRAGMA application_id = \(applicationID);\nPRAGMA user_version = \(version);\n"
     }
 
-    /// In the order in which they are made.
+    /// In the order in which they are created.
     static let objects: [Object] = [
         table("header", singleBody), table("keybag", singleBody),
         table("items", "(\n    id INTEGER PRIMARY KEY," + columnDefinitions),
@@ -102,10 +106,10 @@ enum StoreSchema {
     // MARK: Superseding
 
     private static let mark = "superseded"
-    /// Every read and every write needs one of these.
+    /// Every read and every write needs one of these tables.
     private static let renamed = ["header", "keybag", "items"]
 
-    /// Marks a database as one whose place another takes.
+    /// Marks a database as replaced by another.
     static func supersede(
         _ database: DatabaseConnection, by successor: String
     ) throws(KeychainFailure) {
@@ -116,8 +120,9 @@ enum StoreSchema {
         }
     }
 
-    /// Whether another database has taken a database's place, or is about to. A mark on a page that
-    /// isn't authentic may be anybody's, so none is believed once such a page was met.
+    /// Whether another database has replaced this one, or is about to. Anyone who can write the
+    /// file could have put a mark on a page that isn't authentic, so the mark is ignored once such
+    /// a page was read.
     static func isSuperseded(
         _ database: DatabaseConnection, _ damage: PageDamage
     ) throws(KeychainFailure) -> Bool {
@@ -129,8 +134,8 @@ enum StoreSchema {
 
     private static let blobs = "secure-enclave"
 
-    /// The classes of Secure Enclave blobs that were made, so that a rotation keeps the keys that open them
-    /// and no others. A byte for each.
+    /// The classes for which Secure Enclave blobs were made, so that a rotation retains the keys
+    /// that open them, and no others. Stored as one byte for each class.
     static func blobClasses(
         in database: DatabaseConnection
     ) throws(KeychainFailure) -> Set<ProtectionClass> {
@@ -148,12 +153,13 @@ enum StoreSchema {
             [.blob(Data(classes.map(\.rawValue).sorted()))])
     }
 
-    /// How the schema of a database differs from this one, in words; nil: it doesn't. A trigger, say,
-    /// would change what is written. Names that aren't ours are left out: they may be anything.
+    /// A description of the first difference between the schema of a database and this one; `nil`
+    /// if there is none. A trigger, for example, would change what is written. Unknown names are
+    /// omitted, because they may contain anything.
     static func difference(
         from database: DatabaseConnection, _ damage: PageDamage
     ) throws(KeychainFailure) -> String? {
-        // Its tables have other names then, and nothing is damaged.
+        // The tables of a superseded database are renamed, which is not damage.
         if (try? isSuperseded(database, damage)) == true { throw .superseded }
         let cursor = try database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema")
         var found: Set<Object> = []

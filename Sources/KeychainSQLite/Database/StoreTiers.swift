@@ -1,6 +1,6 @@
-// StoreTiers: the keys that a store's structure needs: of the open tier always, of the guarded tier from
-// the first unlock on.
-//   (1) A row is found, and vouched for, with the keys of the tier of its protection class.
+// StoreTiers: the keys that a store's structure needs. Those of the open tier are always available,
+// those of the guarded tier from the first unlock on.
+//   (1) A row is found and authenticated with the keys of the tier of its protection class.
 //   (2) A database of version 1 has one tier for all rows, the open one.
 
 package import KeychainCore
@@ -15,7 +15,7 @@ package final class StoreTier: Sendable {
         authenticator = StoreAuthenticator(key: integrityKey)
     }
 
-    /// That of all rows of a database of version 1.
+    /// The tier of all rows of a database of version 1.
     package convenience init(version1 keys: DeviceKeys) {
         self.init(indexKey: keys.indexKey, integrityKey: keys.integrityKey)
     }
@@ -23,7 +23,7 @@ package final class StoreTier: Sendable {
 
 package struct StoreTiers: Sendable {
     package let open: StoreTier
-    /// nil: before the first unlock, or of version 1.
+    /// `nil` before the first unlock and for version 1.
     package let guarded: StoreTier?
     package let isVersion1: Bool
 
@@ -48,7 +48,7 @@ package struct StoreTiers: Sendable {
         return guarded
     }
 
-    /// What a row adds to the digests; nothing where the keys of its tier aren't there.
+    /// The contribution of a row to the digests; zero if the keys of its tier are not available.
     package func contribution(of row: SealedRow) -> TierDigests {
         var digests = TierDigests()
         let tier = tier(of: row)
@@ -58,10 +58,11 @@ package struct StoreTiers: Sendable {
         return digests
     }
 
-    /// The indexes of all tiers whose keys are there, the guarded one first: most items are its.
+    /// The indexes of all tiers whose keys are available, the guarded one first, because most items
+    /// are in it.
     package var indexes: [BlindIndex] { [guarded, open].compactMap { $0?.index } }
 
-    /// Of those the ones that a query has to ask, one at least. A tier without items isn't asked.
+    /// The indexes that a query has to search, at least one. A tier without items isn't searched.
     func indexes(for query: ItemQuery, _ header: StoreHeader) -> [BlindIndex] {
         if let protection = query.protection, !isVersion1 {
             return [protection.tier == .open ? open.index : (guarded ?? open).index]
@@ -71,7 +72,7 @@ package struct StoreTiers: Sendable {
     }
 }
 
-/// A sum for each tier.
+/// A digest for each tier.
 package struct TierDigests: Hashable, Sendable {
     private var open = StoreDigest.zero
     private var guarded = StoreDigest.zero
@@ -91,7 +92,7 @@ package struct TierDigests: Hashable, Sendable {
 }
 
 extension KeychainFailure {
-    /// Nothing is known of the items of the guarded tier.
+    /// The error for a search in the guarded tier before the first unlock.
     package static let lockedBeforeFirstUnlock = KeychainFailure(
         .interactionNotAllowed,
         "The keychain hasn't been unlocked since it was opened, and without its passcode nobody can tell "

@@ -1,8 +1,8 @@
-// StoreTransaction: the changes that one commit can hold.
-//   (1) Each keeps rows, terms, header count and header digest in step.
-//   (2) Nothing is visible to others before the transaction ends, and nothing stays if it fails.
-//   (3) A row that is given under labels or a reference has them in its own columns. An index entry
-//       that leads to another row is damage.
+// StoreTransaction: the changes that can be part of a commit.
+//   (1) Each change keeps rows, terms, and the header's count and digest consistent.
+//   (2) Nothing is visible to others before the transaction ends, and nothing remains if it fails.
+//   (3) A row returned for labels or a reference has them in its own columns. An index entry that
+//       leads to another row is damage.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -16,7 +16,7 @@ package struct StoreTransaction {
     private var isChanged = false
     /// The items whose rows were added, replaced or deleted.
     package private(set) var touched: [ItemReference] = []
-    /// nil: what is replaced or deleted leaves no version.
+    /// `nil` if no versions of replaced or deleted rows are kept.
     var keeping: VersionKeeping?
 
     init(
@@ -29,26 +29,28 @@ package struct StoreTransaction {
         self.tiers = tiers
     }
 
-    /// Takes over the keys of the guarded tier where they have come since it began.
+    /// Adopts the keys of the guarded tier if they have become available since the transaction
+    /// began.
     package mutating func take(_ now: StoreTiers) throws(KeychainFailure) {
         guard tiers.guarded == nil, now.guarded != nil else { return }
         guard header.openGuarded(now) else { throw Store.alteredHeader }
         tiers = now
     }
 
-    /// - Throws: `interactionNotAllowed` before the first unlock: which items there are isn't known.
+    /// - Throws: `interactionNotAllowed` before the first unlock, because the existing items are
+    ///   not known.
     package func requireGuardedTier() throws(KeychainFailure) {
         if tiers.guarded == nil { throw .lockedBeforeFirstUnlock }
     }
 
     // MARK: Reading
 
-    /// Which rows a query is about, in the tiers that have items and whose keys are there.
+    /// The search for a query in the tiers that have items and whose keys are available.
     package func search(_ query: ItemQuery, visibleTo caller: AccessGroups) -> RowSearch {
         RowSearch(query, visibleTo: caller, indexes: tiers.indexes(for: query, header))
     }
 
-    /// All rows that labels select, in the order of addition.
+    /// All rows that the labels select, in the order in which they were added.
     package func rows(
         _ search: RowSearch, includesSecret: Bool
     ) throws(KeychainFailure) -> [Store.Found] {
@@ -62,7 +64,7 @@ package struct StoreTransaction {
         return found
     }
 
-    /// The row under a primary key.
+    /// The row with a primary key.
     package func row(under labels: RowLabels) throws(KeychainFailure) -> SealedRow? {
         try row(Self.rowOfKeySQL, [labels.first, labels.second, labels.rest]) {
             [$0.labels.first, $0.labels.second, $0.labels.rest]
@@ -73,7 +75,7 @@ package struct StoreTransaction {
         SearchStatement.select(includesSecret: false, index: "items_key")
         + " WHERE entry.k1 = ? AND entry.k2 = ? AND entry.k3 = ?"
 
-    /// The row of a reference.
+    /// The row with a reference.
     package func row(withReference reference: ItemReference) throws(KeychainFailure) -> SealedRow? {
         try row(Self.rowOfReferenceSQL, [reference.value]) { [$0.reference.value] }
     }
@@ -81,7 +83,7 @@ package struct StoreTransaction {
     private static let rowOfReferenceSQL =
         SearchStatement.select(includesSecret: false, index: "items_uuid") + " WHERE entry.uuid = ?"
 
-    /// The one row that a unique index leads to; its own columns must be what was looked for.
+    /// The one row that a unique index leads to. Its own columns must equal the values looked for.
     private func row(
         _ sql: String, _ wanted: [Bytes16], _ own: (SealedRow) -> [Bytes16]
     ) throws(KeychainFailure) -> SealedRow? {
@@ -98,7 +100,7 @@ package struct StoreTransaction {
         return found
     }
 
-    /// All rows of a protection class. Each row of the database is looked at.
+    /// All rows of a protection class. This examines each row of the database.
     package func rows(of protection: ProtectionClass) throws(KeychainFailure) -> [SealedRow] {
         var rows: [SealedRow] = []
         try Store.visit(
@@ -114,8 +116,8 @@ package struct StoreTransaction {
 
     // MARK: Changing
 
-    /// Adds a row, whose primary key is free; with `keepingID` under its own `id`, where that is
-    /// free too.
+    /// Adds a row whose primary key is free. With `keepingID` it gets its own `id`, if that is
+    /// free, too.
     package mutating func insert(
         _ row: SealedRow, keepingID: Bool = false
     ) throws(KeychainFailure) {
@@ -128,13 +130,14 @@ package struct StoreTransaction {
         noteTouched(row)
     }
 
-    /// Puts a row in the place of `old`, whose id and reference it takes over. Without
-    /// `replacesSecret` the stored secret stays and `row.secret` isn't looked at.
+    /// Replaces `old` by a row, which gets its id and reference. Without `replacesSecret`, the
+    /// stored secret stays and `row.secret` is ignored.
     package mutating func replace(
         _ old: SealedRow, with row: SealedRow, replacesSecret: Bool
     ) throws(KeychainFailure) {
         try keepVersion(old, .replaced)
-        // A column that is named costs a page of each index over it, changed or not.
+        // Naming a column in the UPDATE statement costs a page of each index on it, even if its
+        // value is the same.
         var columns = "meta = ?"
         var values: [StatementValue] = [.blob(row.metadata)]
         func set(_ column: String, _ value: StatementValue) {
@@ -159,7 +162,7 @@ package struct StoreTransaction {
         noteTouched(row)
     }
 
-    /// `isOfItem`: what isn't one leaves no version.
+    /// Deletes a row. If `isOfItem` is `false`, no version is kept.
     package mutating func delete(
         _ row: SealedRow, isOfItem: Bool = true
     ) throws(KeychainFailure) {
@@ -192,21 +195,21 @@ package struct StoreTransaction {
         }
     }
 
-    /// Moves a damaged row out of the way, with all its bytes. `moment` is now, in seconds since
-    /// 2001-01-01.
+    /// Moves a damaged row with all its bytes to `set_aside`. `moment` is the current time, in
+    /// seconds since 2001-01-01.
     package mutating func setAside(
         _ row: SealedRow, reason: SetAsideReason, at moment: Double
     ) throws(KeychainFailure) {
         try addSetAside(try withSecret(row), reason: reason.rawValue, at: moment)
         try delete(row, isOfItem: false)
-        // What the row itself says of its terms may be what is damaged. An entry that stayed would
-        // lead to nothing, or to the next row with the id. Every entry is looked at, once a damage.
+        // The row's own terms may be what is damaged. An entry that remained would lead to nothing,
+        // or to the next row with this id. This scans the whole index, once for each damaged row.
         try execute("DELETE FROM terms WHERE item = ?", [.integer(row.id)])
-        // What the row contributed, and to which tier, can't be told from its damaged bytes.
+        // The row's contribution and tier can't be determined from its damaged bytes.
         try recountRows()
     }
 
-    /// The row as it stands in the database, with its secret.
+    /// The row as it is in the database, with its secret.
     private func withSecret(_ row: SealedRow) throws(KeychainFailure) -> SealedRow {
         var whole: SealedRow?
         try Store.visit(
@@ -221,8 +224,8 @@ package struct StoreTransaction {
         return whole
     }
 
-    /// Keeps a row that was found elsewhere among those that are set aside, with the reason and the
-    /// moment that stood there; without a tag where nothing vouches for them.
+    /// Adds a row from another database to those set aside, with its reason and moment. If
+    /// `isVouchedFor` is `false`, it is stored without a tag, because nothing authenticates them.
     package mutating func addSetAside(
         _ row: SealedRow, reason: Int64, at moment: Double, isVouchedFor: Bool = true
     ) throws(KeychainFailure) {
@@ -244,7 +247,7 @@ package struct StoreTransaction {
             database, SearchStatement.select(includesSecret: false, index: nil), [],
             includesSecret: false
         ) { found in
-            // One that has no shape of a row is of the tier of most.
+            // A malformed row is counted in the guarded tier, which has most of the rows.
             guard case .row(let row) = found else {
                 counts[.guarded, default: 0] += 1
                 return true
@@ -266,10 +269,10 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    /// Makes a commit of the transaction, also where no row has changed.
+    /// Makes the transaction a commit, even if no row has changed.
     package mutating func noteChange() { isChanged = true }
 
-    /// Notes that an application gets a blob under the key of a class.
+    /// Records that an application gets a blob under the key of a class.
     package mutating func noteBlob(of protection: ProtectionClass) throws(KeychainFailure) {
         let classes = try StoreSchema.blobClasses(in: database)
         guard !classes.contains(protection) else { return }
@@ -277,7 +280,7 @@ package struct StoreTransaction {
         isChanged = true
     }
 
-    /// Ends the database: `successor` takes its place, and nothing else is in the commit.
+    /// Marks the database as replaced by `successor`. The commit contains nothing else.
     package func supersede(by successor: String) throws(KeychainFailure) {
         try StoreSchema.supersede(database, by: successor)
     }
@@ -292,9 +295,9 @@ package struct StoreTransaction {
 
     // MARK: Sharing
 
-    /// Carries out a write behind others. When it fails, it has changed nothing, and it knows why.
+    /// Carries out a write after others. If it fails, it has no effect, and its `failure` is set.
     ///
-    /// - Throws: What has ended the transaction as a whole.
+    /// - Throws: An error that has ended the whole transaction.
     mutating func attempt(_ write: QueuedWrite) throws(KeychainFailure) {
         guard header.keybagGeneration == write.keybagGeneration else { return }
         keeping = nil
@@ -303,7 +306,8 @@ package struct StoreTransaction {
         do {
             try write.take()?(&self)
         } catch {
-            // SQLite itself rolls everything back after some failures, such as a full disk.
+            // After some failures, such as a full disk, SQLite itself rolls back the whole
+            // transaction.
             guard database.isInsideTransaction else { throw error }
             write.failure = error
             self = before
@@ -315,7 +319,7 @@ package struct StoreTransaction {
     // MARK: Ending
 
     /// Writes the header if anything changed.
-    /// - Returns: The new header and its bytes, or nil.
+    /// - Returns: The new header and its bytes, or `nil` if nothing changed.
     mutating func finish() throws(KeychainFailure) -> (bytes: [UInt8], header: StoreHeader)? {
         guard isChanged else { return nil }
         header.generation &+= 1
@@ -325,7 +329,8 @@ package struct StoreTransaction {
         return (bytes, header)
     }
 
-    /// The id, if it is one and no row has it; else NULL, which makes a new one.
+    /// The id, if it is valid and no row has it; otherwise NULL, which makes SQLite assign a new
+    /// one.
     private func freeID(_ id: Int64) throws(KeychainFailure) -> StatementValue {
         let taken = try database.integer("SELECT id FROM items WHERE id = ?", [.integer(id)])
         return id > 0 && taken == nil ? .integer(id) : .null
@@ -333,7 +338,8 @@ package struct StoreTransaction {
 
     private func insertTerms(of row: SealedRow, id: Int64) throws(KeychainFailure) {
         for term in row.labels.terms {
-            // Two attributes can't share a label, but a row may be put back over what is left of it.
+            // Two attributes can't have the same label, but a restored row may still have old
+            // entries.
             try execute(
                 "INSERT OR IGNORE INTO terms(term, item) VALUES (?, ?)",
                 [.label(term), .integer(id)])
@@ -347,7 +353,7 @@ package struct StoreTransaction {
         }
     }
 
-    /// Tells a test that an addition found its item there and becomes a change of it.
+    /// Informs a test that an addition found that its item exists and becomes an update.
     package func noteExistingItem() throws(KeychainFailure) {
         try probe?.reach(.foundExisting)
     }
@@ -360,21 +366,22 @@ package struct StoreTransaction {
     }
 }
 
-/// A damaged row that was moved out of the way.
+/// A damaged row that was set aside.
 package struct SetAsideRow: Sendable {
     package let row: SealedRow
-    /// Seconds since 2001-01-01.
+    /// The time at which it was set aside, in seconds since 2001-01-01.
     package let moment: Double
-    /// nil: one that this version doesn't know.
+    /// `nil` if this version doesn't know the reason.
     package var reason: SetAsideReason? { SetAsideReason(rawValue: number) }
     package var reasonText: String { reason?.text ?? "reason \(number), of a later version" }
     package let number: Int64
-    /// Whether its tag fits: it was set aside by a keychain, at this moment and for this reason.
+    /// Whether its tag is valid: it was set aside by a process with the keychain's keys, at this
+    /// moment and for this reason.
     package let isAuthentic: Bool
-    /// Whether it has a tag. Without one nothing vouches for it, and that is no damage.
+    /// Whether it has a tag. A row without one is not authenticated, which is not damage.
     let hasTag: Bool
 
-    /// Reads the columns of a row with its secret, then at, reason and tag.
+    /// Reads the columns of a row with its secret, then `at`, `reason` and `tag`.
     init?(_ cursor: borrowing RowCursor, _ authenticator: StoreAuthenticator) {
         guard let sealed = try? SealedRow(cursor, includesSecret: true),
             let moment = cursor.real(10), let reason = cursor.integer(11)
@@ -387,8 +394,8 @@ package struct SetAsideRow: Sendable {
         isAuthentic = found == sealed.asideTag(reason: reason, at: moment, authenticator)
     }
 
-    /// Reads the columns of a row with its secret, then at and reason, in a database of version 1. It
-    /// had no tags, and texts as reasons.
+    /// Reads the columns of a row with its secret, then `at` and `reason`, in a database of version
+    /// 1, which had no tags, and texts as reasons.
     init?(version1 cursor: borrowing RowCursor) {
         guard let sealed = try? SealedRow(cursor, includesSecret: true),
             let moment = cursor.real(10), let reason = cursor.text(11)

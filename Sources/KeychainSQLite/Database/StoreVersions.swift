@@ -1,24 +1,26 @@
-// StoreVersions: the table of earlier versions, and the setting of how long they are kept.
-//   (1) A version is a row of `items` byte for byte, so it opens with the keys that the item had then.
-//   (2) Its id is the name's place, 31 bits of the labels of the primary key, and the version's number,
-//       32 bits. So the versions of a name are found without an index. Two names may share a place; the
-//       labels tell them apart.
-//   (3) The header doesn't count versions, and its digest doesn't cover them: the pages they are on are
-//       authenticated, and each version is by its own tags.
+// StoreVersions: the table of earlier versions, and the setting for how long they are kept.
+//   (1) A version is an exact copy of a row of `items`, so it opens with the keys that the item had
+//       at the time.
+//   (2) Its id consists of 31 bits derived from the labels of the item's primary key, called the
+//       place, and the 32-bit number of the version. The versions of one primary key are therefore
+//       found without an index. Two primary keys may have the same place; the labels distinguish
+//       them.
+//   (3) The header neither counts versions nor covers them with its digest. Their pages are
+//       authenticated, and each version by its own tags.
 
 import FoundationEssentials
 package import KeychainCore
 
 /// A row of `versions`.
 package struct StoredVersion: Sendable {
-    /// Its id is that in `versions`.
+    /// The row. Its id is that in `versions`.
     package let row: SealedRow
-    /// Seconds since 2001-01-01.
+    /// The time at which the version was replaced, in seconds since 2001-01-01.
     package let moment: Double
     package let change: ItemVersion.Change
     package var number: UInt32 { UInt32(truncatingIfNeeded: row.id) }
 
-    /// Reads the columns of a row with its secret, then at and reason.
+    /// Reads the columns of a row with its secret, then `at` and `reason`.
     fileprivate init?(_ cursor: borrowing RowCursor, includesSecret: Bool) {
         guard let sealed = try? SealedRow(cursor, includesSecret: includesSecret),
             let moment = cursor.real(10),
@@ -34,14 +36,14 @@ package struct StoredVersion: Sendable {
 enum StoreVersions {
     static let day = 86_400.0
 
-    /// The ids of the versions of a name.
+    /// The range of ids for the versions of a primary key.
     static func ids(of labels: RowLabels) -> ClosedRange<Int64> {
         let place = (labels.first.high ^ labels.second.high ^ labels.rest.high) >> 33
         let first = Int64(place) << 32
         return first...first + 0xFFFF_FFFF
     }
 
-    /// Visits all versions; nil for a row that is none.
+    /// Visits all versions; `visit` gets `nil` for a malformed row.
     static func visit(
         _ database: DatabaseConnection, includesSecret: Bool,
         _ visit: (StoredVersion?) throws(KeychainFailure) -> Void
@@ -58,7 +60,7 @@ enum StoreVersions {
 
     private static let name = "history"
 
-    /// What is kept, and when versions that are too old were last deleted.
+    /// The policy, and the time at which expired versions were last deleted.
     struct Setting: Equatable {
         var policy = HistoryPolicy.standard
         var sweptAt = 0.0
@@ -86,7 +88,7 @@ enum StoreVersions {
         }
     }
 
-    /// - Returns: That of a new keychain where there is none.
+    /// - Returns: The setting; that of a new keychain if none is stored.
     static func setting(in database: DatabaseConnection) throws(KeychainFailure) -> Setting {
         let cursor = try database.rows("SELECT body FROM state WHERE name = '\(name)'")
         guard try cursor.next() else { return Setting() }
@@ -112,11 +114,12 @@ extension Store {
         }
     }
 
-    /// Visits all versions, those that were replaced last first; nil for a row that is none.
+    /// Visits all versions, the most recently replaced first; `visit` gets `nil` for a malformed
+    /// row.
     package func forEachVersion(
         includesSecret: Bool, _ visit: (StoredVersion?) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
-        // The conversion of a database of version 1 reads none.
+        // A database of version 1, which is opened only for conversion, has no versions.
         guard file.version == StoreSchema.version else { return }
         try connections.run(.reading) { database throws(KeychainFailure) in
             try StoreVersions.visit(database, includesSecret: includesSecret, visit)
@@ -126,15 +129,16 @@ extension Store {
 
 // MARK: - In a transaction
 
-/// What a transaction does with the rows that it replaces and deletes.
+/// How a transaction keeps versions of the rows that it replaces and deletes.
 struct VersionKeeping {
     let policy: HistoryPolicy
     let moment: Double
 }
 
 extension StoreTransaction {
-    /// Makes versions of the rows that are replaced and deleted from now on, where the request asks for
-    /// it, or the user wants it of all. `moment` is now, in seconds since 2001-01-01.
+    /// Keeps versions of the rows that are replaced and deleted from now on, if the request asks
+    /// for it or the policy applies to all changes. `moment` is the current time, in seconds since
+    /// 2001-01-01.
     package mutating func keepVersions(
         isAsked: Bool, at moment: Double
     ) throws(KeychainFailure) {
@@ -143,7 +147,7 @@ extension StoreTransaction {
         keeping = VersionKeeping(policy: policy, moment: moment)
     }
 
-    /// Makes a version of a row that is about to be changed or deleted.
+    /// Keeps a version of a row that is about to be changed or deleted.
     func keepVersion(
         _ row: SealedRow, _ change: ItemVersion.Change
     ) throws(KeychainFailure) {
@@ -152,7 +156,7 @@ extension StoreTransaction {
         let last = try database.integer(
             "SELECT max(id) FROM versions WHERE id BETWEEN ? AND ?",
             [.integer(ids.lowerBound), .integer(ids.upperBound)])
-        // Numbers end after 136 years of a change a second.
+        // At one change per second, the numbers are exhausted after 136 years.
         let id = (last ?? ids.lowerBound) + 1
         guard ids.contains(id) else { throw .param("The item was changed too often.") }
         try execute(
@@ -167,7 +171,7 @@ extension StoreTransaction {
         try dropExpired(keeping)
     }
 
-    /// Deletes the versions of a name that are too many.
+    /// Deletes the oldest versions of a primary key that exceed the permitted number.
     private func dropSurplus(
         of labels: RowLabels, _ ids: ClosedRange<Int64>, _ count: UInt32
     ) throws(KeychainFailure) {
@@ -185,7 +189,7 @@ extension StoreTransaction {
             [.integer(ids.lowerBound), .integer(surplus)] + name)
     }
 
-    /// Deletes all versions that are too old, once a day: every version is looked at.
+    /// Deletes all expired versions. This runs once a day, because it examines every version.
     private func dropExpired(_ keeping: VersionKeeping) throws(KeychainFailure) {
         var setting = try StoreVersions.setting(in: database)
         guard abs(keeping.moment - setting.sweptAt) >= StoreVersions.day else { return }
@@ -198,7 +202,7 @@ extension StoreTransaction {
         try execute("DELETE FROM versions WHERE at < ?", [.real(moment)])
     }
 
-    /// Sets what is kept from now on, and deletes the versions that aren't by it.
+    /// Sets the policy, and deletes the versions that it doesn't permit.
     package mutating func setHistory(
         _ policy: HistoryPolicy, at moment: Double
     ) throws(KeychainFailure) {
@@ -218,7 +222,7 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Visits all versions, as ``Store/forEachVersion(includesSecret:_:)`` does.
+    /// Visits all versions, like ``Store/forEachVersion(includesSecret:_:)``.
     package func forEachVersion(
         includesSecret: Bool, _ visit: (StoredVersion?) throws(KeychainFailure) -> Void
     ) throws(KeychainFailure) {
@@ -230,7 +234,7 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Deletes what can't be read as a version.
+    /// Deletes all versions of items of a protection class.
     package mutating func deleteVersions(
         of protection: ProtectionClass
     ) throws(KeychainFailure) {
@@ -239,7 +243,7 @@ extension StoreTransaction {
         noteChange()
     }
 
-    /// Adds a version of another database, sealed for this one, under its number where that is free.
+    /// Adds a version from another database, sealed for this one, under its number if that is free.
     package mutating func insert(
         _ version: StoredVersion, as row: SealedRow
     ) throws(KeychainFailure) {
@@ -260,7 +264,7 @@ extension StoreTransaction {
 }
 
 extension HistoryPolicy {
-    /// What was replaced before this is kept no longer.
+    /// The time before which replaced versions are expired.
     package func horizon(at moment: Double) -> Double {
         moment - Double(days) * StoreVersions.day
     }

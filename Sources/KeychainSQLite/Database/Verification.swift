@@ -1,39 +1,41 @@
-// Verification: whether a database is what its last commit left. Pages of an earlier time have tags
-// that fit; that they don't belong to the rest shows when all is looked at.
-//   (1) Everything is read from the files, by a connection that has no page in its cache.
-//   (2) It is looked at in parts, each in a transaction of its own, so that the log can be folded
-//       in between. Each part is held against the header of its own transaction. The structure
-//       comes first: later commits rest on it, and leave true what was found of the parts before.
-//   (3) It opens nothing, so it needs no keys beyond the store's. What an item's own tags protect,
-//       its attributes and its secret, is not looked at. Before the first unlock the digest of the
-//       guarded tier isn't either, and nothing is noted.
-//   (4) Where something is wrong the rest is still read, as far as that goes: reading is what finds
-//       damaged pages.
+// Verification: checks whether a database is in the state of its last commit. Pages of an earlier
+// time have valid tags. Only a check of the whole database shows that they don't belong to the
+// rest.
+//   (1) Everything is read from the files, by a connection whose page cache is empty.
+//   (2) The check has several parts, each in a transaction of its own, so that the log can be
+//       checkpointed in between. Each part is compared with the header of its own transaction. The
+//       structure is checked first, because later commits depend on it. Commits made between the
+//       parts don't invalidate the results of earlier parts.
+//   (3) No row is opened, so only the store's keys are needed. The parts of an item that its own
+//       tags protect, its attributes and its secret, are not checked. Before the first unlock, the
+//       digest of the guarded tier isn't checked either, and the result is not recorded.
+//   (4) After a problem is found, the rest is still read as far as possible, because reading is
+//       what finds damaged pages.
 
 package import KeychainCore
 import KeychainCrypto
 import Synchronization
 
-/// What a verification found.
+/// The findings of a verification.
 package struct Verification: Sendable {
-    /// The first thing that is wrong, in words. nil: nothing is.
+    /// A description of the first problem; `nil` if there is none.
     package fileprivate(set) var problem: String?
-    /// What is wrong with a row that is set aside. Only a restoration rests on it, and that takes
-    /// such rows by name only.
+    /// A problem with a row that is set aside. It affects only the restoration of such rows, which
+    /// requires the caller to name a row that isn't authentic.
     package fileprivate(set) var setAsideProblem: String?
     /// Whether all rows were visited.
     package fileprivate(set) var isComplete = true
 }
 
 extension Store {
-    /// Verifies the database, and visits all rows in the order of addition.
+    /// Verifies the database, and visits all rows in the order in which they were added.
     ///
     /// - Parameters:
-    ///   - includesSecrets: Whether the rows have their secrets.
-    ///   - visit: Given each row, how many came before it, and how many there should be. False ends
-    ///     the verification.
-    /// - Returns: What was found. Damaged pages are in the registry of damage.
-    /// - Throws: What reading fails with where nothing was found to be wrong before.
+    ///   - includesSecrets: Pass `true` to read the rows with their secrets.
+    ///   - visit: Called for each row with the row, the number of rows before it, and the expected
+    ///     total number. Return `false` to end the verification.
+    /// - Returns: The findings. Damaged pages are recorded in the registry of damage.
+    /// - Throws: Errors in reading, if no problem was found before.
     package func verify(
         includesSecrets: Bool = false, _ visit: (Found, Int, Int) -> Bool = { _, _, _ in true }
     ) throws(KeychainFailure) -> Verification {
@@ -69,7 +71,7 @@ extension Store {
         }
     }
 
-    /// What is wrong with the rows alone.
+    /// A description of a problem with the rows alone; `nil` if there is none.
     func rowProblem() throws(KeychainFailure) -> String? {
         try connections.run(.reading, isNew: true) { database throws(KeychainFailure) in
             var isComplete = true
@@ -87,11 +89,12 @@ extension Store {
         if !isVersion1, let problem = try StoreSchema.difference(from: database, damage) {
             return problem
         }
-        // Pages, free ones too, and every row through every index and back.
+        // This checks all pages, including free ones, and that every row and the indexes agree in
+        // both directions.
         let rows = try database.rows("PRAGMA integrity_check(8)")
         var answer: String?
         while try rows.next() { answer = answer ?? rows.text(0) }
-        // SQLite's answers name tables, indexes and pages only.
+        // SQLite's messages name only tables, indexes and pages.
         return answer == "ok"
             ? nil : "its tables and indexes disagree (\(answer ?? "no answer"))"
     }
@@ -139,12 +142,13 @@ extension Store {
             ? nil : "its rows are not those that its header vouches for"
     }
 
-    /// Each term of each row has its entry, and there are no others.
+    /// Checks that each term of each row has its entry in the index, and that there are no other
+    /// entries.
     private func termProblem(in database: DatabaseConnection) throws(KeychainFailure) -> String? {
         var expected = 0
         let rows = try database.rows("SELECT id, terms FROM items WHERE length(terms) > 0")
         while try rows.next() {
-            // A row whose terms are no labels is reported as a damaged row, not here.
+            // A row with malformed terms is reported as a damaged row, not here.
             guard let id = rows.integer(0), let terms = rows.list16(1) else { continue }
             for term in terms {
                 expected += 1
@@ -178,11 +182,11 @@ extension Store {
     private var isVersion1: Bool { file.version == 1 }
 }
 
-// MARK: - What is remembered
+// MARK: - Recorded results
 
 extension Store {
-    /// Verifies the database, as ``verify(includesSecrets:_:)`` does, and notes and records the
-    /// outcome: where something is wrong, misses and writes of this process fail from now on.
+    /// Verifies the database like ``verify(includesSecrets:_:)``, and records the result. If there
+    /// is a problem, misses and writes of this process fail from now on.
     package func verify(
         notingAt now: () -> Double, includesSecrets: Bool = false,
         _ visit: (Found, Int, Int) -> Bool = { _, _, _ in true }
@@ -211,12 +215,12 @@ extension Store {
         return found
     }
 
-    /// Whether all keys are there that a verification of the whole needs.
+    /// Whether all keys are available that the verification of the whole database needs.
     package var canBeVerified: Bool { tiers.guarded != nil }
 
     package var isBeingVerified: Bool { verificationCount.load(ordering: .relaxed) > 0 }
 
-    /// What this process has found to be damaged. nil: nothing.
+    /// A description of the damage that this process has found; `nil` if there is none.
     package var knownDamage: String? {
         if damage.isEmpty { return nil }
         return damage.problem

@@ -1,26 +1,26 @@
-// Anchor: the last commit that was acknowledged, kept outside the database.
+// Anchor: the generation of the last acknowledged commit, kept outside the database.
 //   (1) It is written after the commit is durable, so it is never ahead of the database.
-//   (2) It is not synchronized: a power failure may take it back, never forward.
-//   (3) A database whose generation is behind it lost commits: its log was damaged, or an
-//       older copy was put back.
-//   (4) Two records, written in turn by generation: one that is torn or altered is passed over.
-//   (5) A generation that ends an epoch is that of no commit: another database has taken the place of the
-//       one whose key the record has.
-//   (6) A record is never replaced by an earlier one: of two processes the later commit's may come
-//       to its note first.
+//   (2) It is not synchronized. A power failure may set it back, never forward.
+//   (3) A database with a lower generation has lost commits: its log was damaged, or an older copy
+//       was put back.
+//   (4) It has two records, written alternately by generation. A torn or altered record is ignored.
+//   (5) A generation that ends an epoch belongs to no commit. It means that another database has
+//       replaced the one whose key authenticates the record.
+//   (6) A record is never replaced by an earlier one, because of two processes, the one with the
+//       later commit may write its record first.
 
 package import KeychainCrypto
 import KeychainCore
 import Glibc
 import Synchronization
 
-/// What generations are of commits, and what is said by others.
+/// Distinguishes generations of commits from those that have another meaning.
 ///
-/// A database never comes to the end of its epoch by commits. A recovery goes on behind it.
+/// A database never reaches the end of its epoch by commits. A recovery continues after it.
 package enum Epoch {
     private static let size: UInt64 = 1 << 48
 
-    /// Above every commit that a database of that generation can come to.
+    /// A generation above every commit that a database with that generation can reach.
     static func end(of generation: UInt64) -> UInt64 { (generation | (size - 1)) &+ 1 }
 
     static func isEnd(_ generation: UInt64) -> Bool { generation > 0 && generation % size == 0 }
@@ -40,9 +40,11 @@ package final class Anchor: Sendable {
     }
 
     private struct File {
-        /// Opened for writing at the first note. -1: not yet, or it can't be.
+        /// Opened for writing when the first commit is recorded. -1 before that, or if it can't be
+        /// opened.
         var descriptor: Int32 = -1
-        /// What this process has left there, so that its own records aren't verified again.
+        /// The file's content as last seen by this process, so that its own records aren't verified
+        /// again.
         var bytes: [UInt8] = []
         var last: UInt64?
     }
@@ -51,10 +53,10 @@ package final class Anchor: Sendable {
         file.withLock { if $0.descriptor >= 0 { close($0.descriptor) } }
     }
 
-    /// What an anchor file says.
+    /// The content of an anchor file.
     package enum Reading: Hashable, Sendable {
         case absent
-        /// There is a file, and neither record is whole.
+        /// The file exists, and neither record is valid.
         case unreadable
         case generation(UInt64)
     }
@@ -73,8 +75,8 @@ package final class Anchor: Sendable {
         }.max()
     }
 
-    /// The generation of the last acknowledged commit of the keychain in a folder; nil where the
-    /// anchor doesn't tell.
+    /// The generation of the last acknowledged commit of the keychain in a folder; `nil` if the
+    /// anchor is missing or unreadable.
     package static func last(
         in folder: StoreFolder, _ authenticator: StoreAuthenticator
     ) -> UInt64? {
@@ -84,8 +86,8 @@ package final class Anchor: Sendable {
         return last
     }
 
-    /// Notes a commit. A failure costs the notice of a later loss, nothing else, so it is not
-    /// an error of the write that was committed.
+    /// Records a commit. If this fails, only a later loss of the commit can't be detected, so it is
+    /// not an error of the committed write.
     package func note(generation: UInt64) {
         let start = Int(generation % 2) * Self.recordByteCount
         let record = encode(generation)

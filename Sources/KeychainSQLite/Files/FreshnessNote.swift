@@ -1,18 +1,17 @@
-// FreshnessNote: what is remembered of a database since the machine started: that it was verified,
-// and what its files were like when a keychain changed them last.
+// FreshnessNote: the record about a database since the last boot: that it was verified, and the
+// state of its files after the last change by a keychain process.
 // Documentation/Formats/freshness-note-v1.md.
-//   (1) It stands outside the keychain's folder, in a file that goes when the machine is switched
-//       off. Where there is no place for one, it is in the memory of this process.
-//   (2) It holds only while the files are as it says. What SQLite changes in them through this
-//       process is carried over, if the note held before: a change by anything else is never taken
-//       over.
-//   (3) A note that was altered, or that is of another start of the machine, of another keychain or
-//       of another folder, is none.
-//   (4) Its generation is that of the last commit, whether the rest holds or not.
-//   (5) A log that was left behind and is read anew ends it: a frame of a transaction that failed fits in
-//       its place.
-//   (6) A failure to read or write it costs another verification and nothing else, so it is not
-//       told of.
+//   (1) It is outside the keychain's folder, in a file that doesn't survive a shutdown. If there is
+//       no folder for such a file, it is in the memory of this process.
+//   (2) It is valid only while the files are in the recorded state. Changes that SQLite makes
+//       through this process update the record if it was valid before. Changes by anything else
+//       never do.
+//   (3) A note that was altered, or that belongs to another boot, another keychain or another
+//       folder, is ignored.
+//   (4) Its generation is that of the last commit, whether the rest is valid or not.
+//   (5) When SQLite recovers a log that was left behind, the note becomes invalid, because the log
+//       could contain frames of a failed transaction in the place of others.
+//   (6) A failure to read or write it only causes another verification, so it is not reported.
 
 import Glibc
 package import KeychainCore
@@ -20,15 +19,15 @@ import KeychainCrypto
 import Synchronization
 
 package final class FreshnessNote: Sendable {
-    /// The database, as SQLite names it after following links.
+    /// The path of the database, as SQLite forms it by resolving links.
     private let path: String
     private let keychainID: [UInt8]
     private let authenticator: StoreAuthenticator
     private let place: Place
-    /// nil: the note is in memory.
+    /// `nil` if the note is in memory.
     private let file: String?
     private let memory = Mutex<Content?>(nil)
-    /// What was written last. Its tag isn't checked again.
+    /// The note that was written last. Its tag isn't verified again.
     private let latest = Mutex<(bytes: [UInt8], content: Content)?>(nil)
 
     private static let magic = Array("KCFN".utf8)
@@ -43,7 +42,8 @@ package final class FreshnessNote: Sendable {
         self.keychainID = keychainID
         self.authenticator = authenticator.derived(for: "swift-keychain 2 freshness")
         self.place = place
-        // Not of the database's name: one of before, under another, would have no note.
+        // The name is derived from the folder, not from the database's name. Otherwise there would
+        // be no note for an earlier database with another name.
         let folder = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
         let name = self.authenticator.tag(of: Array("name".utf8) + Array(folder.utf8)).prefix(16)
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -58,34 +58,34 @@ package final class FreshnessNote: Sendable {
         weak var note: FreshnessNote?
     }
 
-    /// The notes of this process's stores, by their databases.
+    /// The notes of this process's stores, by the paths of their databases.
     private static let inUse = Mutex<[String: [Weak]]>([:])
 
     fileprivate static func all(ofDatabaseAt path: String) -> [FreshnessNote] {
         inUse.withLock { $0[path, default: []].compactMap(\.note) }
     }
 
-    /// Whether other processes know what is noted.
+    /// Whether the note is shared with other processes.
     package var isShared: Bool { file != nil }
 
     // MARK: Content
 
     private struct Content: Hashable {
-        /// Of the verification that was begun last: random, so that the end of an earlier one isn't
-        /// taken for its.
+        /// Identifies the verification that was begun last. It is random, so that the end of an
+        /// earlier verification isn't mistaken for its end.
         var number: Bytes16
         var isVerified: Bool
-        /// When it was begun, or has ended well; seconds since 2001-01-01.
+        /// When it began, or ended successfully; in seconds since 2001-01-01.
         var moment: Double
         var generation: UInt64
         var files: FileState
     }
 
-    /// What the files of a database are like, as far as it tells of changes. The log's size and
-    /// times don't: its frames are bound to their places and to its salts.
+    /// The properties of a database's files that reveal changes. The log's size and times are not
+    /// among them, because its frames are bound to their positions and to its salts.
     private struct FileState: Hashable {
         var database: FileIdentity
-        /// nil: the log is empty or missing.
+        /// `nil` if the log is empty or missing.
         var logSalts: UInt64?
 
         func isKept(in now: FileState?) -> Bool {
@@ -100,7 +100,7 @@ package final class FreshnessNote: Sendable {
         }
     }
 
-    /// The 8 bytes of both salts, at offset 16. No lock of SQLite's is lost by closing the file: it
+    /// The 8 bytes of both salts, at offset 16. Closing the file releases no lock of SQLite, which
     /// has none on the log.
     private static func salts(ofLogAt path: String) -> UInt64? {
         guard let file = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
@@ -112,9 +112,10 @@ package final class FreshnessNote: Sendable {
     // MARK: Reading
 
     package enum Reading: Hashable, Sendable {
-        /// The files are as they were left after a verification of that moment.
+        /// The files are in the state in which keychain processes left them after a verification at
+        /// that time.
         case verified(at: Double)
-        /// They were verified at that moment, and have changed since in another way.
+        /// The files were verified at that time, and something else has changed them since.
         case changed(since: Double)
         case none
     }
@@ -125,7 +126,7 @@ package final class FreshnessNote: Sendable {
             ? .verified(at: content.moment) : .changed(since: content.moment)
     }
 
-    /// The last commit since the machine started, as far as that was noted.
+    /// The generation of the last commit since the last boot, as far as it was recorded.
     package var lastGeneration: UInt64? { content?.generation }
 
     static func ofDatabase(
@@ -145,7 +146,8 @@ package final class FreshnessNote: Sendable {
 
     // MARK: Writing
 
-    /// A commit, which is durable, or the end of an epoch: that is noted also where nothing is yet.
+    /// Records a durable commit or the end of an epoch. The latter is recorded even if there is no
+    /// note yet.
     func note(generation: UInt64) {
         update { content in
             if content == nil, Epoch.isEnd(generation), let files = filesNow {
@@ -158,7 +160,7 @@ package final class FreshnessNote: Sendable {
         }
     }
 
-    /// The log that a process left was read anew: the database has to be verified again.
+    /// Marks the database as unverified, because SQLite recovered a log that a process had left.
     func doubt() { update { $0?.isVerified = false } }
 
     static func doubt(ofDatabaseAt path: String) {
@@ -166,13 +168,13 @@ package final class FreshnessNote: Sendable {
     }
 
     /// Begins a verification of a database whose header has that generation.
-    /// - Returns: Its number.
+    /// - Returns: The identifier of the verification.
     package func begin(generation: UInt64, at moment: Double) -> Bytes16 {
         var number = Bytes16.random()
         update { content in
             guard let files = filesNow else { return }
             if let content, content.isVerified, content.files.isKept(in: files) {
-                // It stays verified until something is found.
+                // The database stays verified until a problem is found.
                 number = content.number
             } else {
                 content = Content(
@@ -184,8 +186,8 @@ package final class FreshnessNote: Sendable {
     }
 
     /// Ends a verification.
-    /// - Returns: Whether that is noted. What is sound isn't where the files changed meanwhile in
-    ///   another way, or another verification was begun.
+    /// - Returns: Whether the result is recorded. A success isn't recorded if something else
+    ///   changed the files meanwhile, or another verification was begun.
     @discardableResult
     package func end(_ number: Bytes16, isSound: Bool, at moment: Double) -> Bool {
         var isNoted = false
@@ -204,22 +206,22 @@ package final class FreshnessNote: Sendable {
         return isNoted
     }
 
-    /// The number of the note, if it holds.
+    /// The identifier of the note, if the note is valid.
     fileprivate var numberIfKept: Bytes16? {
         content.flatMap { $0.files.isKept(in: filesNow) ? $0.number : nil }
     }
 
-    /// Makes the note of that number one of the files as they are.
+    /// Updates the note with that identifier to the current state of the files.
     fileprivate func carryOver(_ number: Bytes16) {
         update { content in
             if content?.number == number, let files = filesNow { content?.files = files }
         }
     }
 
-    /// Lets `change` read the note, and writes what that makes of it.
+    /// Passes the note to `change`, and writes the result.
     private func update(_ change: (inout Content?) -> Void) {
         guard let file else { return memory.withLock { change(&$0) } }
-        // Sticky: clean-ups of XDG_RUNTIME_DIR pass such files by.
+        // The sticky bit is set so that clean-ups of `XDG_RUNTIME_DIR` skip the file.
         guard
             let descriptor = Files.open(
                 file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o1600),
@@ -291,19 +293,19 @@ package final class FreshnessNote: Sendable {
     }
 }
 
-// MARK: - Where
+// MARK: - Place
 
 extension FreshnessNote {
     package struct Place: Hashable, Sendable {
-        /// A folder of this user that is emptied when the machine starts, which is made where it is
-        /// missing. nil: there is none.
+        /// A folder of this user that is emptied at boot. It is created if it is missing. `nil` if
+        /// there is none.
         package let folder: String?
-        /// This start of the machine.
+        /// The identifier of the current boot.
         package let boot: Bytes16
 
         /// - Parameters:
         ///   - folder: An absolute path.
-        ///   - boot: The identifier of this start. nil: the kernel's.
+        ///   - boot: The identifier of the current boot. `nil` for the kernel's.
         package init(folder: String?, boot: Bytes16? = nil) {
             let boot = boot ?? Self.kernelsBoot
             self.folder = boot == nil ? nil : folder
@@ -333,7 +335,8 @@ extension FreshnessNote {
                 return status.isFolder && status.owner == geteuid() && status.mode & 0o022 == 0
             }
             if isOurs(folder) { return folder }
-            // In another user's folder it would be in that user's way.
+            // The folder isn't created in a folder of another user, where it would be in that
+            // user's way.
             guard isOurs(parent), Files.makeFolder(folder, mode: 0o700) else { return nil }
             return folder
         }
@@ -342,10 +345,10 @@ extension FreshnessNote {
 
 // MARK: - Changes of the files
 
-/// A change that SQLite makes of a database's files, from before its first write on. It has a lock
-/// that one process can have.
+/// A change that SQLite makes to a database's files, starting before its first write. During the
+/// change, SQLite holds a lock that only one process can have.
 struct FreshnessChange: Sendable {
-    /// The notes that hold, with their numbers.
+    /// The notes that are valid, with their identifiers.
     private let notes: [(note: FreshnessNote, number: Bytes16)]
 
     init(ofDatabaseAt path: String) {
@@ -354,7 +357,7 @@ struct FreshnessChange: Sendable {
         }
     }
 
-    /// The files are as this change has left them, so far.
+    /// Records the current state of the files as the result of this change.
     func carryOver() {
         for (note, number) in notes { note.carryOver(number) }
     }

@@ -1,17 +1,19 @@
-// StoreFolder+Checks: what stands in a keychain's folder and isn't the keychain's.
-//   (1) Nothing outside the folder is read, written or removed through a link that stands in it.
-//   (2) What is no plain file is never waited for: a pipe has no end.
-//   (3) A file with a second name isn't written in its place: the other name may be anybody's.
-//   (4) What is refused stays as it is, and the refusal names it and says what to do.
+// StoreFolder+Checks: checks for files in a keychain's folder that don't belong to the keychain.
+//   (1) Nothing outside the folder is read, written or removed through a link in the folder.
+//   (2) Opening never blocks on anything but a regular file, such as a pipe.
+//   (3) A file with a second hard link isn't written in place, because the other name may belong to
+//       anyone.
+//   (4) A file that is refused is left unchanged. The error names it and says what the user can do.
 
 import Glibc
 package import KeychainCore
 import KeychainCrypto
 
 extension StoreFolder {
-    /// Refuses a folder in which something else than a keychain's files has their names.
+    /// Refuses a folder in which a name of a keychain file belongs to something else.
     ///
-    /// But for `keybag`: the database has what is in it, so it is passed over, and made anew.
+    /// `keybag` is excepted: its content is in the database, so the file is ignored and written
+    /// again.
     package func checkFiles() throws(KeychainFailure) {
         for name in names where Self.isFileName(name) && name != File.keybag.rawValue {
             try Self.check(path + "/" + name)
@@ -25,7 +27,7 @@ extension StoreFolder {
         return number(ofDatabase: database) != nil
     }
 
-    /// Refuses a file that is no plain file of ours or that others may use.
+    /// Refuses a file that isn't a regular file of this user, or that other users can access.
     package func check(_ file: File) throws(KeychainFailure) {
         try Self.check(path(of: file))
     }
@@ -37,7 +39,7 @@ extension StoreFolder {
         throw .notPermitted("\(path) \(what.replacing("PATH", with: path))")
     }
 
-    /// What is wrong with a file of a keychain. nil: nothing.
+    /// A description of the problem with a file of a keychain; `nil` if there is none.
     private static func objection(to status: stat) -> String? {
         let kind: String? =
             switch status.st_mode & S_IFMT {
@@ -61,7 +63,7 @@ extension StoreFolder {
             return "is open to other users. Run `chmod 600 PATH`; if another user may "
                 + "have read it, its secrets are no longer secret."
         }
-        // 0: it has just been removed.
+        // A count of 0 means that the file has just been removed.
         if status.st_nlink > 1 {
             return
                 "has a second name, a hard link, under which each change would show. Nothing was "
@@ -70,8 +72,8 @@ extension StoreFolder {
         return nil
     }
 
-    /// Opens a plain file of ours, or makes it.
-    /// - Returns: A descriptor that the caller closes. -1: `errno` says why.
+    /// Opens a regular file of this user, or creates it.
+    /// - Returns: A descriptor that the caller closes. -1 on failure, with the reason in `errno`.
     func open(_ file: File, _ flags: Int32) -> Int32 {
         let descriptor = SystemCalls.open(
             path(of: file), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
@@ -84,10 +86,11 @@ extension StoreFolder {
         return -1
     }
 
-    /// - Throws: `notAvailable` where there is a database of an earlier number besides. No rotation leaves
-    ///   one: one of the two was put there, and the device key may be either's.
+    /// - Throws: `notAvailable` if there is also a database with a lower number. No rotation leaves
+    ///   one: one of the two was put there, and the device key may belong to either.
     package func requireOneDatabase() throws(KeychainFailure) {
-        // The old one goes before `rotation-n` does, so what is there behind it is none of ours.
+        // A rotation removes the old database before `rotation-n`, so a remaining one was put
+        // there.
         guard number > 0, !isStaged(number) else { return }
         let other = names.first { name in
             name.hasSuffix(".db") && Self.number(ofDatabase: name).map { $0 < number } ?? false

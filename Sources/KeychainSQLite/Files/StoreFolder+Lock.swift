@@ -1,7 +1,7 @@
-// StoreFolder+Lock: what is done to a folder's files by one process at a time.
-//   (1) What is being made stands under a name of its own, which nothing else ever has, and takes
-//       its place by being renamed. A process that is killed leaves it behind.
-//   (2) What was left behind goes as soon as the lock is taken again, a key in it included.
+// StoreFolder+Lock: operations on a folder's files that one process at a time carries out.
+//   (1) A new file or folder is created under a unique temporary name and then renamed. A process
+//       that is killed leaves it behind.
+//   (2) Leftovers, and any key in them, are removed when the lock is next acquired.
 
 import FoundationEssentials
 import Glibc
@@ -9,7 +9,7 @@ import KeychainCrypto
 package import KeychainCore
 
 extension StoreFolder {
-    /// Runs `body` while no other process does so for this folder.
+    /// Runs `body` with the exclusive lock of this folder.
     package func withLock<Result>(
         _ body: (Lock) throws(KeychainFailure) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -19,8 +19,8 @@ extension StoreFolder {
         return result
     }
 
-    /// The same, unless another process does so: what is being made may take long.
-    /// - Returns: nil: another one does.
+    /// Runs `body` with the lock, unless another process holds it, which may take long.
+    /// - Returns: `nil` if another process holds the lock.
     @discardableResult
     package func withLockIfFree<Result>(
         _ body: (Lock) throws(KeychainFailure) -> Result
@@ -50,10 +50,11 @@ extension StoreFolder {
 
         fileprivate init(folder: StoreFolder) { self.folder = folder }
 
-        /// The same for a folder in it that nothing else knows of.
+        /// The same lock for a folder inside this one, which no other process uses.
         func inside(_ folder: StoreFolder) -> Lock { Lock(folder: folder) }
 
-        /// Replaces a file. The old or the new content is there at any moment, never a mixture.
+        /// Replaces a file atomically: at any time it has the old or the new content, never a
+        /// mixture.
         package func write(_ contents: SecretBytes, to file: File) throws(KeychainFailure) {
             let path = folder.path(of: file)
             let temporary = folder.newPath(of: file)
@@ -71,7 +72,8 @@ extension StoreFolder {
             try folder.synchronize()
         }
 
-        /// Makes a database: `make` in a folder of its own, closed; then it takes its place whole.
+        /// Creates a database: `make` creates and closes it in a new folder; then it is moved to
+        /// its final place atomically.
         package func createDatabase(
             _ make: (StoreFolder) throws(KeychainFailure) -> Void
         ) throws(KeychainFailure) {
@@ -85,8 +87,8 @@ extension StoreFolder {
             try folder.synchronize()
         }
 
-        /// Removes a database that holds nothing, not even a commit, and what belongs to it: what a
-        /// first use left that was killed, before databases were made in a place of their own.
+        /// Removes a database without any commit, and its other files. Such a database was left by
+        /// a killed process of an earlier version, which created databases in place.
         package func removeUnfinishedDatabase() {
             guard !folder.exists(.keybag),
                 folder.byteCount(of: .database) <= PageFormat.pageByteCount
@@ -109,7 +111,7 @@ extension StoreFolder {
         }
     }
 
-    /// Whether a process was killed while it made something.
+    /// Whether a process was killed while it created something.
     package var hasLeftovers: Bool { !leftovers.isEmpty }
 
     private var leftovers: [String] {

@@ -1,9 +1,10 @@
-// StoreFolder+Moving: what recovery does with whole files, and who may do it when.
-//   (1) A new database is made in a folder of its own, beside the old one.
-//   (2) From the moment that it stands as `keychain.db.recovered`, it is the database, and nothing
-//       opens the keychain before it has its own name.
-//   (3) The folder that the damaged files go to has the same number as the one of (1), which goes
-//       last, so a recovery that goes on finds it again.
+// StoreFolder+Moving: moves whole files for a recovery, and the lease that excludes other
+// processes.
+//   (1) A new database is created in a separate folder inside the keychain's folder.
+//   (2) Once it has the name `keychain.db.recovered`, it is the database, and the keychain can't be
+//       opened until it gets its final name.
+//   (3) The folder for the damaged files has the same number as the folder of (1), which is removed
+//       last, so that a resumed recovery finds the former again.
 
 import Glibc
 package import KeychainCore
@@ -12,21 +13,21 @@ import Synchronization
 extension StoreFolder {
     package var exists: Bool { SystemCalls.status(ofLink: path) != nil }
 
-    /// Whether it is a folder, and no link to one.
+    /// Whether it is a folder and not a link to one.
     var isFolder: Bool {
         SystemCalls.status(ofLink: path).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
     }
 
-    /// Whether there is certainly no folder of that name, nor anything else.
+    /// Whether it is certain that nothing has this name.
     package var isMissing: Bool { !exists && errno == ENOENT }
 
-    /// What is said where there is no database: a log alone can be recovered.
+    /// The error for a missing database. A log alone can be recovered.
     package var failureForMissingDatabase: KeychainFailure {
         byteCount(of: .writeAheadLog) > 0
             ? .damagedStore("keychain.db is missing from \(path)") : .missingDatabase(in: path)
     }
 
-    /// Refuses a folder in which a recovery has stopped half-way.
+    /// Refuses a folder with an interrupted recovery.
     package func requireFinishedRecovery() throws(KeychainFailure) {
         guard exists(.recoveredDatabase) else { return }
         throw KeychainFailure(
@@ -39,7 +40,8 @@ extension StoreFolder {
 
     private static let rebuilding = "rebuilding-"
 
-    /// Where a recovery makes the new database, and where it moves the damaged files.
+    /// The folder in which a recovery creates the new database, and the one it moves the damaged
+    /// files to.
     package struct RecoveryFolders: Hashable, Sendable {
         package let rebuilding: StoreFolder
         package let damaged: StoreFolder
@@ -50,7 +52,7 @@ extension StoreFolder {
         }
     }
 
-    /// Those of recoveries that have not come to their end; of one that goes on, there is one.
+    /// The folders of unfinished recoveries. If a recovery is to be resumed, there is exactly one.
     package var recoveryFolders: [RecoveryFolders] {
         names.compactMap { name in
             guard name.hasPrefix(Self.rebuilding) else { return nil }
@@ -59,13 +61,14 @@ extension StoreFolder {
         }.sorted().map { RecoveryFolders(in: self, $0) }
     }
 
-    /// The paths of those with files from before a recovery. No key of them changes any more.
+    /// The paths of the folders with files from before a recovery. Their keys don't change any
+    /// more.
     package var damagedFolders: [String] {
         names.filter { $0.hasPrefix("damaged-") }.sorted().map { path + "/" + $0 }
             .filter { StoreFolder(path: $0).isFolder }
     }
 
-    /// Those of a new recovery, neither of which is there yet.
+    /// Folders for a new recovery. Neither exists yet.
     package func newRecoveryFolders(_ stamp: Int) -> RecoveryFolders {
         var folders = RecoveryFolders(in: self, "\(stamp)")
         var number = 1
@@ -76,7 +79,7 @@ extension StoreFolder {
         return folders
     }
 
-    /// Moves a `keychain.db.recovered` that no recovery has made out of the way.
+    /// Moves a `keychain.db.recovered` that isn't the result of a recovery out of the way.
     package func setAsideRecovered(in damaged: StoreFolder) throws(KeychainFailure) {
         try damaged.prepare()
         try move(.recoveredDatabase, to: damaged)
@@ -84,14 +87,14 @@ extension StoreFolder {
         try synchronize()
     }
 
-    /// Removes what SQLite makes beside a database, which holds nothing of it.
+    /// Removes the log and the shared memory beside a database, which contain none of its data.
     package func removeLogs() {
         for file in [File.writeAheadLog, .sharedMemory] { SystemCalls.unlink(path(of: file)) }
     }
 
-    /// Makes the finished database of `rebuilding` the one that counts: the commit of a recovery.
+    /// Makes the finished database of `rebuilding` the current one. This commits the recovery.
     ///
-    /// Its last connection is closed. It is on the disk before it gets the name.
+    /// All connections to the database must be closed. It is durable before it gets the name.
     package func adoptRecovered(from rebuilding: StoreFolder) throws(KeychainFailure) {
         guard rebuilding.byteCount(of: .writeAheadLog) == 0 else {
             throw KeychainFailure(
@@ -103,11 +106,10 @@ extension StoreFolder {
         try synchronize()
     }
 
-    /// Moves the damaged files away and gives the recovered database its name. What has been done
-    /// already is not done again.
+    /// Moves the damaged files away and gives the recovered database its final name. Idempotent.
     ///
-    /// A log of the old database beside the new one would be taken for its own, so that the old
-    /// files are gone for certain before the new one comes.
+    /// SQLite would take the old database's log beside the new database for the new one's. The old
+    /// files are therefore durably gone before the new database is moved.
     package func placeRecovered(movingOldTo damaged: StoreFolder) throws(KeychainFailure) {
         try damaged.prepare()
         for file in [File.writeAheadLog, .sharedMemory, .database, .damagedLog] {
@@ -119,7 +121,7 @@ extension StoreFolder {
         try synchronize()
     }
 
-    /// Moves a file to another folder of the same file system, if it is there.
+    /// Moves a file to another folder of the same file system, if it exists.
     private func move(
         _ file: File, to other: StoreFolder, as name: File? = nil
     ) throws(KeychainFailure) {
@@ -129,8 +131,8 @@ extension StoreFolder {
         }
     }
 
-    /// Removes a folder of our own making with the files in it, SQLite's journal among them. Of a link
-    /// to a folder it removes the link.
+    /// Removes a folder created by this class with the files in it, including SQLite's journal. If
+    /// the path is a link to a folder, it removes the link.
     package func removeAll() {
         let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         guard folder >= 0 else {
@@ -144,7 +146,7 @@ extension StoreFolder {
 
     // MARK: Versions
 
-    /// Whether the database is one of version 1, which is converted before it is used.
+    /// Whether the database has version 1. It is then converted before it is used.
     package var holdsVersion1: Bool {
         guard exists(.database), !exists(.recoveredDatabase), (try? check(.database)) != nil,
             let header = try? DatabaseFileHeader(ofFileAt: path(of: .database))
@@ -152,15 +154,17 @@ extension StoreFolder {
         return header.reservedByteCount == PageChecksum.byteCount
     }
 
-    // MARK: Who may
+    // MARK: Lease
 
-    /// Says that this process uses the keychain, or, exclusively, that no other may.
+    /// Registers this process as a user of the keychain or, exclusively, as the only one.
     ///
     /// - Parameters:
-    ///   - exclusive: Whether no other may.
-    ///   - refusal: What is said to one that wants it for itself while others use it.
-    /// - Returns: What lasts until it is ended.
-    /// - Throws: `notAvailable` at once where the two contradict each other.
+    ///   - exclusive: Pass `true` to exclude other processes.
+    ///   - refusal: The error text if exclusive use is refused because other processes use the
+    ///     keychain.
+    /// - Returns: The lease, which lasts until it is ended.
+    /// - Throws: `notAvailable`, without waiting, if another process's lease conflicts with this
+    ///   one.
     package func lease(
         exclusive: Bool,
         refusal: String = "Other processes use this keychain. End them and try again."
@@ -168,7 +172,7 @@ extension StoreFolder {
         let path = path(of: .lease)
         let descriptor = open(.lease, O_RDWR | O_CREAT)
         guard descriptor >= 0 else {
-            // On a read-only file system there is nothing to recover, so nothing to keep apart.
+            // On a read-only file system nothing can be recovered, so no lease is needed.
             if !exclusive, errno == EROFS || errno == EACCES { return Lease(descriptor: -1) }
             throw Self.failure("write \(path)")
         }
@@ -182,7 +186,7 @@ extension StoreFolder {
         return Lease(descriptor: descriptor)
     }
 
-    /// A lock that lasts until it is ended or the process is gone.
+    /// A lock that lasts until it is ended or the process terminates.
     package final class Lease: Sendable {
         private let descriptor: Mutex<Int32>
 
@@ -195,8 +199,9 @@ extension StoreFolder {
         package func end() {
             descriptor.withLock { descriptor in
                 guard descriptor >= 0 else { return }
-                // A child that another thread has just forked has the descriptor until it becomes
-                // another program. As long, closing alone would leave the lock to it.
+                // A child process that another thread has just forked has a copy of the descriptor
+                // until it executes another program. Until then, closing alone would not release
+                // the lock.
                 _ = SystemCalls.lock(descriptor, LOCK_UN)
                 close(descriptor)
                 descriptor = -1

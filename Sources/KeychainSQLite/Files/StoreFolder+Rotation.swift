@@ -1,13 +1,14 @@
-// StoreFolder+Rotation: how a database with other keys takes the place of the one before.
+// StoreFolder+Rotation: how a database with new keys replaces the previous one.
 // Documentation/Formats/database-v2.md, "Rotation".
-//   (1) The new database, its device key, the copy of its keybag and its anchor are complete and durable
-//       in a folder `rotation-n` before the old database is marked. The mark is the moment.
-//   (2) After it anybody can finish, without any key: files only change their places. What was done
-//       already is not done again.
-//   (3) The new database takes its own name first, and the device key its own last. In between the key is
-//       in `rotation-n`.
-//   (4) The old database goes before its log: a process that has opened a log and finds the database
-//       still there has the log that belongs to it.
+//   (1) The new database, its device key, its keybag file and its anchor are complete and durable
+//       in a folder `rotation-n` before the old database is marked. With the mark, the rotation
+//       takes effect.
+//   (2) After the mark any process can finish the rotation without a key, because files are only
+//       renamed. Finishing is idempotent.
+//   (3) The new database gets its final name first, and the device key last. In between, the key is
+//       read from `rotation-n`.
+//   (4) The old database is removed before its log. A process that has opened a log and finds that
+//       the database still exists therefore has the log of that database.
 
 import FoundationEssentials
 import Glibc
@@ -16,11 +17,12 @@ package import KeychainCore
 extension StoreFolder {
     static let rotation = "rotation"
 
-    /// This folder, with the number of the database that it holds.
+    /// This folder, with the number of the database that it contains.
     package var located: StoreFolder { located(names) }
 
     func located(_ names: [String]) -> StoreFolder {
-        // A log alone can be recovered, an empty one is none.
+        // A non-empty log without a database counts, because it can be recovered; an empty one
+        // doesn't.
         let numbers = names.filter {
             !$0.hasSuffix("-wal") || SystemCalls.status(ofLink: path + "/" + $0)?.st_size != 0
         }.compactMap(Self.number(ofDatabase:))
@@ -31,7 +33,7 @@ extension StoreFolder {
         (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     }
 
-    /// The number in the name of a database, of its log or of what a recovery has made of it.
+    /// The number in the name of a database, of its log, or of the new database of a recovery.
     static func number(ofDatabase name: String) -> Int? {
         guard name.hasPrefix(numbered), let dot = name.firstIndex(of: "."),
             [".db", ".db-wal", ".db.recovered"].contains(String(name[dot...]))
@@ -40,7 +42,8 @@ extension StoreFolder {
         return digits.isEmpty ? 0 : digits.first == "-" ? number(digits.dropFirst()) : nil
     }
 
-    /// What SQLite makes beside a database that has just been removed, for who was opening it.
+    /// Whether a file is one that SQLite created beside a database that was removed while a process
+    /// opened it.
     func isOrphan(_ name: String, before current: StoreFolder) -> Bool {
         ["-wal", "-shm"].contains { suffix in
             guard name.hasSuffix(suffix) else { return false }
@@ -63,25 +66,26 @@ extension StoreFolder {
         return number
     }
 
-    // MARK: What is being made
+    // MARK: Staging
 
-    /// Where the files of a rotation stand until they have their places.
+    /// The folder that holds the files of a rotation until they are moved to their final places.
     private func staging(_ number: Int) -> StoreFolder {
         StoreFolder(path: path + "/" + Self.rotation + "-\(number)")
     }
 
-    /// Whether there are files of a rotation that leads to a database.
+    /// Whether there is a staging folder for the database with a number.
     package func isStaged(_ number: Int) -> Bool { staging(number).isFolder }
 
-    /// What was made, or has a name as if it were, for databases that come after this one.
+    /// The staging folders, or folders with such names, for databases with higher numbers than this
+    /// one.
     private var stagedLater: [StoreFolder] {
         names.compactMap(Self.number(ofStaging:)).filter { $0 > number }.map(staging)
     }
 
     package var hasStagedLater: Bool { !stagedLater.isEmpty }
 
-    /// The number of the database that takes this one's place.
-    /// - Throws: `notAvailable` where there is none.
+    /// The number of the database that replaces this one.
+    /// - Throws: `notAvailable` if the numbers are exhausted.
     package var nextNumber: Int {
         get throws(KeychainFailure) {
             guard number < Self.lastNumber else {
@@ -95,13 +99,13 @@ extension StoreFolder {
         }
     }
 
-    /// Where the device key of this database is. It is found without a lock: see (3).
+    /// The folder that holds the device key of this database. It is found without a lock: see (3).
     package var deviceKeyFolder: StoreFolder {
         let staging = staging(number)
         return number > 0 && staging.isFolder && staging.exists(.deviceKey) ? staging : self
     }
 
-    /// - Throws: `diskFull` where a second database and its log have no room.
+    /// - Throws: `diskFull` if there isn't enough space for a second database and its log.
     package func requireRoom(for byteCount: Int) throws(KeychainFailure) {
         guard let free = SystemCalls.freeByteCount(at: path), free < byteCount else { return }
         throw KeychainFailure(
@@ -117,7 +121,8 @@ extension StoreFolder {
 }
 
 extension StoreFolder.Lock {
-    /// Makes what is to take the place of the database: `make` in a folder of its own, durable then.
+    /// Creates the files that replace the database: `make` creates them in a new folder, which is
+    /// then made durable.
     package func stage(
         _ number: Int,
         _ make: (StoreFolder, StoreFolder.Lock) throws(KeychainFailure) -> Void
@@ -138,18 +143,19 @@ extension StoreFolder.Lock {
         try folder.synchronize()
     }
 
-    /// Removes what was made, for a mark that never came.
+    /// Removes the staged files of a rotation whose mark was not written.
     package func removeStaged() {
         for staging in folder.stagedLater { staging.removeAll() }
     }
 
-    /// Puts everything in its place. The old database has the mark, or has gone already.
+    /// Moves all files to their final places. The old database has the mark, or has already been
+    /// removed.
     package func finishRotation(to number: Int) throws(KeychainFailure) {
         let staging = folder.staging(number)
         guard staging.isFolder else { return }
         let new = StoreFolder(path: folder.path, number: number)
         if staging.exists(.database) {
-            // A power failure can bring the name back.
+            // A power failure can bring the staged name back.
             if new.exists(.database) {
                 SystemCalls.unlink(staging.path(of: .database))
             } else {
@@ -159,7 +165,7 @@ extension StoreFolder.Lock {
         }
         guard new.exists(.database) else { throw new.failureForMissingDatabase }
         try removeDatabase(before: new)
-        // Both are made anew where they can't have their places.
+        // If one of these can't be moved, it is created again later.
         for file in [StoreFolder.File.anchor, .keybag] { try? move(file, from: staging, to: new) }
         try move(.deviceKey, from: staging, to: new)
         try folder.synchronize()
@@ -175,7 +181,7 @@ extension StoreFolder.Lock {
         }
     }
 
-    /// In the order of (4) above.
+    /// Removes the files in the order of (4).
     private func removeDatabase(before new: StoreFolder) throws(KeychainFailure) {
         let old = StoreFolder(path: folder.path, number: new.number - 1)
         for file in [StoreFolder.File.database, .writeAheadLog, .sharedMemory] {
@@ -189,7 +195,7 @@ extension StoreFolder.Lock {
 }
 
 extension KeychainFailure {
-    /// A rotation has put another database in the place of the one that is open.
+    /// The error for an open database that a rotation has replaced.
     package static let superseded = busy(
         "The keys of the keychain were changed meanwhile. Nothing was changed. Try again.")
 

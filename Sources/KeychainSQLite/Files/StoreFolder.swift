@@ -1,22 +1,23 @@
 // StoreFolder: the folder of a keychain, its files and their permissions.
-//   (1) The folder is readable by its owner only, and so is every file in it; anything else is
-//       refused, not mended, since another user may have read or written it already.
-//       StoreFolder+Checks has what else is refused.
-//   (2) A file is replaced whole: written beside, synchronized, renamed, folder synchronized. Who
-//       does it has the folder's lock, so what stands beside without one is left over, and goes.
-//   (3) Each rotation of the keys makes a database of a name of its own, which no other ever has:
-//       SQLite takes what stands beside a database for its log.
+//   (1) The folder and every file in it are accessible to their owner only. Anything else is
+//       refused, not corrected, since another user may have read or written it already.
+//       StoreFolder+Checks has the other reasons for refusal.
+//   (2) A file is replaced as a whole: the new content is written to a temporary file, synchronized
+//       and renamed, and the folder is synchronized. The process holds the folder's lock meanwhile,
+//       so a temporary file without a lock is a leftover and is removed.
+//   (3) Each rotation of the keys creates a database with a new name that is never reused, because
+//       SQLite takes a file beside a database for its log if it has the matching name.
 
 import Glibc
 package import KeychainCore
 import KeychainCrypto
 
 package struct StoreFolder: Hashable, Sendable {
-    /// Absolute, without a slash at the end.
+    /// An absolute path without a slash at the end.
     package let path: String
-    /// How many rotations of the keys the database comes after. 0: it is `keychain.db`.
+    /// The number of rotations of the keys before this database; 0 for `keychain.db`.
     package let number: Int
-    /// Whether the database that is meant is `keychain.db.recovered`.
+    /// Whether the database of this value is `keychain.db.recovered`.
     let isOfRecovered: Bool
 
     package init(path: String, number: Int = 0, isOfRecovered: Bool = false) {
@@ -40,12 +41,13 @@ package struct StoreFolder: Hashable, Sendable {
         case deviceKey = "device.key"
         case keybag = "keybag"
         case anchor = "anchor"
-        /// Empty. There while the log is damaged and the keychain hasn't been recovered.
+        /// An empty file that exists while the log is damaged and the keychain hasn't been
+        /// recovered.
         case damagedLog = "log-is-damaged"
         case lock = "lock"
         case lease = "in-use"
 
-        /// Whether each rotation of the keys makes one of another name.
+        /// Whether each rotation of the keys creates a file with a new name.
         var isNumbered: Bool {
             switch self {
             case .database, .writeAheadLog, .sharedMemory, .recoveredDatabase: true
@@ -53,11 +55,11 @@ package struct StoreFolder: Hashable, Sendable {
             }
         }
 
-        /// What each of those names goes on with, behind the database's name.
+        /// The part of such a name that follows the database's name.
         fileprivate var suffix: Substring { rawValue.dropFirst(Self.database.rawValue.count) }
     }
 
-    /// What names of databases begin with.
+    /// The beginning of the names of databases.
     static let numbered = "keychain"
 
     package func path(of file: File) -> String {
@@ -66,14 +68,14 @@ package struct StoreFolder: Hashable, Sendable {
             + (isOfRecovered ? File.recoveredDatabase.suffix : "") + file.suffix
     }
 
-    /// This folder, with `keychain.db.recovered` for its database.
+    /// This folder, with `keychain.db.recovered` as its database.
     package var recovered: StoreFolder {
         StoreFolder(path: path, number: number, isOfRecovered: true)
     }
 
     // MARK: Permissions
 
-    /// Makes the folder where it is missing, durably, and checks who may enter it.
+    /// Creates the folder durably if it is missing, and checks its permissions.
     package func prepare() throws(KeychainFailure) {
         var components = ""
         for component in path.split(separator: "/", omittingEmptySubsequences: true) {
@@ -116,9 +118,9 @@ package struct StoreFolder: Hashable, Sendable {
         SystemCalls.status(ofLink: path)
     }
 
-    // MARK: Whole files
+    // MARK: Reading and synchronizing
 
-    /// - Returns: nil where there is no such file.
+    /// - Returns: `nil` if there is no such file.
     package func read(
         _ file: File, atMost limit: Int = 1 << 16
     ) throws(KeychainFailure) -> SecretBytes? {
@@ -154,7 +156,7 @@ package struct StoreFolder: Hashable, Sendable {
         guard fsync(descriptor) == 0 else { throw failure("synchronize \(path)") }
     }
 
-    /// Says what could not be done and why, with the status that fits.
+    /// The error for an action that failed, with the reason and the matching status.
     package static func failure(_ action: String, code: Int32 = errno) -> KeychainFailure {
         let reason = "Can't \(action): \(errorText(code))."
         return switch code {
@@ -169,7 +171,7 @@ package struct StoreFolder: Hashable, Sendable {
 }
 
 extension StoreFolder {
-    /// Makes a file of 0 bytes that only its owner may use. Fails where there is one.
+    /// Creates an empty file that only its owner can access. Fails if the file exists.
     package func createEmpty(_ file: File) throws(KeychainFailure) {
         let path = path(of: file)
         let descriptor = SystemCalls.open(
@@ -178,8 +180,8 @@ extension StoreFolder {
         close(descriptor)
     }
 
-    /// Notes for every process that the log was found damaged. Where that fails, on a full disk or
-    /// one that can't be written, the next one to recover the log finds it again.
+    /// Records for every process that the log was found damaged. If this fails, because the disk is
+    /// full or read-only, the next process that recovers the log detects the damage again.
     static func noteDamagedLog(besideDatabaseAt path: String) {
         let folder = StoreFolder(ofFileAt: path)
         try? folder.createEmpty(.damagedLog)
@@ -187,9 +189,9 @@ extension StoreFolder {
     }
 }
 
-/// What a test has to do with the files of the current task.
+/// Observes the files of the current task, in tests.
 package enum FileProbe {
-    /// Called behind each call that may make, rename or remove a file or a folder.
+    /// Called after each call that may create, rename or remove a file or a folder.
     @TaskLocal package static var current: (@Sendable () -> Void)?
 
     static func reach() { current?() }

@@ -1,6 +1,7 @@
 // SystemCalls: the system calls of the store.
-//   (1) A test's probe is told of each that may make, rename or remove a file or a folder.
-//   (2) Results and errno are those of the call: 0 or a descriptor, and -1 where it failed.
+//   (1) A test's probe is notified of each call that may create, rename or remove a file or a
+//       folder.
+//   (2) Results and `errno` are those of the call: 0 or a descriptor, and -1 if it failed.
 
 import Glibc
 import KeychainCrypto
@@ -18,20 +19,20 @@ enum SystemCalls {
     @discardableResult
     static func unlink(_ path: String) -> Int32 { reached(Files.remove(path)) }
 
-    /// Removes a name from an open folder; the corresponding C function is `unlinkat`. Whatever has
-    /// taken the folder's place meanwhile isn't touched.
+    /// Removes a name from an open folder; the corresponding C function is `unlinkat`. If another
+    /// folder has replaced the open one meanwhile, it isn't affected.
     @discardableResult
     static func unlink(_ name: String, in folder: Int32) -> Int32 {
         // SAFETY: the name is a terminated copy for the duration of the call.
         reached(unsafe unlinkat(folder, name, 0) == 0)
     }
 
-    /// The names in an open folder, without `.` and `..`; the corresponding C functions are `fdopendir`
-    /// and `readdir`.
+    /// The names in an open folder, without `.` and `..`; the corresponding C functions are
+    /// `fdopendir` and `readdir`.
     static func names(in folder: Int32) -> [String] {
         let own = fcntl(folder, F_DUPFD_CLOEXEC, 0)
-        // SAFETY: the stream owns `own` from here on, and is closed once. An entry's name ends in a zero,
-        // within the entry, and the entry stays as it is until the next call.
+        // SAFETY: the stream owns `own` from here on and is closed once. An entry's name is
+        // NUL-terminated within the entry, which stays unchanged until the next call.
         guard own >= 0, let stream = unsafe fdopendir(own) else { return [] }
         defer { unsafe closedir(stream) }
         var names: [String] = []
@@ -61,11 +62,11 @@ enum SystemCalls {
         Files.lock(descriptor, operation) ? 0 : -1
     }
 
-    /// The corresponding C function is `lstat`. nil when it failed.
+    /// The corresponding C function is `lstat`. `nil` if it failed.
     static func status(ofLink path: String) -> stat? { Files.systemStatus(ofLink: path) }
 
-    /// How much a file system has left for this user; the corresponding C function is `statvfs`. nil
-    /// when it failed.
+    /// The free space of a file system that is available to this user, in bytes; the corresponding
+    /// C function is `statvfs`. `nil` if it failed.
     static func freeByteCount(at path: String) -> Int? {
         var status = statvfs()
         // SAFETY: the call fills the structure; the path ends in a zero.
@@ -75,7 +76,7 @@ enum SystemCalls {
         return overflows ? .max : count
     }
 
-    /// The first bytes of a file, at most `count`; the corresponding C function is `pread`.
+    /// Reads the first bytes of a file, at most `count`; the corresponding C function is `pread`.
     static func read(_ descriptor: Int32, count: Int) -> [UInt8] {
         // SAFETY: the call writes into the buffer and no further.
         unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
@@ -83,10 +84,10 @@ enum SystemCalls {
         }
     }
 
-    // MARK: Notices of changes to files
+    // MARK: inotify
 
-    /// The corresponding C function is `inotify_init1`. The descriptor doesn't block and isn't
-    /// inherited.
+    /// Creates a non-blocking descriptor that isn't inherited by child processes; the corresponding
+    /// C function is `inotify_init1`.
     static func makeNoticeQueue() -> Int32 {
         StandardStreams.moveAbove(inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)))
     }
@@ -97,7 +98,7 @@ enum SystemCalls {
         unsafe inotify_add_watch(queue, path, UInt32(truncatingIfNeeded: events))
     }
 
-    /// Takes everything that can be read from a descriptor that doesn't block, and drops it.
+    /// Reads everything available from a non-blocking descriptor and discards it.
     static func drain(_ descriptor: Int32) {
         // SAFETY: the call writes into the buffer and no further.
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in

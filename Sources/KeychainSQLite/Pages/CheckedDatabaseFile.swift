@@ -1,22 +1,25 @@
-// CheckedDatabaseFile: a database file whose pages are stamped as written and verified as read.
-//   (1) SQLite's buffers are never changed as they are written: a page is stamped in a copy.
-//   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read.
-//       A read that failed would hide the items on the page's sound half from a hit.
-//   (3) A whole page that the file is too short for is damage as well: SQLite fills it with zeros
-//       and goes on. It reads no page beyond the end of a sound file.
-//   (4) A file whose header declares another page size or other reserved bytes is a foreign
-//       database or has a damaged header. Its bytes pass through untouched in both directions, and
-//       page 1 is recorded as damaged, so that it isn't trusted.
-//   (5) In a checkpoint a page is written only where the frame that was read last is this page's: which
-//       page that is, SQLite takes from memory that other processes share.
-//   (6) SQLite is shown zeros for what it didn't write: the ends of pages, and the salt of the file.
+// CheckedDatabaseFile: a database file whose pages get a tag when written and are verified when
+// read.
+//   (1) SQLite's buffers are not modified when they are written: the tag is added to a copy of the
+//       page.
+//   (2) A mismatch does not fail the read: it is recorded, and the bytes are returned as read. A
+//       failing read would hide the items on the undamaged part of the page.
+//   (3) A page that is missing because the file is too short is damage as well: SQLite fills it
+//       with zeros and continues. In an undamaged file, it reads no page beyond the end.
+//   (4) A file whose header declares another page size or number of reserved bytes is a foreign
+//       database or has a damaged header. Its bytes are passed through unchanged in both
+//       directions, and page 1 is recorded as damaged, so that it isn't trusted.
+//   (5) In a checkpoint, a page is written only if the frame that was read last contains this page,
+//       because SQLite gets the page number from memory that is shared with other processes.
+//   (6) SQLite gets zeros for the bytes that it didn't write: the ends of pages, and the salt of
+//       the file.
 
 import CKeychainSQLite
 
 @safe final class CheckedDatabaseFile: CheckedFile {
     private enum State {
         case foreign
-        /// The file is empty; it gets a salt with its first page.
+        /// The file is empty. It gets a salt with its first page.
         case new(PageKeys.Source)
         case known(PageProtection)
     }
@@ -26,7 +29,7 @@ import CKeychainSQLite
     /// Whether SQLite is copying pages from the log to this file, for this connection.
     private(set) var isInCheckpoint = false
 
-    /// The page of the frame that was read from the log last, until it is written here.
+    /// The page of the frame that was read last from the log, until the page is written here.
     var pageInCheckpoint: UInt32?
 
     /// The checkpoint that this connection has begun, until the file is synchronized.
@@ -37,7 +40,7 @@ import CKeychainSQLite
 
     private let scratch: UnsafeMutableRawPointer
 
-    /// SQLite's numbers of two locks in the shared memory.
+    /// The indexes of two of SQLite's locks in the shared memory.
     private static let writerLock: Int32 = 0
     private static let recoveryLock: Int32 = 2
 
@@ -52,9 +55,9 @@ import CKeychainSQLite
         unsafe scratch.deallocate()
     }
 
-    // MARK: What protects the pages
+    // MARK: Protection of the pages
 
-    /// Decides by the header what protects the pages. Called once, after opening.
+    /// Determines the protection of the pages from the header. Called once, after opening.
     func classify() -> Int32 {
         let keys = PageKeys.source(forCanonicalPath: damage.path)
         // SAFETY: `scratch` holds a page, which is more than the header; the salt is in it.
@@ -65,7 +68,8 @@ import CKeychainSQLite
                 state = .known(.checksum)
                 return SQLITE_OK
             }
-            // A file that was emptied is damaged, and not a place for a new keychain.
+            // An existing keychain's file that has become empty is damaged, and no new keychain is
+            // created in it.
             if keys.isForNewFile {
                 state = .new(keys)
             } else {
@@ -74,7 +78,7 @@ import CKeychainSQLite
             return SQLITE_OK
         }
         guard let header = unsafe DatabaseFileHeader(at: UnsafeRawPointer(scratch)) else {
-            // Page 1 fails, whatever protects it.
+            // Page 1 fails verification, whatever the protection.
             let salt = unsafe Array(
                 UnsafeRawBufferPointer(start: scratch, count: PageFormat.headerByteCount)[
                     PageFormat.saltRange])
@@ -91,25 +95,25 @@ import CKeychainSQLite
         return SQLITE_OK
     }
 
-    /// nil: the pages are another program's, or there are none yet.
+    /// `nil` if the pages belong to another program, or there are none yet.
     var protection: PageProtection? {
         switch state {
         case .foreign: return nil
         case .known(let protection): return protection
         case .new:
-            // Another connection may have made the file since.
+            // Another connection may have created the first page since.
             _ = classify()
             if case .known(let protection) = state { return protection }
             return nil
         }
     }
 
-    /// Whether the pages are verified, or will be once there are any.
+    /// Whether the pages are verified, or will be as soon as there are any.
     var isProtected: Bool {
         if case .foreign = state { false } else { true }
     }
 
-    /// The protection of a page that is about to be written: a new file gets its salt.
+    /// The protection for a page that is about to be written. A new file gets its salt here.
     private var protectionForWriting: PageProtection? {
         if let protection { return protection }
         guard case .new(let keys) = state else { return nil }
@@ -140,7 +144,8 @@ import CKeychainSQLite
             if isHeader { unsafe protection.hide(buffer, place.inPage..<end, number: place.page) }
             return status
         }
-        // Part of a page, past SQLite's page cache: what covers it is the tag of the whole.
+        // SQLite reads part of a page, bypassing its page cache. The tag covers the whole page, so
+        // all of it is read and verified.
         let status = unsafe readReal(
             into: scratch, count: PageFormat.pageByteCount, at: offset - Int64(place.inPage))
         unsafe check(UnsafeRawPointer(scratch), place.page, protection, status: status)
@@ -154,8 +159,8 @@ import CKeychainSQLite
 
     /// Writes a page with its tag.
     ///
-    /// A write of anything else than one page, or of a page 1 that leaves no room for tags,
-    /// fails: it would make a file that can't be told from a damaged one.
+    /// A write of anything other than one page, or of a page 1 that leaves no room for tags, fails,
+    /// because the resulting file could not be distinguished from a damaged one.
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         // SAFETY: `count` bytes at `bytes` are readable; `scratch` holds a page.
         guard let protection = protectionForWriting else {
@@ -176,7 +181,8 @@ import CKeychainSQLite
         return unsafe writeReal(UnsafeRawPointer(scratch), count: count, at: offset)
     }
 
-    /// Whether the header of a page 1 has the pages and the reserved bytes of a protection.
+    /// Whether the header of a page 1 declares the page size and the reserved bytes of a
+    /// protection.
     private static func declares(_ protection: PageProtection, page1: UnsafeRawPointer) -> Bool {
         // SAFETY: the caller vouches for a page.
         guard let header = unsafe DatabaseFileHeader(at: page1) else { return false }
@@ -193,7 +199,8 @@ import CKeychainSQLite
             isInCheckpoint = false
             checkpoint?.carryOver()
         case SQLITE_FCNTL_MMAP_SIZE:
-            // The file underneath must not map itself either; the answer is the size before.
+            // The file of the VFS underneath must not be memory-mapped either. The result is the
+            // previous size, zero.
             // SAFETY: the argument of this operation is one 64-bit integer.
             unsafe argument?.storeBytes(of: 0, as: Int64.self)
             return SQLITE_OK
@@ -203,7 +210,7 @@ import CKeychainSQLite
         return unsafe super.control(operation, argument)
     }
 
-    /// SQLite cuts the file off, where it does, between the end of a checkpoint and this.
+    /// If SQLite truncates the file, it does so between the end of a checkpoint and this call.
     override func synchronize(flags: Int32) -> Int32 {
         let status = super.synchronize(flags: flags)
         checkpoint?.carryOver()
@@ -213,8 +220,8 @@ import CKeychainSQLite
 
     override func lockSharedMemory(first: Int32, count: Int32, flags: Int32) -> Int32 {
         if flags == SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE {
-            // When the writer's lock goes, so does the transaction. The lock for recovery goes
-            // while the writer's is still held, so that the log stands still.
+            // The transaction ends when the writer lock is released. The recovery lock is released
+            // while the writer lock is still held, so the log doesn't change.
             let locks = first..<(first + max(count, 0))
             if locks.contains(Self.writerLock) {
                 log?.noteTransactionEnded()

@@ -1,13 +1,13 @@
 // CheckedFile: an open file of the checksumming VFS, on top of a file of the VFS underneath.
-//   (1) Memory that SQLite provides: OFFSET 0 `sqlite3_file`, OFFSET 8 (one pointer on) a retained
-//       reference to this object, OFFSET 16 the file of the VFS underneath.
-//   (2) The reference is taken by `install` and given back by `xClose`, which SQLite calls once.
-//   (3) A file belongs to one connection, and SQLite lets one thread at a time into a connection:
-//       no field is locked.
+//   (1) Layout of the memory that SQLite provides: OFFSET 0 `sqlite3_file`, OFFSET 8 (after one
+//       pointer) a retained reference to this object, OFFSET 16 the file of the VFS underneath.
+//   (2) The reference is retained by `install` and released by `xClose`, which SQLite calls once.
+//   (3) A file belongs to one connection, and a connection is used by one thread at a time, so the
+//       fields need no lock.
 
 import CKeychainSQLite
 
-/// A file whose methods all hand on to the file underneath; subclasses add the checks.
+/// A file whose methods all forward to the file underneath. Subclasses add the checks.
 @safe class CheckedFile {
     let damage: PageDamage
     private let real: UnsafeMutablePointer<sqlite3_file>
@@ -22,9 +22,9 @@ import CKeychainSQLite
         self.damage = damage
     }
 
-    // MARK: Between SQLite's pointer and this object
+    // MARK: SQLite's pointer and this object
 
-    /// The place of the file underneath.
+    /// The location of the file underneath.
     static func realFile(
         in file: UnsafeMutablePointer<sqlite3_file>
     ) -> UnsafeMutablePointer<sqlite3_file> {
@@ -34,7 +34,7 @@ import CKeychainSQLite
             .assumingMemoryBound(to: sqlite3_file.self)
     }
 
-    /// Makes an object the one behind SQLite's pointer.
+    /// Stores an object behind SQLite's pointer.
     static func install(_ object: CheckedFile, in file: UnsafeMutablePointer<sqlite3_file>) {
         // SAFETY: the slot lies in the memory that SQLite provides, see (1).
         unsafe UnsafeMutableRawPointer(file).storeBytes(
@@ -43,7 +43,7 @@ import CKeychainSQLite
         unsafe file.pointee.pMethods = CheckedFileMethods.table
     }
 
-    /// The object behind a pointer that came through this VFS's method table.
+    /// The object behind a pointer that was passed to a method of this VFS.
     static func of(_ file: UnsafeMutablePointer<sqlite3_file>?) -> CheckedFile? {
         guard let file = unsafe file else { return nil }
         // SAFETY: SQLite calls a method of the table only between `install` and `xClose`, when the
@@ -59,7 +59,7 @@ import CKeychainSQLite
         unsafe file.pointee.pMethods == CheckedFileMethods.table ? of(file) : nil
     }
 
-    /// Gives back the reference that `install` took.
+    /// Releases the reference that `install` retained.
     static func uninstall(_ file: UnsafeMutablePointer<sqlite3_file>) {
         // SAFETY: called once, from `xClose`, after which SQLite no longer uses the file.
         let reference = unsafe UnsafeMutableRawPointer(file).load(
@@ -68,7 +68,7 @@ import CKeychainSQLite
         unsafe file.pointee.pMethods = nil
     }
 
-    // MARK: What subclasses change
+    // MARK: Methods that subclasses override
 
     func close() -> Int32 {
         unsafe withReal { file, methods in

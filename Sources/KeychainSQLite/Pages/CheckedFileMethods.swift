@@ -1,12 +1,13 @@
-// CheckedFileMethods: the one method table of all checked files.
-//   (1) The table is allocated once and never freed: SQLite keeps pointers to it.
-//   (2) No page is ever handed out as mapped memory: SQLite would read it past the checks.
+// CheckedFileMethods: the method table of all checked files.
+//   (1) The table is allocated once and never freed, because SQLite keeps pointers to it.
+//   (2) No page is ever provided as mapped memory, because SQLite would read it without the checks.
 
 import CKeychainSQLite
 
 enum CheckedFileMethods {
-    /// SQLITE_IOCAP_SUBPAGE_READ, which older headers do not have: reads of less than a page
-    /// that go past the page cache. They are verified where they occur, at the cost of the page.
+    /// SQLITE_IOCAP_SUBPAGE_READ, which older headers don't define: it allows SQLite to read less
+    /// than a page, bypassing the page cache. Such reads are verified, but at the cost of reading
+    /// the whole page.
     private static let subpageReads: Int32 = 0x0000_8000
 
     // SAFETY: written once, before it is shared, and only read from then on.

@@ -1,30 +1,30 @@
 // CheckedLogFile: a write-ahead log whose frames are verified when SQLite reads pages from them.
-//   (1) A page is verified with the frame's header, the checksum before it and the log's header.
-//       They can't change under a reader: its read mark keeps the log from being restarted, and
-//       frames that are committed are not written again.
-//   (2) The header of a frame is kept until its page comes, and the page gets its tag. Frames are
-//       collected, see `FrameBuffer`, and written in one call when the one that commits the
-//       transaction is complete: its write fails where any of them could not be written. A header
-//       that is written over a frame of the same transaction is written as it comes: it changes
-//       checksums only, which the tag doesn't cover.
-//   (3) A frame is unsealed while its checksum is out of date on purpose. A transaction that
+//   (1) A page is verified with the frame's header, the previous checksum and the log's header.
+//       They can't change during a read: the reader's read mark prevents a restart of the log, and
+//       committed frames are not written again.
+//   (2) The header of a frame is buffered until its page is complete, and the page gets its tag.
+//       Complete frames are collected, see `FrameBuffer`, and written in one call with the frame
+//       that commits the transaction: if any of them can't be written, that write fails. A header
+//       written over a frame that this transaction has already written is passed on directly: it
+//       changes only checksums, which the tag doesn't cover.
+//   (3) A frame is unsealed while its checksum is intentionally outdated. A transaction that
 //       outgrows the page cache writes frames before it commits. If it changes such a page again,
-//       SQLite writes the page into the same frame, and from there on writes blank headers; before
-//       the commit it computes all of them anew. Only the writer itself can read unsealed frames,
-//       and none outlives its transaction. Their tags fit all the time.
+//       SQLite writes the page into the same frame, and writes blank headers from then on; before
+//       the commit it computes all checksums again. Only the writer itself can read unsealed
+//       frames, and none remains after its transaction. Their tags are always valid.
 //   (4) A damaged frame is recorded; in a checkpoint, the read fails as well.
-//   (5) In SQLite's recovery a frame whose tag doesn't fit is shown with a header of zeros, so that
-//       SQLite ends there as it does at its own checksum.
-//   (6) Recovery drops a damaged frame and all that follow, without a word. When it ends, the log
-//       is read once more, and a loss is recorded, and noted in the folder before any other
-//       connection gets to write: the next write would go over what recovery dropped.
-//   (7) While damage is recorded, the log is neither cut off nor deleted: what recovery dropped
-//       can still be salvaged from it.
-//   (8) A page that was read with a wrong tag is never written: it would get a good one.
-//   (9) A log that a process left may hold frames of a transaction that failed, in the place of others:
-//       their tags fit. So a database whose log was read anew has to be verified again.
-//   (10) Before the log is synchronized for the first time, its name is made durable. SQLite would do
-//       that too, and pass over a failure.
+//   (5) In SQLite's recovery, a frame with a wrong tag is returned with a header of zeros, so that
+//       SQLite stops there as it does at a wrong checksum.
+//   (6) Recovery silently drops a damaged frame and all that follow. When it ends, the log is read
+//       once more, and a loss is recorded, here and in the folder, before any other connection can
+//       write: the next write would overwrite what recovery dropped.
+//   (7) While damage is recorded, the log is neither truncated nor deleted, so that what recovery
+//       dropped can still be salvaged.
+//   (8) A page that was read with a wrong tag is never written, because it would get a valid one.
+//   (9) A log left by a process may contain frames of a failed transaction in the place of others,
+//       with valid tags. A database whose log was recovered therefore has to be verified again.
+//   (10) Before the log is synchronized for the first time, its name is made durable. SQLite does
+//        that, too, but ignores a failure.
 
 import CKeychainSQLite
 
@@ -32,16 +32,16 @@ import CKeychainSQLite
     private let database: CheckedDatabaseFile
     private let protection: PageProtection
 
-    /// Frames of this connection's open transaction that no checksum fits yet, see (3).
+    /// Frames of this connection's open transaction whose checksums are outdated, see (3).
     private var unsealedFrames: Set<UInt32> = []
 
-    /// The last frame that this connection's open transaction has written. 0: none.
+    /// The last frame that this connection's open transaction has written; 0 if there is none.
     private var lastWrittenFrame: UInt32 = 0
 
-    /// The frame whose header came last, until its page has come. See (2).
+    /// The frame whose header was written last, until its page is complete. See (2).
     private var frameAwaitingPage: UInt32?
 
-    /// What is kept of a frame until it is complete.
+    /// The part of a frame that is buffered until the frame is complete.
     private var kept: KeptFrame?
 
     /// Complete frames of the open transaction that are not in the file yet.
@@ -49,16 +49,16 @@ import CKeychainSQLite
 
     private struct KeptFrame {
         let number: UInt32
-        /// Which bytes of the frame are in `keptBytes`.
+        /// The range of the frame's bytes that is in `keptBytes`.
         var range: Range<Int>
     }
 
     private var nameIsDurable = false
 
-    /// Room for a frame, then for the log's header.
+    /// A buffer for a frame, followed by one for the log's header.
     private let scratch: UnsafeMutableRawPointer
     private static let headerOffset = (LogFormat.frameByteCount + 15) / 16 * 16
-    /// Room for a frame.
+    /// A buffer for a frame.
     private let keptBytes: UnsafeMutableRawPointer
 
     init(
@@ -81,17 +81,17 @@ import CKeychainSQLite
         unsafe keptBytes.deallocate()
     }
 
-    /// The transaction of this connection was committed or rolled back.
+    /// Called when the transaction of this connection was committed or rolled back.
     func noteTransactionEnded() {
         unsealedFrames.removeAll()
         lastWrittenFrame = 0
         frameAwaitingPage = nil
         kept = nil
-        // What is left here is of a transaction that was rolled back.
+        // Frames that are still here belong to a transaction that was rolled back.
         collected.removeAll()
     }
 
-    /// This connection rebuilt the log's index, and no other connection can write yet.
+    /// Called when this connection has rebuilt the log's index. No other connection can write yet.
     func noteRecoveryEnded() {
         guard let check = try? LogFileCheck(besideDatabaseAt: damage.path, protection) else {
             return
@@ -161,8 +161,8 @@ import CKeychainSQLite
         return SQLITE_OK
     }
 
-    /// Reads a frame with its header, as SQLite does in its recovery, and when it computes the checksums
-    /// of its own transaction anew. It verifies the checksum itself, or is about to replace it.
+    /// Reads a frame with its header. SQLite does this in its recovery, where it verifies the
+    /// checksum itself, and when it computes the checksums of its own transaction again.
     private func readWhole(
         _ frame: UInt32, into buffer: UnsafeMutableRawPointer, at offset: Int64
     ) -> Int32 {
@@ -180,14 +180,15 @@ import CKeychainSQLite
             damage.record(frame: frame)
             return ResultCode.readError
         }
-        // All of its header: salts of zero may be the log's own, page number zero is never valid.
+        // The whole header is erased: the log's own salts may be zero, but page number zero is
+        // never valid.
         unsafe buffer.initializeMemory(
             as: UInt8.self, repeating: 0, count: LogFrameHeader.byteCount)
         return SQLITE_OK
     }
 
-    /// Whether the frame in `scratch` is as it was written and goes on from what stands before it in the
-    /// log. Afterwards the frame is as SQLite is shown it.
+    /// Whether the frame in `scratch` is unchanged and continues the previous frame in the log.
+    /// Afterwards the buffer has the form that SQLite gets.
     private func verifiesScratch(asFrame frame: UInt32, withChecksum isSealed: Bool) -> Bool {
         // SAFETY: `scratch` holds a frame, and has room for the 8 bytes of a checksum behind it.
         guard let header = logHeader() else {
@@ -212,7 +213,7 @@ import CKeychainSQLite
             frameAt: UnsafeRawPointer(scratch), after: previous, in: header)
     }
 
-    /// The log's header as it stands in the file, if it is sound.
+    /// The log's header as stored in the file, if it is sound.
     private func logHeader() -> LogHeader? {
         // SAFETY: `scratch` has room for a log header at that offset.
         let bytes = unsafe scratch + Self.headerOffset
@@ -256,18 +257,19 @@ import CKeychainSQLite
         return writeKept(kept, authenticator)
     }
 
-    /// Keeps a part of a frame, which begins it, begins its page, or goes on with what is kept.
+    /// Buffers a part of a frame: its beginning, the beginning of its page, or the continuation of
+    /// what is buffered.
     private func keep(
         _ bytes: UnsafeRawPointer, count: Int, at place: (frame: UInt32, inFrame: Int)
     ) -> Bool {
-        // SAFETY: the caller vouches for `count` bytes that end within the frame, and there is room for
-        // a whole one.
+        // SAFETY: the caller vouches for `count` bytes that end within the frame, and the buffer
+        // has room for a whole frame.
         if place.inFrame == 0 {
             kept = KeptFrame(number: place.frame, range: 0..<count)
         } else if let kept, kept.number == place.frame, kept.range.upperBound == place.inFrame {
             self.kept?.range = kept.range.lowerBound..<place.inFrame + count
         } else if place.inFrame == LogFrameHeader.byteCount {
-            // The page alone: its header stands in the file.
+            // Only the page is written. Its header is in the file.
             guard writeCollected() == SQLITE_OK,
                 unsafe readReal(
                     into: keptBytes, count: LogFrameHeader.byteCount,
@@ -282,18 +284,20 @@ import CKeychainSQLite
         return true
     }
 
-    /// Writes a frame that is complete, with the tag of its page.
+    /// Writes a complete frame with the tag of its page.
     private func writeKept(_ frame: KeptFrame, _ authenticator: PageAuthenticator) -> Int32 {
-        // SAFETY: a whole frame is in `keptBytes`: its page was kept, and its header was kept or read.
+        // SAFETY: a whole frame is in `keptBytes`: its page was buffered, and its header was
+        // buffered or read.
         let page = unsafe keptBytes + LogFrameHeader.byteCount
         let end = unsafe UnsafeRawBufferPointer(
             start: page + PageFormat.contentByteCount, count: PageFormat.reservedByteCount)
-        // SQLite's checksum is over these bytes, and it will be shown zeros.
+        // SQLite's checksum covers these bytes, and SQLite will read zeros here.
         guard unsafe end.allSatisfy({ $0 == 0 }) else { return ResultCode.writeError }
         let header = unsafe LogFrameHeader(at: UnsafeRawPointer(keptBytes))
         var place = header.place(frame.number, salt1: header.salt1, salt2: header.salt2)
         if header.salt1 == 0, header.salt2 == 0 {
-            // A blank header, see (3): the salts are those of the log, which it will get.
+            // For a blank header, see (3), the salts are those of the log, which the frame will get
+            // later.
             guard let log = logHeader() else { return ResultCode.writeError }
             (place.salt1, place.salt2) = (log.salt1, log.salt2)
         }
@@ -347,7 +351,7 @@ import CKeychainSQLite
             }
             frameAwaitingPage = place.frame
         } else if place.inFrame >= LogFrameHeader.byteCount && place.frame == frameAwaitingPage {
-            // A page may come in two parts, around a sync.
+            // SQLite may write a page in two parts, with a sync in between.
             let isComplete = place.inFrame + count >= LogFormat.frameByteCount
             if isComplete { frameAwaitingPage = nil }
         } else {

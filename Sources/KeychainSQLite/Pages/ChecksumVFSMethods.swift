@@ -1,16 +1,17 @@
-// ChecksumVFSMethods: the functions of the checksumming VFS, all but `xOpen` handed on.
+// ChecksumVFSMethods: the functions of the checksumming VFS. They forward to the VFS underneath,
+// with exceptions in `xOpen`, `xDelete` and `xAccess`.
 //   (1) The VFS object is allocated once and never freed; `pAppData` is the VFS underneath.
-//   (2) The VFS underneath is called with itself as first argument: its functions look
-//       into their own object.
-//   (3) There is no rollback journal: SQLite would write the pages of one that it finds beside a
-//       database, and they would get good tags.
+//   (2) The functions of the VFS underneath get its own object as first argument, because they use
+//       its fields.
+//   (3) Rollback journals are not supported: SQLite would write the pages of a journal that it
+//       finds beside a database, and they would get valid tags.
 
 import CKeychainSQLite
 
 enum ChecksumVFSMethods {
     private typealias VFS = UnsafeMutablePointer<sqlite3_vfs>
 
-    /// A new VFS object over another. It is never freed.
+    /// A new VFS object on top of another. It is never freed.
     static func makeVFS(
         over base: UnsafeMutablePointer<sqlite3_vfs>
     ) -> UnsafeMutablePointer<sqlite3_vfs> {
@@ -22,7 +23,7 @@ enum ChecksumVFSMethods {
             unsafe (nameBytes + offset).initialize(to: byte)
         }
         var vfs = unsafe sqlite3_vfs()
-        // Version 3 adds the exchange of system calls, which only SQLite's own tests use.
+        // Version 3 adds overriding of system calls, which only SQLite's own tests use.
         unsafe vfs.iVersion = min(base.pointee.iVersion, 2)
         unsafe vfs.szOsFile = Int32(CheckedFile.realFileOffset) + base.pointee.szOsFile
         unsafe vfs.mxPathname = base.pointee.mxPathname
@@ -125,7 +126,7 @@ enum ChecksumVFSMethods {
         }
     }
 
-    /// Whether a file is to be kept for salvage, see `CheckedLogFile`.
+    /// Whether a file is a log that is kept for salvage, see `CheckedLogFile`.
     private static func isLogOfDamagedDatabase(_ name: UnsafePointer<CChar>?) -> Bool {
         // SAFETY: SQLite hands over a name that ends in a zero.
         guard let path = unsafe name.map({ unsafe String(cString: $0) }), path.hasSuffix("-wal")
@@ -143,8 +144,8 @@ enum ChecksumVFSMethods {
         unsafe vfs?.pointee.pAppData?.assumingMemoryBound(to: sqlite3_vfs.self)
     }
 
-    /// `xOpen`: a database and its log become checked files, everything else is opened by the VFS
-    /// underneath in the same place.
+    /// `xOpen`: a database and its log become checked files. Every other file is opened by the VFS
+    /// underneath in the same memory.
     private static func open(
         _ vfs: VFS?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
         _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
@@ -190,7 +191,7 @@ enum ChecksumVFSMethods {
         return unsafe baseOpen(base, name, file, flags, outFlags)
     }
 
-    /// Passes on the status of opening the file underneath; after a failure nothing stays open.
+    /// Returns the status of opening the file underneath. After a failure nothing stays open.
     private static func opened(
         _ status: Int32, real: UnsafeMutablePointer<sqlite3_file>,
         in file: UnsafeMutablePointer<sqlite3_file>

@@ -1,40 +1,40 @@
-// FileChecks: verification of a database file and its write-ahead log without a connection.
-//   (1) Nothing is written, and no lock is taken. Memory does not grow with the files, only with
-//       the damage.
-//   (2) The files are opened by SQLite's default VFS. A plain `close` would drop the POSIX locks
-//       that connections of this process hold on the same file; the VFS puts it off.
-//   (3) A page whose newest committed content stands in a sound frame of the log is not damaged: a
+// FileChecks: verifies a database file and its write-ahead log without a connection.
+//   (1) Nothing is written, and no lock is taken. Memory use depends only on the amount of damage,
+//       not on the sizes of the files.
+//   (2) The files are opened through SQLite's default VFS. A plain `close` would release the POSIX
+//       locks that connections of this process have on the same file; the VFS defers the closing.
+//   (3) A page whose newest committed content is in a sound frame of the log is not damaged: a
 //       power failure during a checkpoint leaves torn pages, and the log replaces them.
-//   (4) Nothing keeps the log from being restarted or added to: the caller holds the writer's lock
-//       or keeps other processes out.
-//   (5) Sound frames are those of SQLite's recovery: an unbroken run from the log's start, of frames
-//       whose checksum and tag fit.
-//   (6) A log whose header is not sound has no sound frames. Its frames are counted as dropped by
-//       the salts of the first one.
+//   (4) Nothing here prevents the log from being restarted or appended to. The caller holds the
+//       writer lock or excludes other processes.
+//   (5) The sound frames are those that SQLite's recovery accepts: an uninterrupted sequence from
+//       the start of the log, of frames whose checksum and tag are valid.
+//   (6) A log without a sound header has no sound frames. Its frames with the salts of the first
+//       one are counted as dropped.
 
 import CKeychainSQLite
 
 // MARK: - The database file
 
-/// What a database file and its log look like on disk.
+/// The state of a database file and its log on disk.
 package struct DatabaseFileCheck: Hashable, Sendable {
-    /// Whole pages of the database file.
+    /// The number of complete pages in the database file.
     package let pageCount: Int
 
-    /// Pages that are not as they were written and that the log does not replace; ascending, the
-    /// first page is 1. A page that is cut off at the end of the file is one of them.
+    /// Damaged pages that the log does not replace; in ascending order. The first page is 1. An
+    /// incomplete page at the end of the file is included.
     package let damagedPages: [UInt32]
 
     /// The log; `nil` if there is none or it is empty.
     package let log: LogFileCheck?
 
-    /// Verifies a database file and the log beside it.
+    /// Verifies a database file and its log.
     ///
-    /// Pages that a process changes meanwhile are read again, but nothing keeps the log from being
-    /// restarted: hold a read transaction, or the lock that keeps other processes out.
+    /// Pages that a process changes meanwhile are read again, but nothing prevents the log from
+    /// being restarted. Hold a read transaction, or the lock that excludes other processes.
     ///
-    /// - Parameter path: The database file. Its log is at the same path with `-wal` added. Tags are
-    ///   verified with the key that is in use for this path.
+    /// - Parameter path: The path of the database file. Its log has the same path with `-wal`
+    ///   appended. Tags are verified with the key that is in use for this path.
     /// - Throws: ``SQLiteFailure`` if a file can't be read.
     package init(ofFileAt path: String) throws(SQLiteFailure) {
         let protection = try PageProtection.ofDatabase(at: path)
@@ -58,7 +58,7 @@ package struct DatabaseFileCheck: Hashable, Sendable {
         for index in 0..<pageCount {
             guard let number = UInt32(exactly: index + 1), number != PageFormat.lockBytePage
             else { continue }
-            // The second reading is for a page that was being written during the first.
+            // The second read is for a page that was being written during the first.
             var verifies = false
             for _ in 0..<2 where !verifies {
                 let offset = Int64(index) * Int64(PageFormat.pageByteCount)
@@ -77,43 +77,43 @@ package struct DatabaseFileCheck: Hashable, Sendable {
 
 // MARK: - The log
 
-/// What a write-ahead log looks like on disk.
+/// The state of a write-ahead log on disk.
 package struct LogFileCheck: Hashable, Sendable {
-    /// Whether the log starts with a sound header. If not, SQLite ignores the log whole.
+    /// Whether the log starts with a sound header. If not, SQLite ignores the whole log.
     package private(set) var headerIsSound = false
 
-    /// Frames from the start of the log up to the last commit before the first frame that does
-    /// not verify: what SQLite's recovery keeps.
+    /// The number of frames from the start of the log to the last commit before the first unsound
+    /// frame. These are the frames that SQLite's recovery keeps.
     package private(set) var committedFrameCount = 0
 
-    /// Frames from the start of the log up to the first one that does not verify.
+    /// The number of frames from the start of the log to the first unsound frame, excluding it.
     package private(set) var soundFrameCount = 0
 
-    /// Frames with this log's salts from the first one on that does not verify. Recovery drops
+    /// The number of frames with this log's salts from the first unsound frame on. Recovery drops
     /// them.
     ///
-    /// They need not be damage: a transaction that a power failure cut off leaves such frames, and
-    /// so does one that is being written or was rolled back.
+    /// They are not necessarily damage: a transaction interrupted by a power failure leaves such
+    /// frames, and so does one that is being written or was rolled back.
     package private(set) var droppedFrameCount = 0
 
-    /// How many of the dropped frames end a transaction that a keychain wrote: frames that anyone put
-    /// behind the log don't count.
+    /// How many of the dropped frames end a transaction written by a process with the keychain's
+    /// keys. Frames that anyone else appended to the log aren't counted.
     package private(set) var droppedCommitCount = 0
 
-    /// Whether recovery drops transactions that were complete and on the medium.
+    /// Whether recovery drops complete, durable transactions.
     ///
-    /// With full synchronization, a transaction is on the medium before the next one begins. A
-    /// power failure can leave the last frame of a transaction without an earlier one, but of one
-    /// transaction only. If the damage hits the last transaction alone, it looks the same, and
-    /// this is false: ``droppedCommitCount`` is 1 then.
+    /// With full synchronization, a transaction is durable before the next one begins. A power
+    /// failure can leave the last frame of a transaction without an earlier one, but of one
+    /// transaction only. Damage to the last transaction alone looks the same:
+    /// ``droppedCommitCount`` is then 1, and this is `false`.
     package var tellsOfLostTransactions: Bool {
         droppedCommitCount > 1
     }
 
     /// Verifies the log of a database; `nil` if there is none or it is empty.
     ///
-    /// - Parameter path: The database file. Its log is at the same path with `-wal` added. Tags are
-    ///   verified with the key that is in use for this path.
+    /// - Parameter path: The path of the database file. Its log has the same path with `-wal`
+    ///   appended. Tags are verified with the key that is in use for this path.
     /// - Throws: ``SQLiteFailure`` if the log can't be read.
     package init?(besideDatabaseAt path: String) throws(SQLiteFailure) {
         try self.init(besideDatabaseAt: path, try PageProtection.ofDatabase(at: path))
@@ -126,7 +126,7 @@ package struct LogFileCheck: Hashable, Sendable {
         try self.init(besideDatabaseAt: path, protection, replacing: &damaged)
     }
 
-    /// The same, and takes the pages out of `damaged` that the log replaces or cuts off.
+    /// Verifies the log, and removes the pages that it replaces or truncates from `damaged`.
     init?(
         besideDatabaseAt path: String, _ protection: PageProtection,
         replacing damaged: inout Set<UInt32>
@@ -158,7 +158,8 @@ package struct LogFileCheck: Hashable, Sendable {
                 run = nil
                 let frameSalts = [frame.salt1, frame.salt2]
                 if salts == nil { salts = frameSalts }
-                // A tag covers no other frame, so it tells by itself whether a keychain wrote this one.
+                // The tag doesn't depend on other frames, so it shows whether this frame was
+                // written with the keychain's key.
                 if salts == frameSalts {
                     droppedFrameCount += 1
                     let isCommit =
@@ -173,7 +174,7 @@ package struct LogFileCheck: Hashable, Sendable {
     }
 }
 
-/// The unbroken run of frames at a log's start.
+/// The uninterrupted sequence of sound frames at the start of a log.
 private struct SoundRun {
     private let log: LogHeader
     private let protection: PageProtection
@@ -187,12 +188,12 @@ private struct SoundRun {
         previous = log.checksum
     }
 
-    /// Whether a frame goes on with the run. Afterwards it is as SQLite is shown it.
+    /// Whether a frame continues the sequence. Afterwards the buffer has the form that SQLite gets.
     ///
     /// - Parameters:
     ///   - frame: The first of `LogFormat.frameByteCount` writable bytes.
-    ///   - number: Its number, from 1.
-    /// - Returns: Whether it does.
+    ///   - number: The frame's number, from 1.
+    /// - Returns: Whether it continues the sequence.
     func accepts(_ frame: UnsafeMutableRawPointer, number: UInt32) -> Bool {
         // SAFETY: the caller vouches for a whole frame.
         let isAuthentic = unsafe protection.verifies(
@@ -213,7 +214,7 @@ private struct SoundRun {
 
 // MARK: - Files without a connection
 
-/// Memory that a file is read into.
+/// A buffer for reading a file.
 @safe final class FileBuffer {
     let bytes: UnsafeMutableRawPointer
 
@@ -232,13 +233,13 @@ private struct SoundRun {
     private typealias File = UnsafeMutablePointer<sqlite3_file>
 
     private let file: UnsafeMutablePointer<sqlite3_file>
-    /// The path in the form that a VFS takes. The file may refer to it until it is closed.
+    /// The path in the form that a VFS requires. The file may refer to it until it is closed.
     private let name: UnsafePointer<CChar>
 
     /// Opens a file for reading.
     ///
     /// - Parameters:
-    ///   - path: The file, which exists.
+    ///   - path: The path of an existing file.
     ///   - flags: The kind of file, an `SQLITE_OPEN_` constant.
     /// - Throws: ``SQLiteFailure`` if it can't be opened.
     init(path: String, flags: Int32) throws(SQLiteFailure) {
@@ -300,10 +301,10 @@ private struct SoundRun {
     /// Reads into a buffer.
     ///
     /// - Parameters:
-    ///   - buffer: What is filled from its start.
-    ///   - count: Bytes to read, at most the buffer's size.
-    ///   - offset: Where to start in the file, in bytes.
-    /// - Returns: Whether the file had as many bytes there.
+    ///   - buffer: The buffer, which is filled from its start.
+    ///   - count: The number of bytes to read, at most the buffer's size.
+    ///   - offset: The offset in the file, in bytes.
+    /// - Returns: `false` if the file has fewer bytes at this offset.
     /// - Throws: ``SQLiteFailure`` if the file can't be read.
     func fill(
         _ buffer: FileBuffer, count: Int, from offset: Int64

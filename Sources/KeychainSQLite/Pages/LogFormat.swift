@@ -1,12 +1,12 @@
-// LogFormat: the parts of SQLite's write-ahead log that a frame's checksum depends on (the format
-// is SQLite's own: https://www.sqlite.org/fileformat2.html, section 4).
+// LogFormat: the parts of SQLite's write-ahead log that a frame's checksum depends on. The format
+// is defined by SQLite: https://www.sqlite.org/fileformat2.html, section 4.
 //   (1) Header, 32 bytes, big-endian words: magic, version, page size, checkpoint number, salt 1,
 //       salt 2, checksum 1, checksum 2 (over bytes 0..<24).
 //   (2) Frame k = 1, 2, ... is a header of 24 bytes (page number, database size in pages after a
 //       commit or 0, salt 1, salt 2, checksum 1, checksum 2) and a page.
-//   (3) A frame's checksum goes on from the one of the frame before it, or from the header's, and
+//   (3) A frame's checksum continues the checksum of the previous frame, or of the header, and
 //       covers the first 8 bytes of the frame's header and the page.
-//   (4) The lowest bit of the magic says whether the words that are summed up are big-endian.
+//   (4) The lowest bit of the magic is 1 if the checksum is computed over big-endian words.
 
 /// The two sums of a write-ahead log's checksum.
 struct LogChecksum: Hashable {
@@ -15,11 +15,11 @@ struct LogChecksum: Hashable {
 
     static let zero = LogChecksum(first: 0, second: 0)
 
-    /// Goes on with more bytes, in words of the given byte order.
+    /// Continues the checksum with more bytes, as words of the given byte order.
     ///
     /// - Parameters:
     ///   - bytes: A multiple of 8 bytes.
-    ///   - bigEndian: Whether the words that are summed up are big-endian.
+    ///   - bigEndian: Whether the words are big-endian.
     mutating func add(_ bytes: UnsafeRawBufferPointer, bigEndian: Bool) {
         guard let base = bytes.baseAddress else { return }
         let byteCount = bytes.count
@@ -40,7 +40,7 @@ struct LogChecksum: Hashable {
     }
 }
 
-/// A write-ahead log's header, as far as frames are verified against it.
+/// The fields of a write-ahead log's header that are needed to verify frames.
 struct LogHeader {
     static let byteCount = 32
 
@@ -49,8 +49,8 @@ struct LogHeader {
     let salt2: UInt32
     let checksum: LogChecksum
 
-    /// Reads a header; `nil` if it is none, if its checksum is wrong, or if the log's pages have
-    /// another size than ours.
+    /// Reads a header; `nil` if the bytes are not a header, if its checksum is wrong, or if its
+    /// page size differs from `PageFormat.pageByteCount`.
     ///
     /// - Parameter bytes: The first of 32 readable bytes.
     init?(at bytes: UnsafeRawPointer) {
@@ -77,7 +77,8 @@ struct LogFrameHeader {
     static let byteCount = 24
 
     let page: UInt32
-    /// Pages of the database after the transaction that this frame ends; 0 in all other frames.
+    /// The size of the database in pages after the transaction that this frame ends; 0 in all other
+    /// frames.
     let databasePageCount: UInt32
     let salt1: UInt32
     let salt2: UInt32
@@ -102,13 +103,13 @@ struct LogFrameHeader {
 enum LogFormat {
     static let frameByteCount = LogFrameHeader.byteCount + PageFormat.pageByteCount
 
-    /// Where a frame starts; the first frame is 1.
+    /// The offset of a frame; the first frame is 1.
     static func offset(ofFrame frame: UInt32) -> Int64 {
         Int64(LogHeader.byteCount) + (Int64(frame) - 1) * Int64(frameByteCount)
     }
 
-    /// The frame that a byte of the log belongs to and the byte's place in it; `nil` for the log's
-    /// header and for offsets no log reaches.
+    /// The frame that contains an offset of the log, and the position within the frame; `nil` for
+    /// the log's header and for offsets beyond the largest possible log.
     static func position(ofOffset offset: Int64) -> (frame: UInt32, inFrame: Int)? {
         let (index, inFrame) = (offset - Int64(LogHeader.byteCount))
             .quotientAndRemainder(dividingBy: Int64(frameByteCount))
@@ -117,13 +118,13 @@ enum LogFormat {
         return (frame, Int(inFrame))
     }
 
-    /// Whether a frame belongs to the log and goes on from the checksum before it.
+    /// Whether a frame belongs to the log and its checksum continues the previous one.
     ///
     /// - Parameters:
     ///   - frame: The first of `frameByteCount` readable bytes.
-    ///   - previous: The checksum of the frame before, or of the log's header.
+    ///   - previous: The checksum of the previous frame, or of the log's header.
     ///   - log: The header of the log.
-    /// - Returns: Whether it does both.
+    /// - Returns: Whether both are true.
     static func verifies(
         frameAt frame: UnsafeRawPointer, after previous: LogChecksum, in log: LogHeader
     ) -> Bool {
@@ -146,10 +147,11 @@ enum LogFormat {
     }
 }
 
-// MARK: - For a reader of damaged files, which holds bytes in arrays
+// MARK: - Reading damaged files into arrays
 
 extension LogHeader {
-    /// `nil` as for a header in memory, and for fewer than 32 bytes.
+    /// Reads a header from an array; `nil` in the same cases as for a pointer, and for fewer than
+    /// 32 bytes.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.byteCount else { return nil }
         // SAFETY: the array has as many bytes as a header and lives for the call. So below.
@@ -161,27 +163,27 @@ extension LogHeader {
     }
 }
 
-/// A frame of a log, as a reader of a damaged file sees it.
+/// A frame of a damaged log.
 struct LooseFrame {
-    /// As it stands, until ``mend(_:bigEndian:isFollowed:)``.
+    /// The page number as stored, or corrected by ``mend(_:bigEndian:isFollowed:)``.
     private(set) var page: UInt32
-    /// Pages of the database after the transaction that this frame ends; 0 in all other frames.
+    /// The size of the database in pages after the transaction that this frame ends; 0 in all other
+    /// frames.
     private(set) var databasePageCount: UInt32
     let salts: [UInt32]
     let checksum: LogChecksum
-    /// What the checksum should be.
+    /// The correct checksum.
     private let computed: LogChecksum
 
-    /// Whether the frame's checksum goes on from the one before, so that its page is as it was
-    /// written.
+    /// Whether the frame's checksum continues the previous one, so that its page is undamaged.
     var isSound: Bool { computed == checksum }
 
-    /// Reads a frame; `nil` for fewer bytes than one has.
+    /// Reads a frame; `nil` if there are fewer bytes than a frame has.
     ///
     /// - Parameters:
     ///   - bytes: The frame with its page.
-    ///   - previous: The checksum that stands in the frame before, or in the log's header.
-    ///   - bigEndian: Whether the words that are summed up are big-endian.
+    ///   - previous: The checksum stored in the previous frame, or in the log's header.
+    ///   - bigEndian: Whether the checksum is computed over big-endian words.
     init?(_ bytes: [UInt8], after previous: LogChecksum, bigEndian: Bool) {
         guard bytes.count >= LogFormat.frameByteCount else { return nil }
         var sum = previous
@@ -199,18 +201,19 @@ struct LooseFrame {
         computed = sum
     }
 
-    /// Finds the byte of the two numbers that was changed: a frame that is taken for another
-    /// page's, or that doesn't end its transaction, would cost every item on the page.
+    /// Finds and corrects a single changed byte in the frame's page number or database size. If the
+    /// frame were taken for that of another page, or not for the end of its transaction, every item
+    /// on the page would be lost.
     ///
-    /// The sums are linear in each word, so a word that is greater by d adds d times a fixed weight.
-    /// That both come out by chance has a probability of 2^-53. Only the highest bit of a word and
-    /// of a sum can stand for each other. It is the word's where the next frame goes on from the
-    /// checksum as it stands; else the numbers are left as they are.
+    /// The sums are linear in each word, so a word that is greater by d adds d times a fixed
+    /// weight. The probability that both sums match by chance is 2^-53. The only ambiguity is
+    /// between the highest bit of a word and the highest bit of a sum. The word is corrected if the
+    /// next frame continues the checksum as stored; otherwise the numbers are left unchanged.
     ///
     /// - Parameters:
     ///   - bytes: The frame.
-    ///   - bigEndian: As when it was read.
-    ///   - isFollowed: Whether the next frame goes on from this one's checksum.
+    ///   - bigEndian: The same value as when the frame was read.
+    ///   - isFollowed: Whether the next frame continues this frame's checksum.
     mutating func mend(_ bytes: [UInt8], bigEndian: Bool, isFollowed: Bool) {
         for index in 0..<8 {
             let weight = Self.weights[index / 4]
@@ -230,7 +233,7 @@ struct LooseFrame {
         }
     }
 
-    /// What one more in the first and in the second word of a frame adds to its sums.
+    /// The amounts by which the sums grow if the first or the second word of a frame grows by one.
     private static let weights: [LogChecksum] = [0, 4].map { offset in
         var unit = [UInt8](repeating: 0, count: 8 + PageFormat.pageByteCount)
         unit[offset] = 1
@@ -252,7 +255,7 @@ extension LogChecksum {
 }
 
 extension PageProtection {
-    /// Whether a page of the database is as it was written.
+    /// Whether a page of the database is undamaged.
     func verifies(_ page: [UInt8], number: UInt32) -> Bool {
         guard page.count >= PageFormat.pageByteCount else { return false }
         // SAFETY: the array has as many bytes as a page and lives for the call.
@@ -261,7 +264,7 @@ extension PageProtection {
         }
     }
 
-    /// Whether the tag of a frame fits.
+    /// Whether the tag of a frame is valid.
     func verifies(_ frame: [UInt8], frame number: UInt32, in log: LogHeader) -> Bool {
         guard frame.count >= LogFormat.frameByteCount else { return false }
         // SAFETY: the array has as many bytes as a frame and lives for the call.

@@ -1,49 +1,54 @@
-// PageAuthentication: the shape of a page and the tag at its end. Documentation/Formats/database-v2.md.
-//   (1) A page is 4096 bytes. SQLite leaves the last 32 alone, because the database was created with
-//       32 reserved bytes a page (byte 20 of the database header is 32).
+// PageAuthentication: the layout of a page and the tag at its end.
+// Documentation/Formats/database-v2.md.
+//   (1) A page is 4096 bytes. SQLite doesn't use the last 32, because the database was created with
+//       32 reserved bytes per page (byte 20 of the database header is 32).
 //   (2) OFFSET 4064  SIZE 16  tag (AES-256-GMAC)
-//       OFFSET 4080  SIZE 12  nonce, another one with every write of the page
+//       OFFSET 4080  SIZE 12  nonce, a new one for every write of the page
 //       OFFSET 4092  SIZE 4   zeros
-//   (3) The tag of a page of the database covers its number, so that a page in another page's place
-//       fails. The tag of a page in the log covers the place and the header of its frame and the salts of
-//       the log, so that a frame in another frame's place, or of an earlier log, fails.
-//   (4) The key follows from the salt of the file, 16 random bytes at offset 72 of page 1, which SQLite
-//       keeps for its own expansion. They stand in the file only: SQLite is shown zeros, and writes zeros.
-//   (5) SQLite is shown zeros in the last 32 bytes of every page as well. Its checksums of frames are
-//       over these zeros.
+//   (3) The tag of a page of the database covers its page number, so a page in another page's place
+//       fails verification. The tag of a page in the log covers the number and the header of its
+//       frame and the salts of the log, so a frame in another frame's place, or of an earlier log,
+//       fails.
+//   (4) The key is derived with the salt of the file, 16 random bytes at offset 72 of page 1, which
+//       SQLite reserves for expansion. They are only in the file: SQLite reads zeros there, and
+//       writes zeros.
+//   (5) SQLite also reads zeros in the last 32 bytes of every page. Its checksums of frames are
+//       computed over these zeros.
 
 package import KeychainCore
 import KeychainCrypto
 
 /// The sizes and offsets of a page.
 package enum PageFormat {
-    /// Bytes of a page, tag included.
+    /// The size of a page, including the tag.
     package static let pageByteCount = 4096
 
-    /// Bytes at the end of a page that SQLite does not use.
+    /// The number of bytes at the end of a page that SQLite does not use.
     package static let reservedByteCount = 32
 
-    /// Bytes of a page that SQLite writes, and that the tag covers.
+    /// The number of bytes of a page that SQLite writes and that the tag covers.
     package static let contentByteCount = pageByteCount - reservedByteCount
 
-    /// Where the salt of the file stands in page 1.
+    /// The position of the file's salt in page 1.
     package static let saltRange = 72..<72 + PageKey.saltByteCount
 
-    /// The page of byte 2^30, where SQLite places its file locks and never writes.
+    /// The page that contains byte 2^30, where SQLite places its file locks. It is never written.
     package static let lockBytePage = UInt32(0x4000_0000 / pageByteCount + 1)
 
-    /// Bytes of the header that page 1 begins with.
+    /// The size of the header at the start of page 1.
     static let headerByteCount = 100
 }
 
-/// Where a frame of the log stands and what its header says: what its tag covers beside the page.
+/// The position and the header fields of a frame of the log, which its tag covers in addition to
+/// the page.
 package struct LogFramePlace: Hashable {
     package var page: UInt32
-    /// Pages of the database after the transaction that the frame ends; 0 in all other frames.
+    /// The size of the database in pages after the transaction that the frame ends; 0 in all other
+    /// frames.
     package var databasePageCount: UInt32
-    /// From 1.
+    /// The frame's number, from 1.
     package var frame: UInt32
-    /// Of the log's header.
+    /// The salts of the log's header.
     package var salt1: UInt32
     package var salt2: UInt32
 
@@ -58,10 +63,10 @@ package struct LogFramePlace: Hashable {
     }
 }
 
-/// Makes and verifies the tags of the pages of one database file.
+/// Creates and verifies the tags of the pages of one database file.
 package struct PageAuthenticator: Sendable {
     private let key: PageKey
-    /// Of the file.
+    /// The salt of the file.
     package let salt: [UInt8]
 
     private static let tagOffset = PageFormat.contentByteCount
@@ -75,18 +80,18 @@ package struct PageAuthenticator: Sendable {
 
     // MARK: Pages of the database
 
-    /// Whether a page of the database ends in the tag over its content and its number.
+    /// Whether the tag at the end of a database page is valid for its content and number.
     ///
     /// - Parameters:
-    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as they stand in the file.
+    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as stored in the file.
     ///   - number: The page's number; the first page of a file is 1.
-    /// - Returns: Whether it does.
+    /// - Returns: Whether the tag is valid.
     package func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
         // SAFETY: the caller vouches for a whole page.
         unsafe isValid(pageAt: page, TagPrefix(page: number))
     }
 
-    /// Writes the tag of a page of the database to its end, and in page 1 the salt.
+    /// Writes the tag to the end of a database page, and the salt into page 1.
     ///
     /// - Parameters:
     ///   - page: The first of `PageFormat.pageByteCount` writable bytes.
@@ -103,22 +108,22 @@ package struct PageAuthenticator: Sendable {
 
     // MARK: Pages of the log
 
-    /// Whether a page in the log ends in the tag over its content and its frame.
+    /// Whether the tag at the end of a page in the log is valid for its content and frame.
     ///
     /// - Parameters:
-    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as they stand in the file.
-    ///   - place: Its frame.
-    /// - Returns: Whether it does.
+    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as stored in the file.
+    ///   - place: The page's frame.
+    /// - Returns: Whether the tag is valid.
     package func verifies(pageAt page: UnsafeRawPointer, in place: LogFramePlace) -> Bool {
         // SAFETY: the caller vouches for a whole page.
         unsafe isValid(pageAt: page, TagPrefix(place))
     }
 
-    /// Writes the tag of a page in the log to its end.
+    /// Writes the tag to the end of a page in the log.
     ///
     /// - Parameters:
     ///   - page: The first of `PageFormat.pageByteCount` writable bytes.
-    ///   - place: Its frame.
+    ///   - place: The page's frame.
     package func stamp(pageAt page: UnsafeMutableRawPointer, in place: LogFramePlace) {
         // SAFETY: the caller vouches for a whole page.
         unsafe stamp(pageAt: page, TagPrefix(place))
@@ -149,7 +154,7 @@ package struct PageAuthenticator: Sendable {
         unsafe page.storeBytes(of: 0, toByteOffset: Self.zeroOffset, as: UInt32.self)
     }
 
-    /// Calls `body` with the prefix and the content of a page in one piece.
+    /// Calls `body` with the prefix and the content of a page in one contiguous buffer.
     private static func withData<Result>(
         _ prefix: TagPrefix, _ page: UnsafeRawPointer, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
@@ -168,20 +173,20 @@ package struct PageAuthenticator: Sendable {
     }
 }
 
-/// What a tag covers in front of the page: a magic and numbers, most significant byte first.
+/// The data that a tag covers before the page: a magic and big-endian numbers.
 private struct TagPrefix {
-    /// As they lie in memory.
+    /// The words in memory order.
     let words: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
-    /// How many bytes of them count.
+    /// The number of bytes used.
     let byteCount: Int
 
-    /// Of a page of the database: `KCPG`.
+    /// The prefix for a page of the database: `KCPG`.
     init(page: UInt32) {
         words = (UInt32(0x4B43_5047).bigEndian, page.bigEndian, 0, 0, 0, 0)
         byteCount = 8
     }
 
-    /// Of a page in the log: `KCLF`.
+    /// The prefix for a page in the log: `KCLF`.
     init(_ place: LogFramePlace) {
         words = (
             UInt32(0x4B43_4C46).bigEndian, place.page.bigEndian,

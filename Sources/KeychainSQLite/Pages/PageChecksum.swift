@@ -1,21 +1,21 @@
-// PageChecksum: the checksum at the end of a page of a database of version 1, which is only read, to
-// be converted or recovered. Documentation/Formats/database-v1.md.
-//   (1) A page is 4096 bytes. SQLite leaves the last 8 alone, because the database was created
-//       with 8 reserved bytes a page (byte 20 of the database header is 8).
-//   (2) OFFSET 0     SIZE 4088  what SQLite wrote
+// PageChecksum: the checksum at the end of a page of a database of version 1. Such a database is
+// only read, to convert or recover it. Documentation/Formats/database-v1.md.
+//   (1) A page is 4096 bytes. SQLite doesn't use the last 8, because the database was created with
+//       8 reserved bytes per page (byte 20 of the database header is 8).
+//   (2) OFFSET 0     SIZE 4088  content written by SQLite
 //       OFFSET 4088  SIZE 8     XXH64 of bytes 0..<4088, seed = page number (the first page
 //                               is 1), little-endian
-//   (3) The seed makes a page that was written in another page's place a damaged page. XXH64 of
-//       4088 zero bytes is not zero, so a page of zeros is a damaged page too.
-//   (4) The checksum finds accidents, not attackers: it has no key. An attacker who can write the
-//       file can write a checksum that fits.
+//   (3) Because of the seed, a page in another page's place fails verification. XXH64 of 4088 zero
+//       bytes is not zero, so a page of zeros fails, too.
+//   (4) The checksum detects accidents, not attacks, because it has no key. An attacker who can
+//       write the file can write a valid checksum.
 
-/// Computing and comparing the checksums of pages.
+/// Computes and compares the checksums of pages.
 package enum PageChecksum {
-    /// Bytes at the end of a page that SQLite does not use.
+    /// The number of bytes at the end of a page that SQLite does not use.
     package static let byteCount = 8
 
-    /// Bytes of a page that its checksum covers.
+    /// The number of bytes of a page that its checksum covers.
     package static let coveredByteCount = PageFormat.pageByteCount - byteCount
 
     private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
@@ -23,7 +23,7 @@ package enum PageChecksum {
     private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
     private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
 
-    /// The checksum that belongs at the end of a page.
+    /// Computes the checksum of a page.
     ///
     /// - Parameters:
     ///   - page: The first of at least ``coveredByteCount`` readable bytes.
@@ -36,12 +36,12 @@ package enum PageChecksum {
             seed: UInt64(number))
     }
 
-    /// Whether the page ends in the checksum of its content and number.
+    /// Whether the checksum at the end of the page is valid for its content and number.
     ///
     /// - Parameters:
     ///   - page: The first of `PageFormat.pageByteCount` readable bytes.
     ///   - number: The page's number; the first page of a file is 1.
-    /// - Returns: Whether it does.
+    /// - Returns: Whether the checksum is valid.
     package static func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
         // SAFETY: the caller vouches for a whole page, which holds 8 bytes at that offset.
         let stored = unsafe UInt64(
@@ -62,7 +62,8 @@ package enum PageChecksum {
             toByteOffset: coveredByteCount, as: UInt64.self)
     }
 
-    /// XXH64, for inputs of 32 bytes and up whose size is a multiple of 8: a page needs no more.
+    /// XXH64 for inputs of at least 32 bytes whose size is a multiple of 8, which is sufficient for
+    /// a page.
     package static func xxh64(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
         let byteCount = bytes.count
         guard let base = bytes.baseAddress, byteCount >= 32, byteCount % 8 == 0 else {

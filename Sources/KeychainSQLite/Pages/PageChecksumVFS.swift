@@ -1,23 +1,24 @@
-// PageChecksumVFS: SQLite's file layer with a tag at the end of every page, a checksum in version 1.
-//   (1) It wraps the default VFS, is registered once per process, and is never the default:
-//       only databases that are opened by `uri(forPath:)` pass through it.
-//   (2) A page gets its tag as it is written, to the database file or to the write-ahead log, and is
-//       verified as it is read, in the log with SQLite's own checksum. A mismatch is recorded in
-//       `PageDamage`, and the bytes are returned as they are.
-//   (3) A checkpoint that meets a damaged frame fails with SQLITE_IOERR: it would give the
-//       damaged bytes a tag that fits.
-//   (4) There are no rollback journals: one beside a database is neither seen nor made.
-//   (5) Files of other kinds (temporary files) are the default VFS's own.
+// PageChecksumVFS: SQLite's file layer with a tag (in version 1 a checksum) at the end of every
+// page.
+//   (1) It wraps the default VFS, is registered once per process, and is never the default: only
+//       databases that are opened with `uri(forPath:)` use it.
+//   (2) A page gets its tag when it is written, to the database file or to the write-ahead log, and
+//       is verified when it is read; in the log, SQLite's own checksum is verified as well. A
+//       mismatch is recorded in `PageDamage`, and the bytes are returned as they are.
+//   (3) A checkpoint that reads a damaged frame fails with SQLITE_IOERR. Otherwise the damaged
+//       bytes would get a valid tag.
+//   (4) There are no rollback journals. An existing one is ignored, and none is created.
+//   (5) Files of other kinds (temporary files) are left to the default VFS.
 
 import CKeychainSQLite
 package import KeychainCore
 
-/// Registration of the checksumming VFS, and what a connection needs to use it.
+/// Registration of the checksumming VFS, and the functions that a connection needs to use it.
 package enum PageChecksumVFS {
     /// The VFS's name, the value of `vfs` in a database's URI.
     package static let name = "keychain"
 
-    /// The first SQLite version that tells a VFS when a checkpoint starts.
+    /// The first SQLite version that notifies a VFS of the start of a checkpoint.
     private static let oldestLibraryVersion: Int32 = 3_036_000
 
     private static let registration = Result<Void, KeychainFailure> {
@@ -36,20 +37,20 @@ package enum PageChecksumVFS {
         else { throw StoreFailure.failure(of: SQLiteFailure(code: SQLITE_NOMEM)) }
     }
 
-    /// Makes the VFS known to SQLite. Every call after the first returns the first one's result.
+    /// Registers the VFS with SQLite. Every call after the first returns the first call's result.
     ///
-    /// - Throws: `notAvailable` if this SQLite library can't carry the VFS. No keychain can be
-    ///   opened in this process then.
+    /// - Throws: `notAvailable` if the SQLite library doesn't support the VFS. This process can't
+    ///   open any keychain then.
     package static func register() throws(KeychainFailure) {
         try registration.get()
     }
 
-    /// The name to open a database by, so that its pages are checked.
+    /// The URI with which to open a database so that its pages are checked.
     ///
-    /// - Parameter path: An absolute path; any characters but NUL.
+    /// - Parameter path: An absolute path. It may contain any character but NUL.
     /// - Returns: A URI for `sqlite3_open_v2` with `SQLITE_OPEN_URI`.
     package static func uri(forPath path: String) -> String {
-        // With an empty authority, a path that starts with two slashes stays a path.
+        // With an empty authority, a path that starts with two slashes is still parsed as a path.
         var uri = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
         for byte in path.utf8 {
             switch byte {
@@ -64,10 +65,10 @@ package enum PageChecksumVFS {
         return uri + "?vfs=" + name
     }
 
-    /// Asks SQLite to leave room for the tag at the end of each page of the main database.
+    /// Makes SQLite reserve room for the tag at the end of each page of the main database.
     ///
-    /// Call it on a new connection, before the first statement. It shapes a database that does not
-    /// exist yet; one that exists keeps its own value, see ``reservedByteCount(of:)``.
+    /// Call this on a new connection, before the first statement. It affects only a database that
+    /// does not exist yet. An existing one keeps its own value, see ``reservedByteCount(of:)``.
     ///
     /// - Parameter connection: An open `sqlite3 *`; `nil` is refused.
     /// - Throws: ``SQLiteFailure`` if SQLite refuses.
@@ -79,11 +80,11 @@ package enum PageChecksumVFS {
             Int32(PageFormat.reservedByteCount), on: connection)
     }
 
-    /// Bytes that SQLite leaves alone at the end of each page of the main database.
+    /// The number of bytes that SQLite reserves at the end of each page of the main database.
     ///
     /// - Parameter connection: An open `sqlite3 *` that has read the database at least once.
-    /// - Returns: The byte count: the database's own, or what was asked for if that is more.
-    /// - Throws: ``SQLiteFailure`` if SQLite has no answer.
+    /// - Returns: The larger of the database's own number and the requested one.
+    /// - Throws: ``SQLiteFailure`` if SQLite reports an error.
     package static func reservedByteCount(
         of connection: OpaquePointer?
     ) throws(SQLiteFailure) -> Int {
@@ -93,7 +94,7 @@ package enum PageChecksumVFS {
 
     /// Whether the pages of a connection's main database are verified.
     ///
-    /// It is false for a connection that was opened without ``uri(forPath:)``, and for a file
+    /// This is `false` for a connection that was opened without ``uri(forPath:)``, and for a file
     /// whose header declares another page size or no room for tags.
     package static func verifiesPages(of connection: OpaquePointer?) -> Bool {
         guard let connection = unsafe connection else { return false }

@@ -1,39 +1,40 @@
-// PageDamage: which pages of a database were found damaged in this process.
-//   (1) There is one per database file, shared by every connection of the process to it.
-//   (2) What was recorded stays while the process has the keychain open, also if the page reads
-//       well later: a cache that answered once with wrong bytes may have passed them on. It is
-//       forgotten when the keychain is opened anew: another process may have recovered it
-//       meanwhile.
-//   (3) `isEmpty` costs one atomic load: it is asked before every miss and every commit.
-//   (4) A page that is read again with the same bytes is nothing new, so that a cache that is
-//       refilled does not have the whole structure examined each time.
+// PageDamage: the registry of damaged pages that were found in a database by this process.
+//   (1) There is one for each database file, shared by all connections of the process to it.
+//   (2) A record is kept while the process has the keychain open, even if the page is read
+//       successfully later: a cache that returned wrong bytes once may have passed them on. The
+//       records are erased when the keychain is opened again, because another process may have
+//       recovered it meanwhile.
+//   (3) `isEmpty` costs one atomic load. It is checked before every miss and every commit.
+//   (4) A page that is read again with the same bytes is not recorded again. Otherwise each refill
+//       of a cache would cause another examination of the whole database.
 
 import Synchronization
 import CKeychainSQLite
 
-/// The damage that was met while reading one database.
+/// The damage found while reading one database.
 ///
-/// A hit proves itself by its authentication tag. A miss proves nothing if a page on the way to it
-/// was damaged: before a miss is trusted, and before a transaction is committed that read
-/// anything, ask ``isEmpty``.
+/// A hit is authenticated by its tag. A miss is not if a page on the path to it was damaged.
+/// Therefore check ``isEmpty`` before a miss is trusted, and before a transaction is committed that
+/// has read anything.
 package final class PageDamage: Sendable {
     private struct Found {
-        /// With the checksum that their bytes have; nil: the file ends before them.
+        /// Damaged pages with the checksum of their bytes; `nil` if the file ends before the page.
         var pages: [UInt32: UInt64?] = [:]
         var frames: Set<UInt32> = []
-        /// Whether commits are missing though every page that was read is whole.
+        /// Whether commits are missing although every page that was read is undamaged.
         var lostCommits = false
-        /// What a verification found to be wrong though every page that was read is whole.
+        /// A problem that a verification found although every page that was read is undamaged.
         var problem: String?
-        /// Whether a write of a damaged page was refused since this was last asked.
+        /// Whether a write of a damaged page was refused since the last call of
+        /// `takeRefusedWrite()`.
         var refusedWrite = false
     }
 
-    /// The database file, as SQLite names it after following links.
+    /// The path of the database file, as SQLite forms it by resolving links.
     package let path: String
 
     private let found = Mutex(Found())
-    /// How many opened keychains this is the damage of.
+    /// The number of open keychains that use this registry.
     private let useCount = Mutex(0)
     private let hasFound = Atomic(false)
     private let recordings = Atomic<UInt64>(0)
@@ -42,22 +43,22 @@ package final class PageDamage: Sendable {
 
     private static let registries = Mutex<[String: PageDamage]>([:])
 
-    /// That of databases in memory, which have no pages to read: always empty.
+    /// The registry of databases in memory, which have no pages to read. It is always empty.
     static let none = PageDamage(path: "")
 
     private init(path: String) {
         self.path = path
     }
 
-    /// The damage of the database at a path, found so far and from now on.
+    /// The registry of the database at a path.
     ///
-    /// All paths to a file give the same object, for as long as the process lives. The file need
+    /// All paths to a file return the same object, for the lifetime of the process. The file need
     /// not exist.
     package static func registry(forPath path: String) -> PageDamage {
         registry(forCanonicalPath: canonical(path))
     }
 
-    /// The same, for a path as SQLite's file layer hands it to a VFS.
+    /// The registry for a path in the form that SQLite passes to a VFS.
     static func registry(forCanonicalPath path: String) -> PageDamage {
         registries.withLock { registries in
             if let known = registries[path] { return known }
@@ -67,7 +68,8 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// The registry of a database that was opened or asked for in this process before.
+    /// The registry of a database for which one was created in this process before; `nil` if there
+    /// is none.
     static func known(forCanonicalPath path: String) -> PageDamage? {
         registries.withLock { $0[path] }
     }
@@ -77,27 +79,27 @@ package final class PageDamage: Sendable {
         !hasFound.load(ordering: .acquiring)
     }
 
-    /// How often damage was met, by any connection of the process. It never falls, `reset()`
-    /// included: two equal readings mean that nothing was met in between.
+    /// The number of recordings of damage, by any connection of the process. It never decreases,
+    /// not even in `reset()`: two equal values mean that nothing was recorded in between.
     package var recordingCount: UInt64 {
         recordings.load(ordering: .acquiring)
     }
 
-    /// How often a page or frame was read that is not as it was written, the same ones again included.
+    /// How often a damaged page or frame was read, including repeated reads.
     var encounterCount: UInt64 { encounters.load(ordering: .acquiring) }
 
-    /// The numbers of the pages of the database file that do not fit their checksum, or that the
-    /// file is too short for; ascending, the first page of a file is 1.
+    /// The numbers of the pages of the database file whose tags or checksums are wrong, or that are
+    /// missing at the end of the file; in ascending order. The first page of a file is 1.
     package var damagedPages: [UInt32] {
         found.withLock { $0.pages.keys.sorted() }
     }
 
-    /// Whether the log was damaged, so that commits may be missing, whatever the structure says.
+    /// Whether the log was damaged, so that commits may be missing even if the structure is intact.
     package var hasDamagedLog: Bool {
         !isEmpty && found.withLock { $0.lostCommits || !$0.frames.isEmpty }
     }
 
-    /// Whether a page may be written. A damaged one would get a good checksum, and be believed.
+    /// Whether a page may be written. A damaged page would get a valid tag and be trusted.
     func mayWrite(page: UInt32) -> Bool {
         guard !isEmpty else { return true }
         return found.withLock { found in
@@ -109,16 +111,17 @@ package final class PageDamage: Sendable {
 
     // MARK: The log
 
-    /// The log that a process left was read anew. Its frames have tags that fit, but some of them may be of
-    /// a transaction that failed, and put there since.
+    /// Records that SQLite recovered a log that a process had left. The tags of its frames are
+    /// valid, but some frames may be those of a failed transaction, put back later.
     func noteAdoptedLog() { hasAdoptedLog.store(true, ordering: .relaxed) }
 
-    /// Whether it was since the last call.
+    /// Whether that was recorded since the last call.
     func takeAdoptedLog() -> Bool { hasAdoptedLog.exchange(false, ordering: .relaxed) }
 
     // MARK: Writes
 
-    /// Whether a write failed since the last call because it would have written a damaged page.
+    /// Whether a write was refused since the last call because it would have written a damaged
+    /// page.
     func takeRefusedWrite() -> Bool {
         guard !isEmpty else { return false }
         return found.withLock { found in
@@ -127,17 +130,17 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// The frames of the write-ahead log that do not fit their checksum, or from which on recovery
-    /// dropped committed transactions; ascending, the first frame of a log is 1. Which page such a
-    /// frame held can't be told: its header is in doubt too.
+    /// The frames of the write-ahead log whose tags or checksums are wrong, or at which recovery
+    /// began to drop committed transactions; in ascending order. The first frame of a log is 1. The
+    /// page of such a frame is unknown, because its header may be damaged, too.
     package var damagedFrames: [UInt32] {
         found.withLock { $0.frames.sorted() }
     }
 
-    /// Forgets what was recorded.
+    /// Erases all records.
     ///
-    /// Call it when the file was replaced and every connection to the old one is closed: a page
-    /// that an open connection holds in its cache is not read, and so not recorded, again.
+    /// Call this after the file was replaced and every connection to the old one is closed. A page
+    /// in the cache of an open connection is not read again, and so not recorded again.
     package func reset() {
         found.withLock { found in
             found = Found()
@@ -145,7 +148,8 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// Records a page. `checksum` is that of the bytes that were read, to tell them from others.
+    /// Records a page. `checksum` is that of the bytes read, to recognize the same bytes in later
+    /// reads.
     func record(page: UInt32, checksum: UInt64?) {
         encounters.wrappingAdd(1, ordering: .releasing)
         found.withLock { found in
@@ -154,7 +158,7 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// Says that a keychain is being opened. What was recorded before the first one is forgotten.
+    /// Registers an opened keychain. Records from before the first one are erased.
     func use() -> Use {
         useCount.withLock { count in
             if count == 0 { reset() }
@@ -163,7 +167,7 @@ package final class PageDamage: Sendable {
         return Use(of: self)
     }
 
-    /// The use of an opened keychain, until it is closed.
+    /// The use of the registry by an open keychain, until the keychain is closed.
     final class Use: Sendable {
         private let damage: Mutex<PageDamage?>
 
@@ -186,8 +190,9 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// Notes that the database is not what its last acknowledged commit left, though every page
-    /// that was read is whole: the end of its log was damaged. The log is kept from now on.
+    /// Records that the database is not in the state of its last acknowledged commit, although
+    /// every page that was read is undamaged: the end of its log was damaged. The log is kept from
+    /// now on.
     func recordLostCommits() {
         found.withLock { found in
             guard !found.lostCommits else { return }
@@ -196,8 +201,8 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// Notes that the database is not what its last commit left. The first thing that was found
-    /// stays.
+    /// Records that the database is not in the state of its last commit. Only the first problem is
+    /// kept.
     func record(problem: String) {
         found.withLock { found in
             guard found.problem == nil else { return }
@@ -206,7 +211,7 @@ package final class PageDamage: Sendable {
         }
     }
 
-    /// What a verification found. nil: nothing.
+    /// The problem found by a verification; `nil` if there is none.
     var problem: String? { isEmpty ? nil : found.withLock { $0.problem } }
 
     private func noteRecordingAssumingLocked() {
@@ -214,8 +219,9 @@ package final class PageDamage: Sendable {
         hasFound.store(true, ordering: .releasing)
     }
 
-    /// The name that SQLite gives a path, so that both sides of the registry agree. A path that
-    /// SQLite has no name for can't be opened either, and stands for itself.
+    /// The form of a path that SQLite uses, so that both sides of the registry use the same key. If
+    /// SQLite can't resolve a path, it can't open the file either, and the path is returned
+    /// unchanged.
     private static func canonical(_ path: String) -> String {
         // SAFETY: the default VFS is never freed. The buffer has the size that is passed on, which
         // is what `xFullPathname` asks for, and the name in it ends in a zero.
@@ -226,7 +232,7 @@ package final class PageDamage: Sendable {
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(byteCount)) {
             buffer in
             guard let name = buffer.baseAddress else { return path }
-            // Besides SQLITE_OK there is SQLITE_OK_SYMLINK, whose low byte is 0 as well.
+            // In addition to SQLITE_OK there is SQLITE_OK_SYMLINK, whose low byte is 0 as well.
             let status = unsafe fullPathname(vfs, path, byteCount, name)
             return unsafe status & 0xFF == SQLITE_OK ? String(cString: name) : path
         }

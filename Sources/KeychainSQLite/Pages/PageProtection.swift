@@ -1,7 +1,9 @@
-// PageProtection: what shows that a page is as it was written, in either version of the database.
-//   (1) Byte 20 of a file says which: 32 reserved bytes are those of version 2, 8 of version 1.
-//   (2) A database of version 2 whose device key isn't known can't be verified, and isn't ours to read;
-//       nor is one of version 1 at a path whose key is known: its checksums are anyone's to make.
+// PageProtection: verifies that a page is unchanged, in both versions of the database.
+//   (1) Byte 20 of a file determines the version: 32 reserved bytes mean version 2, 8 mean version
+//       1.
+//   (2) A database of version 2 whose device key isn't known can't be verified and is treated as
+//       foreign. So is one of version 1 at a path whose key is known, because anyone can create its
+//       checksums.
 
 import CKeychainSQLite
 package import KeychainCore
@@ -11,10 +13,10 @@ import Synchronization
 package enum PageProtection: Sendable {
     /// Version 1: a checksum without a key.
     case checksum
-    /// Version 2: a tag.
+    /// Version 2: an authentication tag.
     case authentication(PageAuthenticator)
 
-    /// Bytes at the end of each page that SQLite does not use.
+    /// The number of bytes at the end of each page that SQLite does not use.
     var reservedByteCount: Int {
         switch self {
         case .checksum: PageChecksum.byteCount
@@ -22,7 +24,7 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// That of a database file with a header; nil for a foreign one.
+    /// The protection of a database file with a given header; `nil` for a foreign file.
     init?(_ header: DatabaseFileHeader, _ keys: PageKeys.Source?) {
         guard header.pageByteCount == PageFormat.pageByteCount else { return nil }
         switch (header.reservedByteCount, keys) {
@@ -33,7 +35,7 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// That of the database at a path; `checksum` where its header doesn't tell.
+    /// The protection of the database at a path; `checksum` if its header doesn't determine it.
     static func ofDatabase(at path: String) throws(SQLiteFailure) -> PageProtection {
         guard try PlainFile.exists(path: path), let header = try DatabaseFileHeader(ofFileAt: path)
         else { return .checksum }
@@ -43,12 +45,12 @@ package enum PageProtection: Sendable {
 
     // MARK: Pages of the database
 
-    /// Whether a page of the database is as it was written.
+    /// Whether a page of the database is unchanged.
     ///
     /// - Parameters:
-    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as they stand in the file.
+    ///   - page: The first of `PageFormat.pageByteCount` readable bytes, as stored in the file.
     ///   - number: The page's number; the first page of a file is 1.
-    /// - Returns: Whether it is.
+    /// - Returns: Whether it is unchanged.
     func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
         // SAFETY: the caller vouches for a whole page. So below.
         switch self {
@@ -58,7 +60,7 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// Writes the end of a page of the database.
+    /// Writes the tag or checksum to the end of a page of the database.
     func stamp(pageAt page: UnsafeMutableRawPointer, number: UInt32) {
         // SAFETY: as above, writable.
         switch self {
@@ -68,12 +70,13 @@ package enum PageProtection: Sendable {
         }
     }
 
-    /// Makes of bytes of a page of the file what SQLite is shown: zeros for what isn't its own.
+    /// Replaces the bytes of a page that SQLite didn't write by zeros, before the page is passed to
+    /// SQLite.
     ///
     /// - Parameters:
     ///   - bytes: The first of `range.count` writable bytes.
-    ///   - range: Which bytes of the page they are.
-    ///   - number: The page's number in the database; in the log anything but 1.
+    ///   - range: Their position in the page.
+    ///   - number: The page's number in the database; in the log any number but 1.
     func hide(_ bytes: UnsafeMutableRawPointer, _ range: Range<Int>, number: UInt32) {
         guard case .authentication = self else { return }
         func zero(_ part: Range<Int>) {
@@ -88,13 +91,14 @@ package enum PageProtection: Sendable {
 
     // MARK: Pages of the log
 
-    /// Whether the tag of a frame fits; true in version 1, where SQLite's checksum is all there is.
+    /// Whether the tag of a frame is valid; always `true` in version 1, which has only SQLite's
+    /// checksum.
     ///
     /// - Parameters:
-    ///   - frame: The first of `LogFormat.frameByteCount` readable bytes, as they stand in the file.
+    ///   - frame: The first of `LogFormat.frameByteCount` readable bytes, as stored in the file.
     ///   - number: The frame's number, from 1.
-    ///   - log: The header of the log. nil: the frame's own salts are taken for the log's.
-    /// - Returns: Whether it does.
+    ///   - log: The header of the log. `nil` to use the salts of the frame itself.
+    /// - Returns: Whether the tag is valid.
     func verifies(
         frameAt frame: UnsafeRawPointer, number: UInt32, in log: LogHeader? = nil
     ) -> Bool {
@@ -106,7 +110,8 @@ package enum PageProtection: Sendable {
         return unsafe authenticator.verifies(pageAt: frame + LogFrameHeader.byteCount, in: place)
     }
 
-    /// Makes of a frame of the file what SQLite is shown.
+    /// Replaces the bytes of a frame that SQLite didn't write by zeros, before the frame is passed
+    /// to SQLite.
     func hide(frameAt frame: UnsafeMutableRawPointer) {
         // SAFETY: the caller vouches for a whole frame.
         unsafe hide(
@@ -114,7 +119,7 @@ package enum PageProtection: Sendable {
             number: Self.anyPageOfTheLog)
     }
 
-    /// In the log page 1 has no salt.
+    /// In the log, page 1 has no salt.
     static let anyPageOfTheLog: UInt32 = 0
 }
 
@@ -128,19 +133,19 @@ extension LogFrameHeader {
 
 // MARK: - Headers of database files
 
-/// The part of SQLite's header that tells databases of ours from others.
+/// The part of SQLite's header that distinguishes keychain databases from others.
 package struct DatabaseFileHeader: Sendable {
     let pageByteCount: Int
     package let reservedByteCount: Int
     /// The salt of a file of version 2.
     package let salt: [UInt8]
 
-    /// Nil where the bytes aren't the header of a database.
+    /// `nil` if the bytes are not the header of a database.
     ///
     /// - Parameter bytes: The first of 100 readable bytes.
     init?(at bytes: UnsafeRawPointer) {
-        // SAFETY: all offsets are below 100, which the caller vouches for. Offset 16 is the page size
-        // in two bytes, big-endian; offset 20 is the number of reserved bytes.
+        // SAFETY: all offsets are below 100, which the caller vouches for. Offset 16 is the page
+        // size in two bytes, big-endian; offset 20 is the number of reserved bytes.
         let header = unsafe UnsafeRawBufferPointer(
             start: bytes, count: PageFormat.headerByteCount)
         guard unsafe header.starts(with: "SQLite format 3\0".utf8) else { return nil }
@@ -150,10 +155,10 @@ package struct DatabaseFileHeader: Sendable {
         salt = unsafe Array(header[PageFormat.saltRange])
     }
 
-    /// Reads the header of a file; nil for one that is no database. Locks that connections of this process
-    /// hold on it stay.
+    /// Reads the header of a file; `nil` if the file is not a database. Locks that connections of
+    /// this process have on it are kept.
     ///
-    /// - Parameter path: The file, which exists.
+    /// - Parameter path: The path of an existing file.
     /// - Throws: ``SQLiteFailure`` if the file can't be read.
     package init?(ofFileAt path: String) throws(SQLiteFailure) {
         let file = try PlainFile(path: path, flags: SQLITE_OPEN_MAIN_DB)
@@ -168,23 +173,23 @@ package struct DatabaseFileHeader: Sendable {
 
 // MARK: - Keys by path
 
-/// The device keys of the databases that this process has open: SQLite's file layer is given a path and
-/// nothing else, and a key has no place in a URI.
+/// The device keys of the databases that this process has open. They are found by path, because
+/// SQLite's file layer gets only a path, and a key doesn't belong in a URI.
 package enum PageKeys {
     private static let sources = Mutex<[String: [Source]]>([:])
 
-    /// The key of the database at a path, as SQLite's file layer names it. nil: it isn't open.
+    /// The key of the database at a path in SQLite's form; `nil` if the database isn't open.
     static func source(forCanonicalPath path: String) -> Source? {
         sources.withLock { $0[path]?.last }
     }
 
-    /// Makes a key known for as long as what is returned lasts.
+    /// Registers a key until the result is released.
     ///
     /// - Parameters:
-    ///   - deviceKey: The keychain's.
-    ///   - path: Of the database.
-    ///   - isNew: Whether the database is being made. Otherwise an empty file is damage.
-    /// - Returns: What ends the use when it goes.
+    ///   - deviceKey: The keychain's device key.
+    ///   - path: The path of the database.
+    ///   - isNew: Whether the database is being created. Otherwise an empty file is damage.
+    /// - Returns: An object that removes the key when it is released.
     package static func use(
         _ deviceKey: SecretBytes, forPath path: String, isNew: Bool = false
     ) -> Use {
@@ -194,11 +199,11 @@ package enum PageKeys {
         return Use(path: path, source: source)
     }
 
-    /// Makes keys of pages from a device key, each once.
+    /// Derives page keys from a device key, each only once.
     final class Source: Sendable {
         private let deviceKey: SecretBytes
         let isForNewFile: Bool
-        /// The one that was asked for last: a file has one salt.
+        /// The authenticator that was used last. A file has one salt.
         private let recent = Mutex<PageAuthenticator?>(nil)
 
         fileprivate init(_ deviceKey: SecretBytes, isForNewFile: Bool) {
@@ -215,13 +220,13 @@ package enum PageKeys {
             }
         }
 
-        /// That of a file that is being made.
+        /// The authenticator for a file that is being created, with a new salt.
         func newAuthenticator() -> PageAuthenticator {
             authenticator(salt: .random(count: PageKey.saltByteCount))
         }
     }
 
-    /// The use of a key by an opened keychain, until it is closed.
+    /// The use of a key by an open keychain, until the keychain is closed.
     package final class Use: Sendable {
         private let path: String
         private let source: Mutex<Source?>

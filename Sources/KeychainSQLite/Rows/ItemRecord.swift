@@ -1,7 +1,7 @@
-// ItemRecord: what a row says about an item, before and after sealing, without its secret.
+// ItemRecord: the metadata of an item, without its secret, before sealing and after opening.
 // Documentation/Formats/row-v1.md, "Metadata".
 //   (1) The encoding is canonical: attributes in ascending order of their names, each once.
-//       `decode` refuses anything that would not encode to the same bytes.
+//       `init(decoding:)` refuses bytes that it would not encode in the same way.
 
 package import FoundationEssentials
 package import KeychainCore
@@ -11,17 +11,18 @@ package struct ItemRecord: Hashable, Sendable {
     package var itemClass: ItemClass
     package var attributes: Attributes
     package var accessGroup: String
-    /// Conditions for opening the secret, beside its protection class.
+    /// Conditions for opening the secret, in addition to its protection class.
     package var constraints: AccessConstraints
-    /// What identifies the biometric enrollment that the item was made for, 1 to 64 bytes; only
-    /// under ``AccessConstraints/biometryCurrentSet``. nil: there was none.
+    /// The identifier of the biometric enrollment that the item was made for, 1 to 64 bytes; only
+    /// with ``AccessConstraints/biometryCurrentSet``. `nil` if there was none.
     package var enrollment: Data?
-    /// The name of the program that added the item, of 1 to 255 bytes, where it had no entitlements.
+    /// The name of the program that added the item, 1 to 255 bytes, if the program had no
+    /// entitlements.
     package var program: String?
     package var isSynchronizable: Bool
     package var isTombstone: Bool
-    /// The tag of the sealed secret, 16 bytes, which ties the halves of a row together.
-    /// nil: no secret.
+    /// The tag of the sealed secret, 16 bytes, which binds the secret to the metadata. `nil` if
+    /// there is no secret.
     package var secretTag: [UInt8]?
 
     package init(
@@ -40,8 +41,8 @@ package struct ItemRecord: Hashable, Sendable {
         self.secretTag = secretTag
     }
 
-    /// An attribute that the class doesn't have, or whose value is not of its kind: a row with it
-    /// would never be read again. nil: there is none.
+    /// An attribute that the class doesn't have, or whose value has the wrong type. A row with it
+    /// could never be read again. `nil` if there is none.
     package var misfit: Attribute? {
         attributes.first { !Self.isFit($0.key, $0.value, for: itemClass) }?.key
     }
@@ -52,7 +53,7 @@ package struct ItemRecord: Hashable, Sendable {
         itemClass.has(attribute) && value.converted(to: attribute.kind) == value
     }
 
-    // Names of the fields that stand among the attributes in the encoding.
+    // Names of the fields that are encoded among the attributes.
     private static let constraintsName: UInt32 = 0x6163_6363  // accc
     private static let accessGroupName: UInt32 = 0x6167_7270  // agrp
     private static let enrollmentName: UInt32 = 0x6273_6574  // bset
@@ -61,7 +62,7 @@ package struct ItemRecord: Hashable, Sendable {
     private static let tombstoneName: UInt32 = 0x746F_6D62  // tomb
     private static let version: UInt8 = 1
 
-    /// How many bytes the identifier of an enrollment has.
+    /// The permitted sizes of an enrollment's identifier, in bytes.
     package static let enrollmentSizes = 1...64
 
     private enum ValueType: UInt8 {
@@ -122,7 +123,7 @@ package struct ItemRecord: Hashable, Sendable {
 
     // MARK: Decoding
 
-    /// - Returns: nil when the bytes are not exactly what ``encoded()`` gives.
+    /// - Returns: `nil` if the bytes are not exactly the result of ``encoded()``.
     package init?(decoding bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let version: UInt8 = reader.number(), version == Self.version,
@@ -153,7 +154,7 @@ package struct ItemRecord: Hashable, Sendable {
                 constraints = AccessConstraints(rawValue: UInt64(bitPattern: bits))
                 guard !constraints.isEmpty, constraints.isSubset(of: .known) else { return nil }
             case (Self.enrollmentName, .data(let bytes)):
-                // The constraints came before, by the order of the names.
+                // The constraints were decoded before, because of the order of the names.
                 guard constraints.contains(.biometryCurrentSet),
                     Self.enrollmentSizes.contains(bytes.count)
                 else { return nil }

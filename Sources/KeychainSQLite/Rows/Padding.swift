@@ -1,17 +1,18 @@
-// Padding: what is sealed shows its size in steps only.
+// Padding: limits what the size of a sealed value reveals to steps.
 // Documentation/Formats/row-v2.md, "Padding".
-//   (1) The steps are those of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files and
-//       Communication with PURBs", 2019): a size of n bytes shows log2(log2(n)) bits of itself, for
-//       at most 12 % more bytes. Below a floor all sizes are one.
-//   (2) Each content has one padded form, and `content` takes no other.
+//   (1) The steps are those of Padmé (Nikitin et al., "Reducing Metadata Leakage from Encrypted
+//       Files and Communication with PURBs", 2019): a size of n bytes reveals O(log2(log2(n)))
+//       bits, at a cost of at most 12 % more bytes. All sizes below a floor become the floor.
+//   (2) Each content has one padded form, and `content` accepts no other.
 
 package import FoundationEssentials
 import KeychainCore
 
 package enum Padding {
-    /// The length in front.
+    /// The length prefix.
     private static let headByteCount = 4
-    /// So that attributes of most passwords, and short secrets, are of one size each.
+    /// With these floors, the attributes of most passwords have one size, and so have short
+    /// secrets.
     package static let metadataFloor = 128
     package static let secretFloor = 32
 
@@ -19,14 +20,14 @@ package enum Padding {
     static func byteCount(ofContent count: Int, floor: Int) -> Int {
         let needed = headByteCount + count
         guard needed > floor else { return floor }
-        // The exponent, and how many of the bits behind the first are kept.
+        // The exponent, and how many of the bits after the first are kept.
         let exponent = Int.bitWidth - 1 - needed.leadingZeroBitCount
         let kept = Int.bitWidth - exponent.leadingZeroBitCount
         let mask = (1 << max(0, exponent - kept)) - 1
         return (needed + mask) & ~mask
     }
 
-    /// Its size, `u32` ‖ the content ‖ zeros.
+    /// The content's size as `u32` ‖ the content ‖ zeros.
     package static func padded(_ content: some Collection<UInt8>, floor: Int) -> Data {
         let byteCount = byteCount(ofContent: content.count, floor: floor)
         var padded = Data(capacity: byteCount)
@@ -36,7 +37,8 @@ package enum Padding {
         return padded
     }
 
-    /// Where the content stands in what was padded; nil for bytes that are the padded form of nothing.
+    /// The range of the content in its padded form; `nil` for bytes that are not a valid padded
+    /// form.
     package static func content(of padded: Data, floor: Int) -> Range<Int>? {
         guard let count = padded.uint32(at: 0).map({ Int($0) }),
             count <= padded.count - headByteCount,

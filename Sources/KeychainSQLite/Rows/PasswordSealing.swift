@@ -1,10 +1,12 @@
 // PasswordSealing: the content of a secret whose constraints require an application password.
 // Documentation/Formats/row-v1.md, "Secret under an application password".
-//   (1) The content is sealed under a key that comes from the password alone, inside the sealed
-//       secret. With every key of the keychain, but not the password, it can only be guessed.
-//   (2) The associated data bind it to keychain, reference, protection class, item class and
-//       constraints, so it can't be taken for the secret of another item or of weaker constraints.
-//   (3) Every content has a salt of its own. The cost is bounded before anything is derived.
+//   (1) The content is sealed under a key derived only from the password, inside the sealed secret.
+//       With all keys of the keychain, but not the password, an attacker can only guess the
+//       password.
+//   (2) The AAD binds the content to keychain, reference, protection class, item class and
+//       constraints, so it can't be used as the secret of another item or under weaker constraints.
+//   (3) Every content has its own salt. The cost is checked against its bounds before a key is
+//       derived.
 
 package import FoundationEssentials
 package import KeychainCrypto
@@ -16,7 +18,7 @@ package enum PasswordSealing {
     /// magic 4, log N 1, r 1, p 1, zero 1, salt 16.
     private static let headByteCount = 24
 
-    /// What the content belongs to.
+    /// The item that the content is bound to.
     package struct Binding: Hashable, Sendable {
         package let keychainID: [UInt8]
         package let reference: ItemReference
@@ -47,7 +49,7 @@ package enum PasswordSealing {
         }
     }
 
-    /// - Throws: `allocate` where there is too little memory to derive the key.
+    /// - Throws: `allocate` if there is too little memory to derive the key.
     package static func seal(
         _ secret: Data, password: SecretBytes, cost: PasscodeCost, for binding: Binding
     ) throws(KeychainFailure) -> Data {
@@ -66,8 +68,8 @@ package enum PasswordSealing {
         return Data(head.result) + sealed
     }
 
-    /// - Throws: `authFailed` where the password is another one; `decode` where the bytes are no
-    ///   such content; `allocate`.
+    /// - Throws: `authFailed` if the password is wrong; `decode` if the bytes are not such a
+    ///   content; `allocate`.
     package static func open(
         _ content: Data, password: SecretBytes, for binding: Binding
     ) throws(KeychainFailure) -> Data {
@@ -84,10 +86,11 @@ package enum PasswordSealing {
         }
     }
 
-    /// Whether bytes have the form of such a content, as far as can be told without the password.
+    /// Whether bytes have the form of such a content, as far as can be determined without the
+    /// password.
     package static func isWellFormed(_ content: Data) -> Bool { Head(content) != nil }
 
-    /// The same, for a secret whose size is known.
+    /// Whether bytes have the form of such a content with a secret of the given size.
     package static func isWellFormed(_ content: Data, secretByteCount: Int) -> Bool {
         isWellFormed(content)
             && content.count
@@ -114,8 +117,8 @@ package enum PasswordSealing {
         }
     }
 
-    /// scrypt of the password's SHA-256: of the password itself, HMAC within scrypt would take two
-    /// that differ in zero bytes at their end only for one.
+    /// scrypt of the password's SHA-256. With the password itself, HMAC within scrypt would not
+    /// distinguish two passwords that differ only in the number of zero bytes at the end.
     private static func key(
         _ password: SecretBytes, _ cost: PasscodeCost, _ salt: [UInt8]
     ) throws(KeychainFailure) -> SecretBytes {

@@ -1,23 +1,25 @@
-// RowSealing: seals and opens the two halves of a row.
+// RowSealing: seals and opens the metadata and the secret of a row.
 // Documentation/Formats/row-v2.md.
-//   (1) The metadata's associated data bind them to keychain, reference, protection class and
-//       labels; the metadata hold the secret's tag; the secret's associated data bind it to
-//       keychain, reference, protection class and item class. So no half and no label can be
-//       moved to another row, another keychain or an earlier state of the other half.
-//   (2) Each secret is sealed under a fresh key, so no nonce is used twice with one. Beside that key
-//       stand the constraints, bound to the labels of the primary key: what the secret asks for, and
-//       which item it is of, is known without the metadata.
-//   (3) Both halves are padded: a row shows steps of the sizes of its attributes and its secret.
+//   (1) The AAD of the metadata binds them to keychain, reference, protection class and labels; the
+//       metadata contain the secret's tag; the AAD of the secret binds it to keychain, reference,
+//       protection class and item class. No part and no label can therefore be moved to another row
+//       or another keychain, or combined with an earlier version of the other part.
+//   (2) Each secret is sealed under a new row key, so a nonce is never reused with a key. The
+//       constraints are wrapped together with that key, bound to the labels of the primary key.
+//       What opening the secret requires, and which item it belongs to, is therefore known without
+//       the metadata.
+//   (3) Both parts are padded: a row reveals the sizes of its attributes and its secret only in
+//       steps.
 
 package import FoundationEssentials
 package import KeychainCore
 package import KeychainCrypto
 
-/// What the halves of a row belong to.
+/// The row that metadata and secret are bound to.
 package struct RowBinding {
     package let keychainID: [UInt8]
     package let reference: ItemReference
-    /// The number in the file.
+    /// The number of the protection class in the file.
     package let protection: UInt8
     package let labels: RowLabels
 
@@ -81,7 +83,7 @@ package enum RowSealing {
     fileprivate static let rowKeyMagic: UInt32 = 0x4B43_5232  // KCR2
     private static let metadataHeadByteCount = 8
     private static let secretHeadByteCount = 12
-    /// The box of a row key and the constraints.
+    /// The size of a sealed row key with the constraints.
     private static let rowKeyBoxByteCount =
         AuthenticatedEncryption.keyByteCount + 8 + AuthenticatedEncryption.overheadByteCount
 
@@ -129,7 +131,7 @@ package enum RowSealing {
 
     // MARK: Secret
 
-    /// A sealed secret and the tag that the metadata must hold.
+    /// A sealed secret, and its tag for the metadata.
     package struct SealedSecret {
         package let bytes: Data
         package let tag: [UInt8]
@@ -162,11 +164,11 @@ package enum RowSealing {
             keychainID: keychainID, keys: keys)
     }
 
-    /// The secret of a row whose metadata aren't opened: it is that of its labels, and asks for no more
-    /// than the constraints.
+    /// Opens the secret of a row without its metadata. The secret belongs to the row's labels, and
+    /// has exactly the given constraints.
     ///
-    /// Only the metadata tell that it is the row's last one. Where both are on one page, the page's tag
-    /// does.
+    /// Only the metadata show that the secret is the row's latest one. If both are on one page, the
+    /// page's tag does, too.
     package static func openSecret(
         of row: SealedRow, of itemClass: ItemClass, constraints: AccessConstraints,
         keychainID: [UInt8], keys: ClassKeys
@@ -182,15 +184,15 @@ package enum RowSealing {
             guard let content = Padding.content(of: padded, floor: Padding.secretFloor) else {
                 throw Damaged()
             }
-            // A slice would keep the padded bytes from being wiped.
+            // A slice would prevent the padded bytes from being erased.
             return padded.copy(of: content)
         } catch {
             throw Damaged()
         }
     }
 
-    /// The secret of a row for other labels or constraints of the same row: its key is sealed anew, and
-    /// the tag stays.
+    /// Binds the secret of a row to new labels or constraints of the same row. Its key is sealed
+    /// again, and its tag doesn't change.
     package static func rebind(
         secretOf row: SealedRow, record: ItemRecord, to constraints: AccessConstraints,
         for binding: RowBinding, keys: ClassKeys

@@ -1,4 +1,4 @@
-// RowSearch: which rows a query is about, by the labels of its attributes.
+// RowSearch: the rows that may match a query, selected by the labels of its attributes.
 
 package import KeychainCrypto
 package import KeychainCore
@@ -6,22 +6,23 @@ package import KeychainCore
 /// The part of a query that is decided by labels.
 package struct RowSearch: Hashable, Sendable {
     package var reference: ItemReference?
-    /// One label a tier and space (synchronizable or not), or empty: any.
+    /// One label for each tier and space (synchronizable or not); empty to match any value.
     package var first: [Label] = []
     package var second: [Label] = []
     package var groups: [Label] = []
-    /// For each further attribute, or all parts of a server, the labels of the value.
+    /// For each further attribute, or for all parts of a server together, the labels of the value.
     package var terms: [[Label]] = []
-    /// Whether the first key attribute tells one item from nearly all others, as the application
-    /// label of a key does, and a service, server or issuer doesn't.
+    /// Whether the first key attribute identifies nearly one item, as the application label of a
+    /// key does, and a service, server or issuer doesn't.
     private var isFirstTelling = false
-    /// Whether items that have both key attributes in common can differ in others of the key.
+    /// Whether items with the same two key attributes can differ in other attributes of the primary
+    /// key.
     private var hasFurtherKeys = false
 
-    /// Attributes that labels can't decide; they are compared after the metadata are opened.
+    /// Attributes that labels can't decide. They are compared after the metadata are opened.
     package var residual: Attributes = [:]
 
-    /// `indexes` are those of the tiers that are searched, one at least.
+    /// `indexes` are those of the tiers that are searched, at least one.
     package init(_ query: ItemQuery, visibleTo caller: AccessGroups, indexes: [BlindIndex]) {
         reference = query.reference
         residual = query.attributes
@@ -52,8 +53,8 @@ package struct RowSearch: Hashable, Sendable {
         }
         for attribute in residual.isEmpty ? [] : query.itemClass.searchTerms {
             let isEmpty = residual[attribute]?.isEqual(to: .empty(of: attribute.kind)) == true
-            // The empty value of a key attribute equals an absent one. Where that has no entry, it
-            // has to be looked for in the metadata.
+            // The empty value of a key attribute equals an absent one. An absent one may have no
+            // entry in the index, so it has to be compared in the metadata.
             if isEmpty, query.itemClass.otherKeys.contains(attribute) { continue }
             let found = labels(attribute)
             if !found.isEmpty { terms.append(found) }
@@ -67,24 +68,25 @@ package struct RowSearch: Hashable, Sendable {
         }
     }
 
-    /// Whether the labels decide everything, so that a row need not be opened to be chosen.
+    /// Whether the labels decide everything, so that a row can be selected without being opened.
     package func isDecided(by query: ItemQuery) -> Bool {
         residual.isEmpty && query.protection == nil && query.hostOrSubdomain == nil
     }
 
-    /// Whether it names labels that are those of items of one class, with the query's flags.
+    /// Whether the search contains labels that belong only to items of one class with the query's
+    /// flags.
     package var namesItem: Bool { !first.isEmpty || !second.isEmpty }
 
-    /// Whether the search names any label. One that doesn't selects all rows.
+    /// Whether the search contains any label. One without labels selects all rows.
     var namesLabels: Bool {
         reference != nil
             || ![first, second, groups].allSatisfy(\.isEmpty) || !terms.isEmpty
     }
 
-    /// Whether a row stands under the labels that were searched for.
+    /// Whether a row has the labels that were searched for.
     ///
-    /// Its own labels are authenticated with its metadata; those of the indexes are not. A row
-    /// that an altered index gives in another's place is told by this.
+    /// The row's own labels are authenticated with its metadata; those of the indexes are not. This
+    /// detects a row that a manipulated index returned in place of another.
     package func includes(_ row: SealedRow) -> Bool {
         func holds(_ wanted: [Label], _ label: Label) -> Bool {
             wanted.isEmpty || wanted.contains(label)
@@ -96,12 +98,13 @@ package struct RowSearch: Hashable, Sendable {
 
     // MARK: SQL
 
-    /// The statements that give a search's rows, in turn. The row of the first comes again.
+    /// The passes that return a search's rows, in order. The second pass returns the row of the
+    /// first again.
     package func passes(limit: Int?) -> [SearchStatement.Pass] {
         limit == 1 && mayGiveSeveral ? [.earliest, .all] : [.all]
     }
 
-    /// Whether an index gives several rows, in another order than that of addition.
+    /// Whether an index returns several rows, in an order other than that of addition.
     private var mayGiveSeveral: Bool {
         switch driver {
         case .reference, .term, .other: false
@@ -113,8 +116,8 @@ package struct RowSearch: Hashable, Sendable {
         }
     }
 
-    /// The text and the arguments of a statement. `isOrdered`: in the order of addition, as it is
-    /// with a limit above one, and where that is the quicker one.
+    /// The SQL text and the arguments of a statement. The rows come in the order in which they were
+    /// added if `isOrdered` or if the limit is above one. They do, too, where that is faster.
     package func statement(
         includesSecret: Bool, limit: Int?, isOrdered: Bool = false,
         _ pass: SearchStatement.Pass = .all

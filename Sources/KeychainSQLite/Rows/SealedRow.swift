@@ -1,13 +1,13 @@
-// SealedRow: a row of the items table as it stands on disk, how it is read out of a result, and why
-// one is kept apart from the items.
-//   (1) Nothing in a row was checked.
-//   (2) Reading one doesn't trap, whatever a column holds.
+// SealedRow: a row of the items table as stored, how it is read from a result, and the reasons for
+// setting a row aside.
+//   (1) Nothing in a row is verified.
+//   (2) Reading a row doesn't trap, whatever a column contains.
 
 package import FoundationEssentials
 package import KeychainCore
 package import KeychainCrypto
 
-/// The labels of an item: what it is found by.
+/// The labels of an item, by which it is found.
 package struct RowLabels: Hashable, Sendable {
     /// Class, flags and access group.
     package var group: Label
@@ -17,8 +17,7 @@ package struct RowLabels: Hashable, Sendable {
     package var second: Label
     /// The rest of the primary key.
     package var rest: Label
-    /// The parts of a server, all together, and further attributes that are set and have an index
-    /// entry.
+    /// All parts of a server together, and each further attribute that is set and indexed.
     package var terms: [Label]
 
     package init(group: Label, first: Label, second: Label, rest: Label, terms: [Label]) {
@@ -29,7 +28,7 @@ package struct RowLabels: Hashable, Sendable {
         self.terms = terms
     }
 
-    /// The labels under which an item must stand. In version 1 a server had none.
+    /// The labels that an item must have. In version 1, a server had no label.
     package init(_ record: ItemRecord, index: BlindIndex, isVersion1: Bool = false) {
         let space = BlindIndex.Space(
             itemClass: record.itemClass, isSynchronizable: record.isSynchronizable,
@@ -51,7 +50,7 @@ package struct RowLabels: Hashable, Sendable {
 }
 
 extension RowLabels {
-    /// Whether group and primary key are those of others.
+    /// Whether group and primary key equal those of `others`.
     package func haveKey(of others: RowLabels) -> Bool {
         group == others.group && first == others.first && second == others.second
             && rest == others.rest
@@ -61,12 +60,13 @@ extension RowLabels {
 package struct SealedRow: Hashable, Sendable {
     package var id: Int64
     package var reference: ItemReference
-    /// The number in the file; a damaged row may hold any.
+    /// The number of the protection class in the file. A damaged row may have any number.
     package var protection: UInt8
     package var labels: RowLabels
     /// "KCM2" ‖ length ‖ sealed record.
     package var metadata: Data
-    /// "KCS2" ‖ length ‖ sealed row key ‖ sealed secret. nil: no secret, or not read.
+    /// "KCS2" ‖ length ‖ sealed row key ‖ sealed secret. `nil` if there is no secret, or it was not
+    /// read.
     package var secret: Data?
 
     package init(
@@ -81,7 +81,8 @@ package struct SealedRow: Hashable, Sendable {
         self.secret = secret
     }
 
-    /// Seals a record. `secret` is sealed for the same binding, or nil: there is none, or it stays.
+    /// Seals a record. `secret` is sealed for the same binding; it is `nil` if there is none, or if
+    /// the stored secret stays.
     package init(
         id: Int64 = 0, _ binding: RowBinding, _ record: ItemRecord, keys: ClassKeys, secret: Data?
     ) {
@@ -91,14 +92,15 @@ package struct SealedRow: Hashable, Sendable {
             metadata: RowSealing.seal(record, for: binding, keys: keys), secret: secret)
     }
 
-    /// Whose keys find it and vouch for it. A damaged row may name any class, or none.
+    /// The tier whose keys find and authenticate the row. A damaged row may have any class number,
+    /// or an unknown one.
     package var tier: Tier { ProtectionClass(rawValue: protection)?.tier ?? .guarded }
 
-    /// The tag of the sealed metadata: it vouches for the whole row, since the metadata's
-    /// associated data hold the labels and its plaintext the secret's tag.
+    /// The tag of the sealed metadata. It authenticates the whole row, since the metadata's AAD
+    /// contains the labels and their plaintext contains the secret's tag.
     package var metadataTag: [UInt8] { Array(metadata.suffix(16)) }
 
-    /// Whether the row is short enough to be on one page, without pages of its own for the rest.
+    /// Whether the row is small enough to be on one page, without overflow pages.
     package var isOnOnePage: Bool {
         metadata.count + (secret?.count ?? 0) + BlindIndex.labelByteCount * labels.terms.count
             < 3800
@@ -111,7 +113,7 @@ package struct SealedRow: Hashable, Sendable {
 
 // MARK: - Reading
 
-/// A row that doesn't have the shape of one. `id` says which.
+/// The error for a row whose columns have the wrong types.
 struct MisshapenRow: Error {
     let id: Int64?
 }
@@ -149,17 +151,17 @@ extension SealedRow {
 
 // MARK: - Rows that are set aside
 
-/// Why a row was set aside. The raw value stands in the database.
+/// The reason for setting a row aside. The raw value is stored in the database.
 package enum SetAsideReason: Int64, CaseIterable, Sendable {
     case foundByCheck = 1
     case foundByRecovery = 2
     case doubtfulInRecovery = 3
-    /// No row of an item: it stands for all that a recovery didn't find and can't name.
+    /// Not a row of an item: it represents all items that a recovery didn't find and can't name.
     case lostByRecovery = 4
     case replaced = 5
     case deleted = 6
 
-    /// For people to read. In version 1 of the database it stood there.
+    /// A text for the user. In version 1 of the database it was stored as the reason.
     package var text: String {
         switch self {
         case .foundByCheck: "found damaged by a check"
@@ -171,18 +173,20 @@ package enum SetAsideReason: Int64, CaseIterable, Sendable {
         }
     }
 
-    /// What a text of version 1 has become. Of one that isn't known, nothing is known: the row goes back
-    /// by name only, and a miss of its labels is damage.
+    /// The number for a text of version 1. If the text is unknown, the reason is too: the row is
+    /// restored only if the caller names it, and a search for its labels that finds nothing fails
+    /// with damage.
     static func number(ofVersion1 text: String) -> Int64 {
         (allCases.first { $0.text == text } ?? .doubtfulInRecovery).rawValue
     }
 
-    /// Whether the row was an item when it was set aside. Any other may be one that the user wanted
-    /// gone.
+    /// Whether the row was an item when it was set aside. For other reasons, the user may have
+    /// wanted to delete it.
     package var isOfItem: Bool { self == .foundByCheck || self == .foundByRecovery }
 
-    /// Whether a look-up of the row's labels may miss an item because of it. What was deleted or
-    /// replaced is not missed; of a reason that this version doesn't know, nothing is known.
+    /// Whether a look-up of the row's labels may miss an item that should exist. An item that was
+    /// deleted or replaced should not. A reason that this version doesn't know is treated as a
+    /// loss.
     package static func meansLoss(_ reason: Int64) -> Bool {
         switch SetAsideReason(rawValue: reason) {
         case .replaced, .deleted: false
@@ -192,7 +196,7 @@ package enum SetAsideReason: Int64, CaseIterable, Sendable {
 }
 
 extension SealedRow {
-    /// The row that stands for what a recovery lost: of no item, and under no item's labels.
+    /// The row that represents what a recovery lost. It has neither an item nor the labels of one.
     package static func ofLoss() -> SealedRow {
         let none = Label(high: 0, low: 0)
         return SealedRow(
@@ -205,8 +209,9 @@ extension SealedRow {
 // MARK: - The tag of a row that is set aside
 
 extension SealedRow {
-    /// Authenticates a row of `set_aside`, which counts for no digest: HMAC(integrity key, "aside" ‖ at ‖
-    /// reason ‖ the row's columns, each behind its length). A length of 2^64 - 1 stands for NULL.
+    /// Authenticates a row of `set_aside`, which no digest covers: HMAC(integrity key, "aside" ‖ at
+    /// ‖ reason ‖ the row's columns, each preceded by its length). A length of 2^64 - 1 represents
+    /// NULL.
     package func asideTag(
         reason: Int64, at moment: Double, _ authenticator: StoreAuthenticator
     ) -> [UInt8] {

@@ -1,33 +1,34 @@
-// SearchStatement: the text of the statement that carries out a search. It depends on how many labels
-// are searched for and not on which.
-//   (1) Each search is driven by one index; the other conditions only filter what it gives.
-//       A unary plus in front of a column keeps SQLite from choosing it.
-//   (2) The drivers, the most selective first: reference, both key attributes, the first one of a
-//       key, a further attribute, the second key attribute, the first one, access group.
-//   (3) With a limit of one, the row that was added first is tried first, as far as it is among the
-//       first `window` entries that the index gives. Many have one service in common, and looking at
-//       them all would cost more than finding one.
-//   (4) Every column of a result comes out of the row itself. From the index alone SQLite would
-//       give back what was searched for, whichever row a damaged entry leads to. So the index is
-//       a table of its own in the statement, which gives the id and nothing else.
-//   (5) Texts are kept: putting one together takes longer than running it.
-//   (6) Rows are read in the order of their ids, in which they lie in the file, wherever all of them
-//       are wanted: in the order of labels each would be on another page, read and verified again for
-//       each row. So an index that gives ids in another order is read to its end first. The limit of
-//       -1, which is none, keeps SQLite from dropping the order inside.
+// SearchStatement: the SQL text of a search. It depends on the number of labels searched for and
+// not on their values.
+//   (1) Each search is driven by one index; the other conditions only filter its results. A unary
+//       plus before a column prevents SQLite from using that column's index.
+//   (2) The drivers, the most selective first: reference; both key attributes; the first one of a
+//       key; a further attribute; the second key attribute; the first one; access group.
+//   (3) With a limit of one, the row that was added first is tried first, if it is among the first
+//       `window` entries of the index. Many items may have the same service, and examining all of
+//       them would cost more than finding one.
+//   (4) Every column of a result is read from the row itself. If SQLite read it from the index, it
+//       would return the value searched for, whichever row a damaged entry leads to. The index is
+//       therefore a separate table in the statement and provides only the id.
+//   (5) SQL texts are cached, because composing one takes longer than running it.
+//   (6) If all rows are requested, they are read in the order of their ids, in which they lie in the
+//       file. In the order of labels each row would be on another page, which would be read and
+//       verified for that row alone. If the index gives the ids in another order, they are sorted
+//       first. LIMIT -1 means no limit; it prevents SQLite from dropping the inner ORDER BY.
 
 import Synchronization
 
-/// What decides the text. Of labels there is the count, 0 where they are not searched for.
+/// The properties that determine the text. For labels this is their number, 0 if they are not
+/// searched for.
 package struct SearchStatement: Hashable, Sendable {
-    /// Which rows of a search one statement gives.
+    /// The rows of a search that one statement returns.
     package enum Pass: Sendable {
-        /// The one that was added first of those at the beginning of an index.
+        /// The row that was added first among those at the beginning of an index.
         case earliest
         case all
     }
 
-    /// The columns of labels in a row, in the order of the arguments.
+    /// The columns with labels in a row, in the order of the arguments.
     enum Column: String, CaseIterable {
         case reference = "uuid"
         case first = "k1"
@@ -35,12 +36,12 @@ package struct SearchStatement: Hashable, Sendable {
         case group = "grp"
     }
 
-    /// What gives the rows that the other conditions filter.
+    /// The index that provides the rows; the other conditions filter them.
     enum Driver {
         case reference, keys, term, second, first, group, other
 
-        /// The index to use; left to SQLite it may take one that gives the order instead of the
-        /// one that gives fewer rows.
+        /// The index to use. SQLite's own choice might be an index that provides the order instead
+        /// of the one that provides fewer rows.
         var index: String? {
             switch self {
             case .reference: "items_uuid"
@@ -73,18 +74,19 @@ package struct SearchStatement: Hashable, Sendable {
     let terms: [Int]
     let includesSecret: Bool
     let isOrdered: Bool
-    /// Whether the driver's index gives ids in another order than their own.
+    /// Whether the driver's index gives ids in an order other than ascending.
     let isScattered: Bool
 
-    /// Among how many entries of an index the one that was added first is looked for. See (3).
+    /// The number of entries of an index among which the row that was added first is searched for.
+    /// See (3).
     static let window = 16
 
     // MARK: Text
 
-    /// See (5).
+    /// The cache, see (5).
     private static let kept = Mutex<[SearchStatement: String]>([:])
-    /// The texts that one program needs are some dozens; a caller with many sets of access groups can
-    /// make any number.
+    /// One program needs some dozens of texts. A caller with many sets of access groups can cause
+    /// any number.
     private static let keptCount = 512
 
     var sql: String {
@@ -142,7 +144,7 @@ package struct SearchStatement: Hashable, Sendable {
         }
     }
 
-    /// That a column is one of some labels.
+    /// The condition that a column equals one of some labels.
     private func condition(_ column: String, _ count: Int) -> String {
         let places = repeatElement("?", count: count).joined(separator: ",")
         return count == 1 ? column + " = ?" : column + " IN (\(places))"
@@ -152,15 +154,15 @@ package struct SearchStatement: Hashable, Sendable {
         conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
     }
 
-    /// The look-up of a secret by both keys in one group. Most programs need no other, and so no
-    /// table of texts.
+    /// The look-up of a secret by both key attributes in one group. Most programs need no other
+    /// statement, so it isn't cached in the table.
     private static let secretOfKey = SearchStatement(
         driver: .keys, pass: .all, hasReference: false, first: 1, second: 1, groups: 1, terms: [],
         includesSecret: true, isOrdered: false, isScattered: false)
     static let secretOfKeySQL = secretOfKey.text
 
-    /// The beginning of a statement that gives rows; with an index, those that its entries, called
-    /// `entry`, lead to. See (4).
+    /// The beginning of a statement that returns rows; with an index, the rows that its entries,
+    /// named `entry`, lead to. See (4).
     static func select(includesSecret: Bool, index: String?) -> String {
         select(
             includesSecret: includesSecret, entries: index.map { "items AS entry INDEXED BY \($0)" }

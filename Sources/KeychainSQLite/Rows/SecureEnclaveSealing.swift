@@ -1,9 +1,9 @@
-// SecureEnclaveSealing: the authorization value of a key in hardware, in the key's blob.
+// SecureEnclaveSealing: seals the authorization value of a hardware key in the key's blob.
 // Documentation/Formats/secure-enclave-key-v1.md.
-//   (1) The value is sealed under the class key of the key's protection class; where the
-//       constraints require an application password, under that first. It opens under the class's retired
-//       keys, too.
-//   (2) The associated data hold everything else in the blob, and the keychain's identifier.
+//   (1) The value is sealed under the class key of the key's protection class. If the constraints
+//       require an application password, it is first sealed under that. It also opens under the
+//       class's retired keys.
+//   (2) The AAD contains everything else in the blob, and the keychain's identifier.
 
 package import FoundationEssentials
 package import KeychainCrypto
@@ -12,12 +12,12 @@ package import KeychainCore
 package enum SecureEnclaveSealing {
     private static let bindingMagic = Array("KCEA".utf8)
 
-    /// What a blob's seal holds.
+    /// The sealed content of a blob.
     package struct Content: Hashable, Sendable {
-        /// What identifies the biometric enrollment that the key was made for, 1 to 64 bytes; only
-        /// under ``AccessConstraints/biometryCurrentSet``. nil: there was none.
+        /// The identifier of the biometric enrollment that the key was made for, 1 to 64 bytes;
+        /// only with ``AccessConstraints/biometryCurrentSet``. `nil` if there was none.
         package var enrollment: Data?
-        /// The authorization value, 32 bytes, or that value under an application password.
+        /// The authorization value, 32 bytes, or that value sealed under an application password.
         package var authorization: Data
 
         package init(enrollment: Data?, authorization: Data) {
@@ -28,10 +28,10 @@ package enum SecureEnclaveSealing {
 
     package static let authorizationByteCount = 32
 
-    /// The bytes did not come from ``seal(_:in:keychainID:keys:)`` with these keys.
+    /// The bytes are not a result of ``seal(_:in:keychainID:keys:)`` with these keys.
     package struct Damaged: Error {}
 
-    /// The blob with the sealed content in it.
+    /// A copy of the blob with the sealed content.
     package static func seal(
         _ content: Content, in blob: SecureEnclaveBlob, keychainID: [UInt8], keys: ClassKeys
     ) -> SecureEnclaveBlob {

@@ -1,31 +1,33 @@
-// DatabaseConnection: an open connection to a database, over SQLite's C interface.
-//   (1) One call at a time uses it, on any thread: SQLite takes no locks of its own here.
-//   (2) A statement is compiled once and kept, with at most `statementLimit` others.
-//   (3) Every failure of SQLite becomes a failure of the keychain where it happens, while the
-//       connection still knows what the system said.
-//   (4) While another process holds a lock, a call waits, at the longest until `deadline`.
+// DatabaseConnection: an open connection to a database, through SQLite's C interface.
+//   (1) One call at a time uses it, on any thread. SQLite's own mutexes are disabled for it.
+//   (2) Prepared statements are cached, at most `statementLimit` of them.
+//   (3) Every SQLite error is converted to a keychain error immediately, while the connection still
+//       has the system's error code.
+//   (4) While another process holds a lock, a call waits, at most until `deadline`.
 //   (5) A transaction is begun and ended by `Connections.run`, within one call.
-//   (6) A failure of SQLite is two numbers. SQLite's messages are never read: they can quote a
-//       statement.
+//   (6) An SQLite error consists of two numbers. SQLite's messages are never read, because they can
+//       quote a statement.
 
 import CKeychainSQLite
 import Glibc
 import KeychainCore
 
-/// `@unchecked`: no lock is needed, for `Connections` lends it to one call at a time.
+/// `@unchecked`: no lock is needed, because `Connections` gives it to one call at a time.
 @safe final class DatabaseConnection: @unchecked Sendable {
     private let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
-    /// The one that was used last: a text that is the same object is found without being hashed.
+    /// The statement that was used last. It is found by comparison with its SQL text, without
+    /// hashing.
     private var recent: (sql: String, statement: Statement)?
-    /// Callers with other access groups search by other statements.
+    /// The limit is needed because callers with different access groups use different search
+    /// statements.
     private static let statementLimit = 128
 
-    /// Until when the present call waits for other processes. nil: ``Store/longestWait`` from the
-    /// moment when it first has to.
+    /// The time until which the current call waits for other processes; `nil` for
+    /// ``Store/longestWait`` after it first has to wait.
     var deadline: ContinuousClock.Instant?
 
-    /// Opens what `name` says: a path, a URI that begins with `file:`, or `:memory:`.
+    /// Opens the database `name`: a path, a URI that begins with `file:`, or `:memory:`.
     init(_ name: String, isReadOnly: Bool = false) throws(KeychainFailure) {
         let access =
             isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -57,7 +59,7 @@ import KeychainCore
     }
 
     deinit {
-        // First, so that nothing keeps the connection open.
+        // This comes first, so that no statement keeps the connection open.
         statements = [:]
         recent = nil
         // SAFETY: nothing uses the handle from here on. A statement that is still in use keeps
@@ -66,10 +68,10 @@ import KeychainCore
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Waits a little; false when it has waited long enough.
+    /// Waits briefly, and returns `false` when the deadline has passed.
     ///
-    /// Short waits with some randomness, so that waiting writers neither march in step nor leave the
-    /// lock unused for long.
+    /// The waits are short and randomized, so that waiting writers don't retry in lockstep and the
+    /// lock isn't left unused for long.
     private func waits(attempt: Int) -> Bool {
         let end = deadline ?? .now + Store.longestWait
         deadline = end
@@ -85,25 +87,25 @@ import KeychainCore
 
     // MARK: Statements
 
-    /// Runs statements that are needed once. Rows that they give are passed over.
+    /// Runs statements that are not worth caching. Rows that they return are ignored.
     func execute(_ script: String) throws(KeychainFailure) {
         // SAFETY: as above.
         try check(unsafe sqlite3_exec(handle, script, nil, nil, nil))
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     func run(_ sql: String, _ values: [StatementValue] = []) throws(KeychainFailure) {
         try statement(sql).run(values)
     }
 
-    /// The integer that a statement gives first; nil where it gives anything else.
+    /// The first integer that a statement returns; `nil` if it returns anything else.
     func integer(
         _ sql: String, _ values: [StatementValue] = []
     ) throws(KeychainFailure) -> Int64? {
         try statement(sql).integer(values)
     }
 
-    /// The rows that a statement gives for some labels.
+    /// The rows that a statement returns for some labels.
     func rows(_ sql: String, _ labels: [Bytes16] = []) throws(KeychainFailure) -> RowCursor {
         try RowCursor(statement(sql), labels)
     }
@@ -123,7 +125,7 @@ import KeychainCore
         return statement
     }
 
-    /// How many rows the last statement that changed any has changed.
+    /// The number of rows changed by the last statement that changed any.
     var changedRowCount: Int {
         // SAFETY: as above.
         unsafe Int(sqlite3_changes(handle))
@@ -148,12 +150,12 @@ import KeychainCore
 
     func commit() throws(KeychainFailure) { try run("COMMIT") }
 
-    /// Ends the transaction, if there is one, as if it had not been.
+    /// Rolls back the transaction, if there is one.
     func rollBack() {
         if isInsideTransaction { try? run("ROLLBACK") }
     }
 
-    /// False also when SQLite has rolled back by itself, as it does after some failures.
+    /// Also `false` if SQLite has rolled back by itself, as it does after some errors.
     var isInsideTransaction: Bool {
         // SAFETY: as above.
         unsafe sqlite3_get_autocommit(handle) == 0
@@ -173,9 +175,9 @@ import KeychainCore
 // MARK: - Failures
 
 package struct SQLiteFailure: Error, Hashable, Sendable {
-    /// The extended result code; its low byte is the primary one.
+    /// The extended result code; its low byte is the primary result code.
     package let code: Int32
-    /// The `errno` of the file that failed last on the connection; 0 where it isn't known.
+    /// The `errno` of the file operation that failed last on the connection; 0 if unknown.
     package let systemError: Int32
 
     package init(code: Int32, systemError: Int32 = 0) {
@@ -185,7 +187,8 @@ package struct SQLiteFailure: Error, Hashable, Sendable {
 }
 
 extension StoreFailure {
-    /// What a failure is to a caller, right after a call on a connection gave `code`.
+    /// The keychain error for the result code of a call on a connection. Must be called immediately
+    /// after that call.
     static func failure(code: Int32, on connection: OpaquePointer?) -> KeychainFailure {
         // SAFETY: the caller vouches for the connection; SQLite takes nil too.
         failure(
@@ -193,7 +196,7 @@ extension StoreFailure {
     }
 }
 
-/// Extended result codes, which C composes with shifts.
+/// Extended result codes, which are macros with shifts in C.
 enum ResultCode {
     static let readError = SQLITE_IOERR | (1 << 8)
     static let shortRead = SQLITE_IOERR | (2 << 8)

@@ -1,6 +1,7 @@
-// RowCursor: steps a compiled statement and reads its columns where SQLite holds them.
-//   (1) A column is read between two steps only, so its memory is SQLite's own and stable.
-//   (2) The statement is reset when the cursor goes, so that no read transaction stays open.
+// RowCursor: steps a prepared statement and reads its columns from SQLite's memory.
+//   (1) A column is read only between two steps, while SQLite guarantees that its memory is stable.
+//   (2) The statement is reset when the cursor is destroyed, so that no read transaction stays
+//       open.
 
 import CKeychainSQLite
 import FoundationEssentials
@@ -11,7 +12,7 @@ import KeychainCore
 struct RowCursor: ~Copyable {
     private let statement: Statement
 
-    /// Binds the labels, first to last.
+    /// Binds the labels in order.
     init(_ statement: Statement, _ labels: [Bytes16]) throws(KeychainFailure) {
         self.statement = statement
         for (index, label) in labels.enumerated() {
@@ -38,28 +39,28 @@ struct RowCursor: ~Copyable {
         unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     }
 
-    /// Goes to the next row.
-    /// - Returns: False after the last one.
+    /// Advances to the next row.
+    /// - Returns: `false` after the last row.
     func next() throws(KeychainFailure) -> Bool {
         // SAFETY: as above.
         try statement.isRow(unsafe sqlite3_step(statement.handle))
     }
 
-    /// The integer in a column; nil for any other type.
+    /// The integer in a column; `nil` for any other type.
     func integer(_ column: Int32) -> Int64? {
         // SAFETY: a row is current, and the column is one of the statement's.
         unsafe sqlite3_column_type(statement.handle, column) == SQLITE_INTEGER
             ? sqlite3_column_int64(statement.handle, column) : nil
     }
 
-    /// The real number in a column; nil for any other type.
+    /// The real number in a column; `nil` for any other type.
     func real(_ column: Int32) -> Double? {
         // SAFETY: as above.
         unsafe sqlite3_column_type(statement.handle, column) == SQLITE_FLOAT
             ? sqlite3_column_double(statement.handle, column) : nil
     }
 
-    /// The text in a column, any malformed part of it replaced; nil for any other type.
+    /// The text in a column, with malformed parts replaced; `nil` for any other type.
     func text(_ column: Int32) -> String? {
         // SAFETY: as above; the text ends with a NUL.
         guard unsafe sqlite3_column_type(statement.handle, column) == SQLITE_TEXT,
@@ -68,19 +69,19 @@ struct RowCursor: ~Copyable {
         return unsafe String(cString: text)
     }
 
-    /// The 16-byte blob in a column; nil for anything else.
+    /// The 16-byte blob in a column; `nil` for anything else.
     func bytes16(_ column: Int32) -> Bytes16? {
         // SAFETY: copied within the call. So below.
         unsafe withBlob(column) { unsafe Bytes16(loading: $0) } ?? nil
     }
 
-    /// A copy of the blob in a column; nil for any other type.
+    /// A copy of the blob in a column; `nil` for any other type.
     func data(_ column: Int32) -> Data? {
         // SAFETY: as above.
         unsafe withBlob(column) { unsafe Data($0) }
     }
 
-    /// Whether a column holds a blob of these bytes, one at least.
+    /// Whether a column contains a blob with exactly these bytes, which must not be empty.
     func isBlob(_ column: Int32, _ bytes: [UInt8]) -> Bool {
         // SAFETY: as above.
         unsafe withBlob(column) { blob in
@@ -93,7 +94,7 @@ struct RowCursor: ~Copyable {
         } ?? false
     }
 
-    /// The blob in a column as 16-byte values; nil for anything else.
+    /// The blob in a column as a list of 16-byte values; `nil` for anything else.
     func list16(_ column: Int32) -> [Bytes16]? {
         // SAFETY: as above.
         unsafe withBlob(column) { bytes -> [Bytes16]? in

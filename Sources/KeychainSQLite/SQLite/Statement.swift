@@ -1,13 +1,13 @@
-// Statement: a compiled SQL statement that is run again and again.
-//   (1) Values are bound where they are, without a copy, and no longer than for one step: neither
-//       SQLite nor a kept statement holds on to a blob or a text.
-//   (2) It is reset when a run has ended, so that it keeps no transaction open.
+// Statement: a prepared statement that is run repeatedly.
+//   (1) Values are bound without a copy and for one step only, so neither SQLite nor a cached
+//       statement retains a blob or a text.
+//   (2) It is reset after each run, so that it keeps no transaction open.
 
 import CKeychainSQLite
 import FoundationEssentials
 import KeychainCore
 
-/// What a placeholder of a statement stands for.
+/// The value of a placeholder in a statement.
 enum StatementValue {
     case null
     case integer(Int64)
@@ -18,10 +18,11 @@ enum StatementValue {
 }
 
 @safe final class Statement {
-    /// Of the compiled statement; `RowCursor` steps it.
+    /// The handle of the prepared statement, which `RowCursor` steps.
     let handle: OpaquePointer
 
-    /// Compiles SQL for an open connection, which may be closed before the statement goes.
+    /// Prepares a statement on an open connection. The connection may be closed before the
+    /// statement is finalized.
     init(_ sql: String, on connection: OpaquePointer) throws(KeychainFailure) {
         var compiled: OpaquePointer?
         // SAFETY: the caller vouches for the connection. `deinit` frees what was compiled; after a
@@ -39,13 +40,13 @@ enum StatementValue {
         unsafe sqlite3_finalize(handle)
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     func run(_ values: [StatementValue]) throws(KeychainFailure) {
         defer { reset() }
         _ = try step(values)
     }
 
-    /// The integer in the first column of the first row; nil where there is anything else.
+    /// The integer in the first column of the first row; `nil` if there is no row or another type.
     func integer(_ values: [StatementValue]) throws(KeychainFailure) -> Int64? {
         defer { reset() }
         // SAFETY: the column is read while its row is current.
@@ -54,7 +55,7 @@ enum StatementValue {
         return unsafe sqlite3_column_int64(handle, 0)
     }
 
-    /// Takes one step with values for the placeholders, first to last. `reset` has to follow.
+    /// Takes one step with values for the placeholders, in order. `reset` has to follow.
     /// - Returns: Whether there is a row.
     private func step(_ values: [StatementValue]) throws(KeychainFailure) -> Bool {
         // SAFETY: the handle is this object's until `deinit`. So below.
@@ -62,7 +63,7 @@ enum StatementValue {
         return try isRow(step(values, from: 0))
     }
 
-    /// Binds the values from an index on, and steps inside the innermost borrow of them.
+    /// Binds the values from an index on, and steps while all of them are borrowed.
     private func step(_ values: [StatementValue], from index: Int) -> Int32 {
         // SAFETY: as above. What is borrowed stays in place until the step has ended; `reset` takes
         // it out of the statement.
@@ -72,7 +73,7 @@ enum StatementValue {
             code == SQLITE_OK ? step(values, from: index + 1) : code
         }
         func bind(_ bytes: UnsafeRawBufferPointer) -> Int32 {
-            // SQLite takes a blob without an address for NULL.
+            // SQLite treats a blob with a null pointer as NULL.
             guard unsafe !bytes.isEmpty else {
                 return unsafe sqlite3_bind_zeroblob(handle, place, 0)
             }
@@ -100,7 +101,7 @@ enum StatementValue {
         unsafe sqlite3_clear_bindings(handle)
     }
 
-    /// Whether a step led to a row; it throws where the step failed.
+    /// Whether a step produced a row. Throws if the step failed.
     func isRow(_ code: Int32) throws(KeychainFailure) -> Bool {
         switch code {
         case SQLITE_ROW: return true
@@ -113,6 +114,6 @@ enum StatementValue {
 }
 
 extension Bytes16 {
-    /// The bytes as they lie in memory.
+    /// The bytes in their order in memory.
     var words: (UInt64, UInt64) { (high.bigEndian, low.bigEndian) }
 }

@@ -1,26 +1,27 @@
 // PageImages: every image of every page, in the database file and in its log.
-//   (1) A page's current image is its last committed frame, else its page in the database file.
-//   (2) Images are read when asked for. Frames are kept as numbers only, so memory grows with their
-//       number only.
-//   (3) A frame whose checksum or tag doesn't hold counts all the same: SQLite gives up all frames
-//       behind a flipped byte, yet their pages are whole.
-//   (4) What an attacker appended or exchanged is such a frame, too. So a second reading of the log passes
-//       over all that nothing vouches for; the caller's digest tells which reading is right.
-//   (5) Frames behind the last commit are of a transaction that never ended, or of an older
-//       generation. No page is looked up among them.
+//   (1) A page's current image is its last committed frame, or else its page in the database file.
+//   (2) Images are read on demand. Only numbers are stored for frames, so memory use depends only
+//       on how many there are.
+//   (3) A frame whose checksum or tag is invalid counts nevertheless: SQLite drops all frames after
+//       a flipped byte, yet their pages are undamaged.
+//   (4) A frame that an attacker appended or replaced is also such a frame. The log can therefore
+//       be read a second time without the frames that nothing authenticates. The caller's digest
+//       shows which reading is correct.
+//   (5) Frames after the last commit belong to an uncommitted transaction or an older generation of
+//       the log. They are not used to look up pages.
 
 /// One image of one page.
 struct PageImage: Hashable {
     let page: UInt32
-    /// The frame that holds it, counted from 0; nil for the database file.
+    /// The frame that holds it, counted from 0; `nil` for the database file.
     let frame: Int?
 
-    /// How an image stands to the last commit.
+    /// The relation of an image to the last commit.
     enum Standing {
         case current
-        /// A newer committed image replaced it.
+        /// A newer committed image has replaced it.
         case superseded
-        /// It is of a transaction that did not end, or of a log before this one.
+        /// It belongs to an uncommitted transaction, or to an earlier generation of the log.
         case uncommitted
     }
 }
@@ -29,9 +30,9 @@ struct PageImages: Sendable {
     private let database: any SalvageSource
     private let log: (any SalvageSource)?
     private var frames: LogFrames
-    /// What the files were written as.
+    /// The format of the files.
     let format: SalvageFormat
-    /// Pages of the database file, the last one possibly cut off.
+    /// The number of pages of the database file. The last one may be incomplete.
     private let pageCount: UInt32
 
     init(database: any SalvageSource, log: (any SalvageSource)?, _ format: SalvageFormat) {
@@ -43,7 +44,7 @@ struct PageImages: Sendable {
         frames = log.map { LogFrames($0, format) } ?? LogFrames()
     }
 
-    /// The same without the frames of the log that nothing vouches for; nil: there are none.
+    /// The images without the log's unauthenticated frames; `nil` if there are no such frames.
     var passingOverUnsoundFrames: PageImages? {
         guard let sound = frames.passingOverUnsound else { return nil }
         var images = self
@@ -51,10 +52,10 @@ struct PageImages: Sendable {
         return images
     }
 
-    /// How many images there are.
+    /// The number of images.
     var count: Int { Int(pageCount) + frames.pages.count }
 
-    /// The current image of a page, nil if it has none.
+    /// The current image of a page; `nil` if it has none.
     func current(_ page: UInt32) -> PageImage? {
         if let frame = frames.newest(ofPage: page) { return PageImage(page: page, frame: frame) }
         return page > 0 && page <= pageCount ? PageImage(page: page, frame: nil) : nil
@@ -88,7 +89,7 @@ struct PageImages: Sendable {
         }
     }
 
-    /// Whether a checksum or a tag says that an image, which `bytes` are, is as it was written.
+    /// Whether a checksum or a tag shows that an image, whose bytes are given, is unchanged.
     func isSound(_ image: PageImage, _ bytes: FormatBytes) -> Bool {
         image.frame.map(frames.isSound)
             ?? format.protection?.verifies(bytes.bytes, number: image.page) ?? false
@@ -98,33 +99,36 @@ struct PageImages: Sendable {
 // MARK: - Frames of the log
 
 struct LogFrames: Sendable {
-    /// For each frame of the file, counted from 0, the page that it holds.
+    /// The page of each frame of the file, counted from 0.
     private(set) var pages: [UInt32] = []
     private var soundness: [Bool] = []
     private var commits: [Bool] = []
-    /// The last frame that ends a transaction of the newest generation; -1 without one.
+    /// The last frame that ends a transaction of the newest generation; -1 if there is none.
     private(set) var lastCommit = -1
     private var newest: [UInt32: Int] = [:]
 
     /// A log without frames.
     init() {}
 
-    /// Reads the log once from end to end.
+    /// Reads the whole log once.
     init(_ log: any SalvageSource, _ format: SalvageFormat) {
         var bytes = [UInt8](repeating: 0, count: LogHeader.byteCount)
         log.read(at: 0, into: &bytes, from: 0)
         let header = LogHeader(bytes)
-        // Writers sum up in the order of their machine, which is little-endian wherever this runs.
+        // Writers use the byte order of their machine, which is little-endian on all supported
+        // platforms.
         let bigEndian = header?.bigEndian ?? false
         var previous = header?.checksum ?? .zero
-        // Each generation overwrites the file from its start, so the first frame is of the newest.
+        // Each generation overwrites the file from its start, so the first frame belongs to the
+        // newest.
         var salts = header.map { [$0.salt1, $0.salt2] }
         var last = -1
         bytes = [UInt8](repeating: 0, count: LogFormat.frameByteCount)
         var following = bytes
         while Self.offset(of: pages.count) + UInt64(LogFormat.frameByteCount) <= log.byteCount {
             log.read(at: Self.offset(of: pages.count), into: &bytes, from: 0)
-            // Without the salt, which the database alone has, the checksum has to do.
+            // Without the salt, which only the database has, the tag can't be verified, and the
+            // checksum must suffice.
             let number = UInt32(clamping: pages.count + 1)
             let isAuthentic =
                 header.flatMap { format.protection?.verifies(bytes, frame: number, in: $0) } ?? true
@@ -141,8 +145,8 @@ struct LogFrames: Sendable {
             previous = frame.checksum
             let own = salts ?? frame.salts
             salts = own
-            // A damaged one still has one half right, and two generations share none. What stands
-            // in front of a frame of this generation belongs to it.
+            // A damaged frame still has one correct salt, and two generations have no salt in
+            // common. Frames before a frame of this generation belong to it, too.
             if frame.salts[0] == own[0] || frame.salts[1] == own[1] { last = pages.count }
             pages.append(frame.page)
             soundness.append(frame.isSound && isAuthentic)
@@ -168,7 +172,7 @@ struct LogFrames: Sendable {
 
     func isSound(_ frame: Int) -> Bool { soundness[frame] }
 
-    /// Where the page of a frame stands in the file.
+    /// The offset of a frame's page in the file.
     static func pageOffset(of frame: Int) -> UInt64 {
         offset(of: frame) + UInt64(LogFrameHeader.byteCount)
     }

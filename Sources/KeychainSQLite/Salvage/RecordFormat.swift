@@ -1,12 +1,13 @@
-// RecordFormat: SQLite's file format as far as the salvage reads it: numbers, the fixed sizes of
+// RecordFormat: the parts of SQLite's file format that salvage reads: numbers, the fixed sizes of
 // this store's files, and the headers of records (file format, 2.1) of `items` and `set_aside`.
-//   (1) Numbers are big-endian (file format, 1.3 and 4.1). A reading that leaves the bytes is nil.
-//       Nothing here traps.
-//   (2) Sizes are taken as given and not from the file: a flipped byte in a header must not cost
-//       the whole file. Local and overflow sizes: file format, 1.6, "Cell payload overflow pages".
-//   (3) A record's header is its own byte count as a varint, then one serial type a column: 0 NULL;
-//       1...6 integers of 1, 2, 3, 4, 6, 8 bytes; 7 a float; 8, 9 the numbers 0 and 1; N >= 12
-//       even: a blob of (N-12)/2 bytes; N >= 13 odd: a text of (N-13)/2 bytes.
+//   (1) Numbers are big-endian (file format, 1.3 and 4.1). Reading beyond the available bytes
+//       returns `nil`. Nothing here traps.
+//   (2) Sizes are constants and not read from the file, so that a flipped byte in a header doesn't
+//       cost the whole file. Local and overflow sizes: file format, 1.6, "Cell payload overflow
+//       pages".
+//   (3) A record's header is its own byte count as a varint, then one serial type per column: 0
+//       NULL; 1...6 integers of 1, 2, 3, 4, 6, 8 bytes; 7 a float; 8, 9 the numbers 0 and 1; N >=
+//       12 even: a blob of (N-12)/2 bytes; N >= 13 odd: a text of (N-13)/2 bytes.
 
 import FoundationEssentials
 import KeychainCore
@@ -15,29 +16,30 @@ import KeychainCrypto
 // MARK: - Headers of records
 
 struct RecordHeader {
-    /// Bytes of the header.
+    /// The size of the header in bytes.
     private let byteCount: Int
-    /// The types of the columns in front of uuid: id; in `set_aside` also at, reason and, in version 2,
+    /// The types of the columns before uuid: id; in `set_aside` also at, reason and, in version 2,
     /// tag.
     private let leading: [UInt64]
     private let protection: UInt64
     private let metaByteCount: Int
     private let termsByteCount: Int
-    /// Nil for NULL.
+    /// `nil` for NULL.
     private let secretByteCount: Int?
-    /// Where uuid stands, from the start of the payload.
+    /// The offset of uuid from the start of the payload.
     let uuidOffset: Int
-    /// The bytes of header and columns together.
+    /// The number of bytes of header and columns together.
     let payloadByteCount: Int
 
     private static let rowColumnCount = 9
     private static let label: UInt64 = 44
-    /// A blob of 32 bytes.
+    /// The type of a blob of 32 bytes.
     private static let tag: UInt64 = 76
-    /// The largest column that is believed: above any limit of the store, below any overflow.
+    /// The largest accepted column size: above any limit of the store, and small enough to exclude
+    /// overflow.
     private static let mostColumnByteCount: UInt64 = 1 << 30
 
-    /// The header at `start`, nil if there is none of this shape.
+    /// The header at `start`; `nil` if there is none with these columns.
     init?(_ page: FormatBytes, at start: Int, _ format: SalvageFormat) {
         let limit = format.bTree.usableByteCount
         guard let size = page.varint(at: start, limit: limit),
@@ -71,8 +73,8 @@ struct RecordHeader {
         payloadByteCount = uuidOffset + 5 * 16 + Self.byteCount(protection) + meta + terms + secret
     }
 
-    /// Whether these are types of id, at, reason and, in version 2, tag. Three columns are those of
-    /// `versions` there, whose rows are no items.
+    /// Whether these are the types of id, at, reason and, in version 2, tag. In version 2, three
+    /// columns are those of `versions`, whose rows are not items.
     private static func areOfSetAside(
         _ types: ArraySlice<UInt64>, _ format: SalvageFormat
     ) -> Bool {
@@ -85,8 +87,8 @@ struct RecordHeader {
 
     // MARK: Columns
 
-    /// The row in a payload of this header, which may lack the end of the secret.
-    /// - Returns: nil for one that can't be a row.
+    /// The row in a payload with this header. The payload may lack the end of the secret.
+    /// - Returns: `nil` if the payload can't be a row.
     func row(in payload: [UInt8], rowid: Int64?) -> SalvagedRow? {
         var rest = payload.dropFirst(uuidOffset)
         func take(_ count: Int) -> [UInt8]? {
@@ -122,7 +124,7 @@ struct RecordHeader {
         let middle = start + Self.byteCount(leading[1])
         let end = middle + Self.byteCount(leading[2])
         let bits = Self.integer(leading[1], Array(payload[start..<middle]))
-        // SQLite stores a whole number as an integer.
+        // SQLite stores an integral value of a REAL column as an integer.
         let moment =
             leading[1] == 7 ? Double(bitPattern: UInt64(bitPattern: bits)) : Double(bits)
         let reason = Array(payload[middle..<end])
@@ -163,7 +165,7 @@ struct RecordHeader {
 
 // MARK: - Numbers
 
-/// A stretch of a database or WAL file.
+/// A range of bytes of a database or WAL file.
 struct FormatBytes {
     var bytes: [UInt8]
 
@@ -191,8 +193,8 @@ struct FormatBytes {
             | UInt32(bytes[offset + 2]) << 8 | UInt32(bytes[offset + 3])
     }
 
-    /// A variable-length integer (file format, 1.6): 7 bits a byte, high bit set on all but the
-    /// last, the ninth byte whole.
+    /// A variable-length integer (file format, 1.6): 7 bits per byte, high bit set on all but the
+    /// last byte; the ninth byte contributes all 8 bits.
     func varint(at offset: Int, limit: Int) -> (value: UInt64, end: Int)? {
         let limit = min(limit, bytes.count)
         guard offset >= 0 else { return nil }
@@ -210,7 +212,7 @@ struct FormatBytes {
         return nil
     }
 
-    /// How many bytes SQLite writes for a value: it always takes the shortest form.
+    /// The number of bytes that SQLite writes for a value. It always uses the shortest form.
     static func varintByteCount(_ value: UInt64) -> Int {
         var count = 1
         var rest = value >> 7
@@ -221,14 +223,14 @@ struct FormatBytes {
         return count
     }
 
-    /// Whether the four bytes of `magic` stand at `offset`.
+    /// Whether the four bytes of `magic` are at `offset`.
     func holds(_ magic: UInt32, at offset: Int) -> Bool {
         uint32(at: offset) == magic
     }
 
-    /// The offsets below `limit` at which all four bytes of `magic` stand, at most `most`.
+    /// The offsets below `limit` at which all four bytes of `magic` are, at most `most`.
     ///
-    /// Magics here begin with a byte that does not recur in them, so hits do not overlap.
+    /// The magics used here begin with a byte that does not recur in them, so hits do not overlap.
     func offsets(of magic: UInt32, below limit: Int, most: Int) -> [Int] {
         let first = UInt8(magic >> 24)
         let second = UInt8(truncatingIfNeeded: magic >> 16)
@@ -251,25 +253,26 @@ struct FormatBytes {
 // MARK: - Sizes
 
 struct BTreeFormat {
-    /// Bytes of a page that b-tree and overflow content may fill; the tag or the checksum follows.
+    /// The number of bytes of a page for b-tree and overflow content; the tag or the checksum
+    /// follows.
     let usableByteCount: Int
 
     init(reservedByteCount: Int) {
         usableByteCount = PageFormat.pageByteCount - reservedByteCount
     }
 
-    /// Bytes of the database header in front of the b-tree header of page 1.
+    /// The number of bytes of the database header before the b-tree header of page 1.
     static let databaseHeaderByteCount = PageFormat.headerByteCount
-    /// The payload of a table-leaf cell up to which no overflow page is used.
+    /// The largest payload of a table-leaf cell without overflow pages.
     var mostLocalByteCount: Int { usableByteCount - 35 }
-    /// The least payload that stays in the leaf when overflow pages are used.
+    /// The smallest part of a payload in the leaf if overflow pages are used.
     var leastLocalByteCount: Int { (usableByteCount - 12) * 32 / 255 - 23 }
-    /// Content bytes of an overflow page, behind the page number of the next.
+    /// The number of content bytes of an overflow page, which follow the page number of the next.
     var overflowContentByteCount: Int { usableByteCount - 4 }
     /// The first byte of a table-leaf page.
     static let tableLeaf = 0x0D
 
-    /// How many bytes of a payload stand in the leaf page.
+    /// The number of bytes of a payload that are in the leaf page.
     func localByteCount(ofPayload payloadByteCount: Int) -> Int {
         guard payloadByteCount > mostLocalByteCount else { return payloadByteCount }
         let local =
@@ -279,11 +282,11 @@ struct BTreeFormat {
     }
 }
 
-/// The magics that salvage looks for, and what it knows of the bytes around them.
+/// The magics that salvage searches for, and the layout of the bytes around them.
 enum BlobFormat {
     /// "KCM1" and "KCM2": the metadata of a row of either version.
     static let metaMagics: [UInt32] = [0x4B43_4D31, 0x4B43_4D32]
-    /// Bytes of uuid, protection, grp, k1, k2, k3: what stands in front of the metadata.
+    /// The number of bytes of uuid, protection, grp, k1, k2, k3, which precede the metadata.
     static let metaOffset = 16 + 1 + 16 * 4
     /// "KCHD": the store's header.
     static let headerMagic: UInt32 = 0x4B43_4844

@@ -1,25 +1,25 @@
-// RowPlaces: where the rows of one page stand.
-//   (1) A page whose tag or checksum holds has the rows of its cells, if it is a table leaf, and no others:
-//       what else looks like a row is the remains of one.
-//   (2) A page of which neither holds is read as a table leaf whatever it says. Beside its
-//       cells it has the rows that are found by the magic of their metadata, with a record header
-//       in front. What no cell leads to may be the remains of a row.
+// RowPlaces: finds the rows on one page.
+//   (1) A sound page, whose tag or checksum is valid, has the rows of its cells, if it is a table
+//       leaf, and no others. Anything else that looks like a row is the remains of one.
+//   (2) An unsound page is read as a table leaf, whatever its type byte says. In addition to its
+//       cells, it has the rows that are found by the magic of their metadata with a record header
+//       in front. A row that no cell points to may be the remains of one.
 //
 //   Table leaf (file format, 1.6): 0 1 type 0x0D; 3 2 number of cells; 8 one 2-byte offset a cell.
 //   Cell: payload byte count varint, rowid varint, payload, number of the first overflow page.
 
-/// A row on a page.
+/// The location of a row on a page.
 struct RowPlace {
     let payloadStart: Int
     let header: RecordHeader
     let rowid: Int64?
-    /// Whether one of the cells that the page counts leads to it.
+    /// Whether one of the page's cells points to it.
     let isInCell: Bool
     private let bTree: BTreeFormat
 
     var localByteCount: Int { bTree.localByteCount(ofPayload: header.payloadByteCount) }
     var overflowByteCount: Int { header.payloadByteCount - localByteCount }
-    /// Where the local part ends and the first overflow page's number follows, if there is one.
+    /// The end of the local part. If there are overflow pages, the number of the first one follows.
     var localEnd: Int { payloadStart + localByteCount }
     fileprivate var uuidPosition: Int { payloadStart + header.uuidOffset }
 
@@ -27,7 +27,8 @@ struct RowPlace {
         localEnd + (overflowByteCount > 0 ? 4 : 0) <= bTree.usableByteCount
     }
 
-    /// The row of the cell at an offset, where the cell's length and its record header agree.
+    /// The row of the cell at an offset; `nil` unless the cell's length and its record header
+    /// agree.
     fileprivate init?(
         _ page: FormatBytes, cellAt start: Int, isCounted: Bool, _ format: SalvageFormat
     ) {
@@ -45,10 +46,11 @@ struct RowPlace {
         guard fitsPage else { return nil }
     }
 
-    /// How far in front of the uuid a record header is looked for: `set_aside` has a text or a tag there.
+    /// How far in front of the uuid a record header is searched for: `set_aside` has a text or a
+    /// tag in between.
     private static let mostHeaderDistance = 160
 
-    /// The row whose uuid is at an offset, by the nearest record header in front.
+    /// The row whose uuid is at an offset, with the nearest record header in front of it.
     fileprivate init?(_ page: FormatBytes, uuidAt uuid: Int, _ format: SalvageFormat) {
         bTree = format.bTree
         let starts = max(0, uuid - Self.mostHeaderDistance)..<max(0, uuid - 9)
@@ -66,7 +68,8 @@ struct RowPlace {
         return nil
     }
 
-    /// The rowid of a cell by its end: in front of it stands the payload's length, which is known.
+    /// The rowid of a cell, found backwards from its end: the payload's length, which is known,
+    /// precedes it.
     private static func rowid(
         _ page: FormatBytes, inFrontOf end: Int, payloadByteCount: Int
     ) -> Int64? {
@@ -83,13 +86,14 @@ struct RowPlace {
         return nil
     }
 
-    // MARK: All of a page
+    // MARK: All rows of a page
 
-    /// A row takes more than 116 bytes in front of the next row's magic.
+    /// Between the magics of two rows there are more than 116 bytes, which limits the number of
+    /// hits on a page.
     private static let mostHits = 64
 
-    /// The rows of a page: those of its cells, then those that follow in the array of offsets where
-    /// the number of cells may be damaged, then those that are found by their magic.
+    /// The rows of a page: first those of its cells, then those of further entries in the array of
+    /// offsets, in case the number of cells is damaged, then those found by their magic.
     static func all(
         of page: FormatBytes, isFirstPage: Bool, isSound: Bool, _ format: SalvageFormat
     ) -> [RowPlace] {

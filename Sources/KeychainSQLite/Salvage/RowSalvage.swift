@@ -1,11 +1,10 @@
-// RowSalvage: reads rows, headers and keybags out of a damaged database and its log, without
-// SQLite.
-//   (1) No input traps, loops without end, or takes more memory than the files have bytes.
-//   (2) One page is in memory at a time; a row is handed over before the next is read.
-//   (3) Rows come out of the newest committed image of each page alone: an older image would give
-//       an item as it was before, or one that was deleted since.
-//   (4) What is handed over, a `SalvagedRow`, is a candidate; the caller's check of the tags picks
-//       out the right ones.
+// RowSalvage: reads rows, headers and keybags from a damaged database and its log, without SQLite.
+//   (1) No input causes a trap, an endless loop, or memory use beyond the size of the files.
+//   (2) One page is in memory at a time. A row is passed to the caller before the next is read.
+//   (3) Rows are taken only from the newest committed image of each page. An older image would
+//       contain earlier versions of items, or items that were deleted since.
+//   (4) The results, `SalvagedRow`, are candidates. The caller checks their tags to identify the
+//       valid ones.
 
 package import KeychainCore
 import KeychainCrypto
@@ -15,8 +14,8 @@ package struct RowSalvage: Sendable {
     private var format: SalvageFormat { images.format }
     private var bTree: BTreeFormat { images.format.bTree }
 
-    /// Reads the log once, to find the page that each of its frames holds. Pages of version 2 are
-    /// verified with the device key; without it none of them counts as sound.
+    /// Reads the log once, to find the page of each of its frames. Pages of version 2 are verified
+    /// with the device key; without it, none of them counts as sound.
     package init(
         database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes? = nil
     ) {
@@ -27,8 +26,8 @@ package struct RowSalvage: Sendable {
 
     private init(_ images: PageImages) { self.images = images }
 
-    /// The same files, read without the frames of the log whose checksum or tag doesn't hold; nil: there are
-    /// none.
+    /// The same files, read without the log's frames whose checksum or tag is invalid; `nil` if
+    /// there are no such frames.
     package var passingOverUnsoundFrames: RowSalvage? {
         images.passingOverUnsoundFrames.map(RowSalvage.init)
     }
@@ -36,10 +35,11 @@ package struct RowSalvage: Sendable {
     // MARK: Rows
 
     /// Calls `visit` with each candidate row, those of the newest frame first and those of the
-    /// database file last. Of one that lacks a part of its overflow pages the secret is cut short.
+    /// database file last. If overflow pages are missing, the secret is truncated.
     package func forEachRow(_ visit: (SalvagedRow) throws -> Void) rethrows {
         var page = FormatBytes(count: PageFormat.pageByteCount)
-        // A page is in one chain; rows that claim the pages of others must not take for ever.
+        // Normally a page is in one chain. The limit bounds the work for rows that claim the pages
+        // of others.
         var chainReads = 2 * images.count + 1024
         try images.forEach { image, standing in
             guard standing == .current else { return }
@@ -60,8 +60,9 @@ package struct RowSalvage: Sendable {
         }
     }
 
-    /// Appends the content of a chain of overflow pages (file format, 1.6): 4 bytes number of the
-    /// next page, 0 in the last; content. Ends early where the chain is broken.
+    /// Appends the content of a chain of overflow pages (file format, 1.6). Each has the 4-byte
+    /// number of the next page, 0 in the last one, followed by content. Stops early if the chain is
+    /// broken.
     private func follow(
         _ first: UInt32, _ byteCount: Int, into payload: inout [UInt8], _ reads: inout Int
     ) {
@@ -83,15 +84,15 @@ package struct RowSalvage: Sendable {
 
     // MARK: Headers
 
-    /// What the authentic headers of damaged files tell.
+    /// The information from the authentic headers of damaged files.
     package struct Headers: Sendable {
-        /// The newest of a transaction that has ended, as far as the log shows.
+        /// The newest header of a committed transaction, according to the log.
         package fileprivate(set) var committed: StoreHeader?
-        /// The highest generation of any.
+        /// The highest generation of any header.
         package fileprivate(set) var highestGeneration: UInt64 = 0
     }
 
-    /// The headers whose tags verify, wherever they stand.
+    /// The headers with valid tags, wherever they are.
     package func headers(_ tiers: StoreTiers) -> Headers {
         var headers = Headers()
         let byteCount =
@@ -111,7 +112,7 @@ package struct RowSalvage: Sendable {
 
     // MARK: Keybags
 
-    /// What may be keybags, those of transactions that have ended and those of others.
+    /// Candidates for keybags, separately for committed and uncommitted transactions.
     package func keybags() -> (committed: Set<[UInt8]>, others: Set<[UInt8]>) {
         var committed: Set<[UInt8]> = []
         var others: Set<[UInt8]> = []
@@ -119,7 +120,7 @@ package struct RowSalvage: Sendable {
             guard let claimed = page.uint32(at: hit + BlobFormat.keybagLengthOffset),
                 BlobFormat.keybagByteCounts.contains(claimed)
             else { return }
-            // A record of id and body: the header's own count, NULL, the type of the body.
+            // A record of id and body has: the header's own byte count, NULL, the type of the body.
             let header = 2 + FormatBytes.varintByteCount(UInt64(claimed) * 2 + 12)
             let byteCount = Int(claimed)
             let local = bTree.localByteCount(ofPayload: header + byteCount) - header
@@ -134,7 +135,7 @@ package struct RowSalvage: Sendable {
         return (committed, others)
     }
 
-    /// Calls `visit` with each place of a magic in any image.
+    /// Calls `visit` with each occurrence of a magic in any image.
     private func forEach(
         _ magic: UInt32, _ visit: (FormatBytes, Int, PageImage.Standing) -> Void
     ) {
@@ -149,12 +150,13 @@ package struct RowSalvage: Sendable {
 }
 
 extension RowSalvage {
-    /// Opens the files for reading. See ``DamagedFile`` about files that SQLite has open.
+    /// Opens the files for reading. See ``DamagedFile`` for files that SQLite has open.
     ///
     /// - Parameters:
-    ///   - databasePath: The database file; nil if there is none.
-    ///   - logPath: The log, nil if there is none.
-    ///   - deviceKey: As for sources.
+    ///   - databasePath: The database file; `nil` if there is none.
+    ///   - logPath: The log; `nil` if there is none.
+    ///   - deviceKey: The device key, which verifies pages of version 2. Without it none of them
+    ///     counts as sound.
     /// - Throws: ``SalvageFileError`` if a file can't be opened.
     package init(
         databasePath: String?, logPath: String?, deviceKey: SecretBytes? = nil
@@ -169,22 +171,22 @@ extension RowSalvage {
 
 // MARK: - Candidates
 
-/// A row that was found in a database file or its log. Nothing in it is verified: the tags over
-/// its metadata and its secret tell a row from a chance hit.
+/// A candidate row that was found in a database file or its log. Nothing in it is verified. The
+/// tags of its metadata and its secret distinguish rows from false positives.
 package struct SalvagedRow: Hashable, Sendable {
     package var row: SealedRow
-    /// When and why it was set aside; nil for a row of `items`.
+    /// When and why it was set aside; `nil` for a row of `items`.
     package var aside: Aside?
-    /// Whether a cell of its page leads to it. Otherwise it may be the remains of a row.
+    /// Whether a cell of its page points to it. Otherwise it may be the remains of a row.
     package var isInCell = false
-    /// Whether its page is as it was written. Otherwise the row may be what an earlier commit left.
+    /// Whether its page is unchanged. Otherwise the row may be from an earlier commit.
     package var isOnSoundPage = false
 
     package struct Aside: Hashable, Sendable {
         package let moment: Double
         /// A ``SetAsideReason``, or a number that this version doesn't know.
         package let reason: Int64
-        /// Over the row, moment and reason; nil in version 1.
+        /// The tag over the row, moment and reason; `nil` in version 1.
         package let tag: [UInt8]?
     }
 

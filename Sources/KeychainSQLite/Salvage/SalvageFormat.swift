@@ -1,16 +1,17 @@
-// SalvageFormat: which version damaged files are of, and what verifies their pages.
-//   (1) A page or a frame whose tag fits decides, then one whose checksum fits, then byte 20 of the
-//       database: a damaged header must not cost every page.
-//   (2) The salt of the tags stands in page 1 of the database. Where that one is lost or damaged, no
-//       page counts as sound, and rows are found as on damaged pages.
+// SalvageFormat: the version of damaged files, and the protection of their pages.
+//   (1) The version is determined by a page with a valid tag, else by a page or frame with a valid
+//       checksum, else by byte 20 of the database, so that a damaged header doesn't cost every
+//       page.
+//   (2) The salt of the tags is in page 1 of the database. If that page is lost or damaged, no page
+//       counts as sound, and rows are searched for as on damaged pages.
 
 import KeychainCore
 import KeychainCrypto
 
 struct SalvageFormat: Sendable {
-    /// Of the database: 1 or 2.
+    /// The version of the database: 1 or 2.
     let version: Int
-    /// nil: nothing shows whether a page is as it was written.
+    /// `nil` if no page can be verified.
     let protection: PageProtection?
 
     static let version1 = SalvageFormat(version: 1, protection: .checksum)
@@ -26,7 +27,7 @@ struct SalvageFormat: Sendable {
         self.protection = protection
     }
 
-    /// Without a device key tags can't be verified.
+    /// Without a device key, tags can't be verified.
     init(
         of database: any SalvageSource, log: (any SalvageSource)?, deviceKey: SecretBytes?
     ) {
@@ -42,7 +43,8 @@ struct SalvageFormat: Sendable {
         } else if Self.hasPage(of: .checksum, database) {
             self = .version1
         } else if let version = log.flatMap(Self.version(ofLog:)) {
-            // The salt of a database that isn't there, or whose pages all fail, is no salt.
+            // If the database is missing or all of its pages fail verification, there is no usable
+            // salt.
             self.init(version: version, protection: version == 1 ? .checksum : nil)
         } else if database.byteCount > 0, header[20] == PageChecksum.byteCount {
             self = .version1
@@ -63,7 +65,8 @@ struct SalvageFormat: Sendable {
         return false
     }
 
-    /// By the first frame: its checksum is over zeros at the page's end in version 2.
+    /// The version according to the first frame. In version 2, its checksum covers zeros at the
+    /// page's end.
     private static func version(ofLog log: any SalvageSource) -> Int? {
         var bytes = [UInt8](repeating: 0, count: LogHeader.byteCount)
         log.read(at: 0, into: &bytes, from: 0)
@@ -73,13 +76,14 @@ struct SalvageFormat: Sendable {
         func isSound() -> Bool {
             LooseFrame(bytes, after: header.checksum, bigEndian: header.bigEndian)?.isSound == true
         }
-        // Both fit where the page ends in zeros, which no tag is.
+        // If the page ends in zeros, the checksum is valid for both versions. A tag never consists
+        // of zeros, so the version is 1.
         if isSound() { return 1 }
         zeroPageEnd(ofFrame: &bytes)
         return isSound() ? 2 : nil
     }
 
-    /// Makes of a frame of the file what SQLite's checksum is over.
+    /// Restores the form of a frame that SQLite's checksum covers.
     func hide(frame: inout [UInt8]) {
         if version == 2 { Self.zeroPageEnd(ofFrame: &frame) }
     }

@@ -1,8 +1,8 @@
-// SalvageSource: where the salvage reads its bytes from: memory, or a file on disk.
-//   (1) The file is read without a memory map: a map would end the process with SIGBUS at an
-//       unreadable sector or when the file gets shorter. Reads report an error instead, and the
-//       bytes count as zero.
-//   (2) The descriptor belongs to one object alone and is closed with it.
+// SalvageSource: the sources that salvage reads from: memory, or a file on disk.
+//   (1) Files are read without memory mapping. A mapping would terminate the process with SIGBUS at
+//       an unreadable sector or when the file is truncated. A read reports an error instead, and
+//       the bytes count as zero.
+//   (2) The descriptor is owned by one object and closed with it.
 
 #if canImport(Glibc)
 import Glibc
@@ -16,17 +16,17 @@ import Darwin
 
 /// The bytes of a file that may be damaged.
 package protocol SalvageSource: Sendable {
-    /// The length of the file in bytes, as it was when the source was made.
+    /// The length of the file in bytes when the source was created.
     var byteCount: UInt64 { get }
 
-    /// Replaces the contents of `buffer[start...]` with the bytes from `offset` on.
+    /// Replaces the contents of `buffer[start...]` with the bytes at `offset`.
     ///
-    /// Bytes past the end of the file and bytes that the medium does not give are zero: one
-    /// unreadable sector must not cost the rest of its page.
+    /// Bytes past the end of the file and unreadable bytes are zero, so that one unreadable sector
+    /// doesn't cost the rest of its page.
     func read(at offset: UInt64, into buffer: inout [UInt8], from start: Int)
 }
 
-/// Bytes in memory as a source.
+/// A source in memory.
 package struct MemorySource: SalvageSource {
     package let bytes: [UInt8]
 
@@ -55,7 +55,7 @@ package struct MemorySource: SalvageSource {
 
 // MARK: - Files
 
-/// Why a file can't be read at all.
+/// The error for a file that can't be read at all.
 package struct SalvageFileError: Error, Hashable, Sendable {
     /// The `errno` of the system call that failed.
     package let code: Int32
@@ -65,20 +65,21 @@ package struct SalvageFileError: Error, Hashable, Sendable {
     }
 }
 
-/// A file on disk that is read where it stands.
+/// A file on disk that is read directly.
 ///
-/// Closing any descriptor of a file drops all POSIX locks that the process holds on it, SQLite's
-/// among them. While this process has one of these files open through SQLite, salvage a copy.
+/// Closing any descriptor of a file releases all POSIX locks that the process has on it, including
+/// SQLite's. While this process has a file open through SQLite, salvage a copy.
 package final class DamagedFile: SalvageSource {
     private let descriptor: Int32
     package let byteCount: UInt64
 
-    /// The unit that a disk gives or refuses as a whole.
+    /// The unit that a disk reads or fails to read as a whole.
     private static let sectorByteCount = 512
 
     /// Opens the file for reading.
     ///
-    /// - Throws: ``SalvageFileError`` if the file can't be opened or has no length (a pipe).
+    /// - Throws: ``SalvageFileError`` if the file can't be opened or is not seekable, such as a
+    ///   pipe.
     package init(path: String) throws(SalvageFileError) {
         // SAFETY: the path is a NUL-terminated string for the duration of the call. O_NONBLOCK:
         // a pipe in the file's place must not hold the caller.
@@ -109,7 +110,8 @@ package final class DamagedFile: SalvageSource {
             } else if done == 0 {
                 break
             } else {
-                // The disk refuses this range: take it sector by sector, zeros for the refused.
+                // The disk can't read this range. It is read sector by sector, with zeros for
+                // unreadable ones.
                 let end = min(position + Self.sectorByteCount, buffer.count)
                 let sector = readOnce(
                     at: offset &+ UInt64(position - start), into: &buffer, position, end)
@@ -124,8 +126,8 @@ package final class DamagedFile: SalvageSource {
         for missing in position..<buffer.count { buffer[missing] = 0 }
     }
 
-    /// One `pread` of `buffer[start..<end]`: the bytes read, 0 at the end of the file, -1 for an
-    /// error.
+    /// One `pread` of `buffer[start..<end]`. Returns the number of bytes read, 0 at the end of the
+    /// file, -1 for an error.
     private func readOnce(
         at offset: UInt64, into buffer: inout [UInt8], _ start: Int, _ end: Int
     ) -> Int {

@@ -1,4 +1,4 @@
-// RowSealingVersion1: opens rows of version 1, which are sealed anew when a keychain is converted.
+// RowSealingVersion1: opens rows of version 1, which are sealed again when a keychain is converted.
 // Documentation/Formats/row-v1.md.
 
 package import FoundationEssentials
