@@ -59,9 +59,10 @@ import Testing
     }
 
     /// Rows of a path, a function and what it does.
-    @Test func `the functions of a load and a save are where CONTRIBUTING says`() throws {
+    @Test func `the functions of a load and a save are where Architecture says`() throws {
         let section = try #require(
-            try Repository.file("CONTRIBUTING.md").components(separatedBy: "\n## ")
+            try Repository.file("Documentation/Architecture.md")
+                .components(separatedBy: "\n## ")
                 .first { $0.hasPrefix("A load and a save") })
         let rows = section.matches(of: /\n\| `([^`]+)` \| `([^`]+)` \|/)
         for row in rows {
