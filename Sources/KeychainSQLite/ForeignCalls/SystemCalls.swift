@@ -23,7 +23,7 @@ enum SystemCalls {
     /// folder has replaced the open one meanwhile, it isn't affected.
     @discardableResult
     static func unlink(_ name: String, in folder: Int32) -> Int32 {
-        // SAFETY: the name is a terminated copy for the duration of the call.
+        // SAFETY: the name is a NUL-terminated copy for the duration of the call.
         reached(unsafe unlinkat(folder, name, 0) == 0)
     }
 
@@ -69,7 +69,7 @@ enum SystemCalls {
     /// C function is `statvfs`. `nil` if it failed.
     static func freeByteCount(at path: String) -> Int? {
         var status = statvfs()
-        // SAFETY: the call fills the structure; the path ends in a zero.
+        // SAFETY: the call fills the structure; the path is NUL-terminated.
         guard unsafe statvfs(path, &status) == 0 else { return nil }
         let (count, overflows) = Int(clamping: status.f_bavail)
             .multipliedReportingOverflow(by: Int(clamping: status.f_frsize))
@@ -78,7 +78,7 @@ enum SystemCalls {
 
     /// Reads the first bytes of a file, at most `count`; the corresponding C function is `pread`.
     static func read(_ descriptor: Int32, count: Int) -> [UInt8] {
-        // SAFETY: the call writes into the buffer and no further.
+        // SAFETY: the call writes only into the buffer.
         unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
             initializedCount = unsafe max(pread(descriptor, buffer.baseAddress, count, 0), 0)
         }
@@ -94,13 +94,13 @@ enum SystemCalls {
 
     /// The corresponding C function is `inotify_add_watch`.
     static func watch(_ path: String, for events: Int, noticesTo queue: Int32) -> Int32 {
-        // SAFETY: the path is a terminated copy for the duration of the call.
+        // SAFETY: the path is a NUL-terminated copy for the duration of the call.
         unsafe inotify_add_watch(queue, path, UInt32(truncatingIfNeeded: events))
     }
 
     /// Reads everything available from a non-blocking descriptor and discards it.
     static func drain(_ descriptor: Int32) {
-        // SAFETY: the call writes into the buffer and no further.
+        // SAFETY: the call writes only into the buffer.
         unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
             while unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
         }

@@ -127,7 +127,7 @@ import CKeychainSQLite
     override func read(
         into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64
     ) -> Int32 {
-        // SAFETY: `count` bytes at `buffer` are SQLite's to fill; `scratch` holds a page.
+        // SAFETY: SQLite provides `count` writable bytes at `buffer`; `scratch` holds a page.
         guard let protection, let place = place(of: offset) else {
             return unsafe readReal(into: buffer, count: count, at: offset)
         }
@@ -184,7 +184,7 @@ import CKeychainSQLite
     /// Whether the header of a page 1 declares the page size and the reserved bytes of a
     /// protection.
     private static func declares(_ protection: PageProtection, page1: UnsafeRawPointer) -> Bool {
-        // SAFETY: the caller vouches for a page.
+        // SAFETY: the caller guarantees a page.
         guard let header = unsafe DatabaseFileHeader(at: page1) else { return false }
         return header.pageByteCount == PageFormat.pageByteCount
             && header.reservedByteCount == protection.reservedByteCount

@@ -12,12 +12,12 @@ import CKeychainSQLite
     let damage: PageDamage
     private let real: UnsafeMutablePointer<sqlite3_file>
 
-    // SAFETY: only the size of the C structure is asked for.
+    // SAFETY: only the size of the C structure is used.
     private static let referenceOffset = unsafe MemoryLayout<sqlite3_file>.stride
     static let realFileOffset = referenceOffset + 8
 
     init(real: UnsafeMutablePointer<sqlite3_file>, damage: PageDamage) {
-        // SAFETY: the caller vouches that the file is open until `close` is called.
+        // SAFETY: the caller guarantees that the file is open until `close` is called.
         unsafe self.real = real
         self.damage = damage
     }
@@ -28,15 +28,15 @@ import CKeychainSQLite
     static func realFile(
         in file: UnsafeMutablePointer<sqlite3_file>
     ) -> UnsafeMutablePointer<sqlite3_file> {
-        // SAFETY: SQLite allocates `szOsFile` bytes, which is this offset and the size that the
-        // VFS underneath asks for; the offset keeps 8-byte alignment.
+        // SAFETY: SQLite allocates `szOsFile` bytes, which is this offset plus the size that the
+        // VFS underneath requires; the offset keeps 8-byte alignment.
         unsafe (UnsafeMutableRawPointer(file) + realFileOffset)
             .assumingMemoryBound(to: sqlite3_file.self)
     }
 
     /// Stores an object behind SQLite's pointer.
     static func install(_ object: CheckedFile, in file: UnsafeMutablePointer<sqlite3_file>) {
-        // SAFETY: the slot lies in the memory that SQLite provides, see (1).
+        // SAFETY: the slot is in the memory that SQLite provides, see (1).
         unsafe UnsafeMutableRawPointer(file).storeBytes(
             of: Unmanaged.passRetained(object).toOpaque(), toByteOffset: referenceOffset,
             as: UnsafeMutableRawPointer.self)
@@ -79,12 +79,12 @@ import CKeychainSQLite
     }
 
     func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64) -> Int32 {
-        // SAFETY: `count` bytes at `buffer` are SQLite's to fill.
+        // SAFETY: SQLite provides `count` writable bytes at `buffer`.
         unsafe readReal(into: buffer, count: count, at: offset)
     }
 
     func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
-        // SAFETY: `count` bytes at `bytes` are SQLite's, and readable.
+        // SAFETY: SQLite provides `count` readable bytes at `bytes`.
         unsafe writeReal(bytes, count: count, at: offset)
     }
 
@@ -106,7 +106,7 @@ import CKeychainSQLite
 
     func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
         unsafe withReal { file, methods in
-            // SAFETY: the arguments are SQLite's, for the same operation.
+            // SAFETY: the arguments are those that SQLite passed for this operation.
             guard let call = unsafe methods.xFileControl else { return SQLITE_NOTFOUND }
             return unsafe call(file, operation, argument)
         }
@@ -135,7 +135,7 @@ import CKeychainSQLite
         into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64
     ) -> Int32 {
         unsafe withReal { file, methods in
-            // SAFETY: the caller vouches for `count` writable bytes.
+            // SAFETY: the caller guarantees `count` writable bytes.
             guard let call = unsafe methods.xRead else { return SQLITE_IOERR }
             return unsafe call(file, buffer, Int32(truncatingIfNeeded: count), offset)
         }
@@ -143,7 +143,7 @@ import CKeychainSQLite
 
     final func writeReal(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
         unsafe withReal { file, methods in
-            // SAFETY: the caller vouches for `count` readable bytes.
+            // SAFETY: the caller guarantees `count` readable bytes.
             guard let call = unsafe methods.xWrite else { return SQLITE_IOERR }
             return unsafe call(file, bytes, Int32(truncatingIfNeeded: count), offset)
         }

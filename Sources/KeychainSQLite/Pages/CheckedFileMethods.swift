@@ -28,7 +28,7 @@ enum CheckedFileMethods {
     }
 
     private static func addData(to methods: inout sqlite3_io_methods) {
-        // SAFETY: as in `makeTable`; buffers and sizes are SQLite's.
+        // SAFETY: as in `makeTable`; SQLite provides buffers and sizes.
         unsafe methods.xClose = { file in
             guard let file = unsafe file, let checked = unsafe CheckedFile.of(file)
             else { return SQLITE_IOERR }
@@ -137,7 +137,7 @@ enum CheckedFileMethods {
         _ file: UnsafeMutablePointer<sqlite3_file>?,
         _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) -> Int32?
     ) -> Int32 {
-        // SAFETY: SQLite calls with an open file of this VFS.
+        // SAFETY: SQLite passes an open file of this VFS.
         unsafe CheckedFile.of(file)?.withReal(body) ?? SQLITE_IOERR
     }
 }

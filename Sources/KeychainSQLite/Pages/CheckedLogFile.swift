@@ -133,7 +133,7 @@ import CKeychainSQLite
     ) -> Int32 {
         let written = writeCollected()
         guard written == SQLITE_OK else { return written }
-        // SAFETY: `count` bytes at `buffer` are SQLite's to fill; `scratch` holds a frame.
+        // SAFETY: SQLite provides `count` writable bytes at `buffer`; `scratch` holds a frame.
         guard let place = LogFormat.position(ofOffset: offset),
             place.inFrame + count > LogFrameHeader.byteCount
         else {
@@ -166,7 +166,7 @@ import CKeychainSQLite
     private func readWhole(
         _ frame: UInt32, into buffer: UnsafeMutableRawPointer, at offset: Int64
     ) -> Int32 {
-        // SAFETY: the caller vouches for a frame's bytes, which the salts of its header lie in.
+        // SAFETY: the caller guarantees the bytes of a frame, which contain its header.
         let status = unsafe readReal(into: buffer, count: LogFormat.frameByteCount, at: offset)
         guard status == SQLITE_OK, case .authentication = protection else { return status }
         let verifies =
@@ -190,7 +190,7 @@ import CKeychainSQLite
     /// Whether the frame in `scratch` is unchanged and continues the previous frame in the log.
     /// Afterwards the buffer has the form that SQLite gets.
     private func verifiesScratch(asFrame frame: UInt32, withChecksum isSealed: Bool) -> Bool {
-        // SAFETY: `scratch` holds a frame, and has room for the 8 bytes of a checksum behind it.
+        // SAFETY: `scratch` holds a frame, and has room for the 8 bytes of a checksum after it.
         guard let header = logHeader() else {
             unsafe protection.hide(frameAt: scratch)
             return false
@@ -226,7 +226,7 @@ import CKeychainSQLite
     // MARK: Writing
 
     override func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int64) -> Int32 {
-        // SAFETY: `count` bytes at `bytes` are SQLite's, and readable.
+        // SAFETY: SQLite provides `count` readable bytes at `bytes`.
         guard let place = LogFormat.position(ofOffset: offset) else {
             // A new header starts a new log.
             noteTransactionEnded()
@@ -262,8 +262,8 @@ import CKeychainSQLite
     private func keep(
         _ bytes: UnsafeRawPointer, count: Int, at place: (frame: UInt32, inFrame: Int)
     ) -> Bool {
-        // SAFETY: the caller vouches for `count` bytes that end within the frame, and the buffer
-        // has room for a whole frame.
+        // SAFETY: the caller guarantees `count` bytes that end within the frame, and the buffer has
+        // room for a whole frame.
         if place.inFrame == 0 {
             kept = KeptFrame(number: place.frame, range: 0..<count)
         } else if let kept, kept.number == place.frame, kept.range.upperBound == place.inFrame {

@@ -15,8 +15,8 @@ enum ChecksumVFSMethods {
     static func makeVFS(
         over base: UnsafeMutablePointer<sqlite3_vfs>
     ) -> UnsafeMutablePointer<sqlite3_vfs> {
-        // SAFETY: both allocations are initialized before use and never freed, as SQLite asks of a
-        // registered VFS. The closures capture nothing, and call `base` with its own object.
+        // SAFETY: both allocations are initialized before use and never freed, as SQLite requires
+        // of a registered VFS. The closures capture nothing, and call `base` with its own object.
         let name = Array(PageChecksumVFS.name.utf8CString)
         let nameBytes = UnsafeMutablePointer<CChar>.allocate(capacity: name.count)
         for (offset, byte) in name.enumerated() {
@@ -128,7 +128,7 @@ enum ChecksumVFSMethods {
 
     /// Whether a file is a log that is kept for salvage, see `CheckedLogFile`.
     private static func isLogOfDamagedDatabase(_ name: UnsafePointer<CChar>?) -> Bool {
-        // SAFETY: SQLite hands over a name that ends in a zero.
+        // SAFETY: SQLite passes a NUL-terminated name.
         guard let path = unsafe name.map({ unsafe String(cString: $0) }), path.hasSuffix("-wal")
         else { return false }
         return !(PageDamage.known(forCanonicalPath: String(path.dropLast(4)))?.isEmpty ?? true)
@@ -150,8 +150,8 @@ enum ChecksumVFSMethods {
         _ vfs: VFS?, _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?,
         _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
-        // SAFETY: SQLite hands over `szOsFile` bytes at `file`: room for this VFS's part and,
-        // `realFileOffset` bytes further, for the one of the VFS underneath.
+        // SAFETY: SQLite provides `szOsFile` bytes at `file`: room for this VFS's part and, at
+        // `realFileOffset`, for the part of the VFS underneath.
         guard let file = unsafe file, let base = unsafe underneath(vfs),
             let baseOpen = unsafe base.pointee.xOpen
         else { return SQLITE_CANTOPEN }
@@ -197,8 +197,8 @@ enum ChecksumVFSMethods {
         in file: UnsafeMutablePointer<sqlite3_file>
     ) -> Int32 {
         guard status != SQLITE_OK else { return SQLITE_OK }
-        // SAFETY: a file whose open failed with methods in place wants to be closed; without
-        // methods in ours, SQLite closes nothing.
+        // SAFETY: a file whose opening failed has to be closed if its methods are set. SQLite
+        // closes nothing if the methods of this VFS's file are not set.
         if let methods = unsafe real.pointee.pMethods, let close = unsafe methods.pointee.xClose {
             _ = unsafe close(real)
         }

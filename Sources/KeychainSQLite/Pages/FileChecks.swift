@@ -195,7 +195,7 @@ private struct SoundRun {
     ///   - number: The frame's number, from 1.
     /// - Returns: Whether it continues the sequence.
     func accepts(_ frame: UnsafeMutableRawPointer, number: UInt32) -> Bool {
-        // SAFETY: the caller vouches for a whole frame.
+        // SAFETY: the caller guarantees a whole frame.
         let isAuthentic = unsafe protection.verifies(
             frameAt: UnsafeRawPointer(frame), number: number, in: log)
         unsafe protection.hide(frameAt: frame)
@@ -219,7 +219,7 @@ private struct SoundRun {
     let bytes: UnsafeMutableRawPointer
 
     init(byteCount: Int) {
-        // SAFETY: freed in `deinit`; code that takes `bytes` keeps the buffer alive by using it.
+        // SAFETY: freed in `deinit`; code that uses `bytes` keeps the buffer alive.
         unsafe bytes = .allocate(byteCount: byteCount, alignment: 16)
     }
 
@@ -244,7 +244,7 @@ private struct SoundRun {
     /// - Throws: ``SQLiteFailure`` if it can't be opened.
     init(path: String, flags: Int32) throws(SQLiteFailure) {
         // SAFETY: `sqlite3_create_filename` copies its arguments. The memory for the file has the
-        // size that the VFS asks for; file and name are freed here on failure or by `deinit`.
+        // size that the VFS requires; file and name are freed here on failure or by `deinit`.
         guard let vfs = unsafe sqlite3_vfs_find(nil), let open = unsafe vfs.pointee.xOpen,
             let name = unsafe sqlite3_create_filename(path, "", "", 0, nil)
         else {

@@ -54,7 +54,7 @@ struct LogHeader {
     ///
     /// - Parameter bytes: The first of 32 readable bytes.
     init?(at bytes: UnsafeRawPointer) {
-        // SAFETY: all offsets are below 32, which the caller vouches for.
+        // SAFETY: all offsets are below 32, as the caller guarantees.
         let magic = unsafe LogFormat.word(bytes, 0)
         guard magic & ~1 == 0x377F_0682,
             unsafe LogFormat.word(bytes, 8) == UInt32(PageFormat.pageByteCount)
@@ -86,7 +86,7 @@ struct LogFrameHeader {
 
     /// - Parameter bytes: The first of 24 readable bytes.
     init(at bytes: UnsafeRawPointer) {
-        // SAFETY: all offsets are below 24, which the caller vouches for.
+        // SAFETY: all offsets are below 24, as the caller guarantees.
         page = unsafe LogFormat.word(bytes, 0)
         databasePageCount = unsafe LogFormat.word(bytes, 4)
         salt1 = unsafe LogFormat.word(bytes, 8)
@@ -128,7 +128,7 @@ enum LogFormat {
     static func verifies(
         frameAt frame: UnsafeRawPointer, after previous: LogChecksum, in log: LogHeader
     ) -> Bool {
-        // SAFETY: the caller vouches for a whole frame; both parts lie in it.
+        // SAFETY: the caller guarantees a whole frame; both parts are in it.
         let header = unsafe LogFrameHeader(at: frame)
         guard header.page != 0, header.belongs(to: log) else { return false }
         var sum = previous
@@ -142,7 +142,7 @@ enum LogFormat {
 
     /// The big-endian word at an offset.
     static func word(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt32 {
-        // SAFETY: the caller keeps offset + 4 within the bytes it vouches for.
+        // SAFETY: the caller keeps offset + 4 within the bytes that it guarantees.
         unsafe UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 }
@@ -154,7 +154,8 @@ extension LogHeader {
     /// 32 bytes.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.byteCount else { return nil }
-        // SAFETY: the array has as many bytes as a header and lives for the call. So below.
+        // SAFETY: the array has as many bytes as a header and lives for the call. The same applies
+        // below.
         let header = unsafe bytes.withUnsafeBytes { bytes in
             unsafe bytes.baseAddress.flatMap { unsafe LogHeader(at: $0) }
         }

@@ -87,7 +87,7 @@ package struct PageAuthenticator: Sendable {
     ///   - number: The page's number; the first page of a file is 1.
     /// - Returns: Whether the tag is valid.
     package func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
-        // SAFETY: the caller vouches for a whole page.
+        // SAFETY: the caller guarantees a whole page.
         unsafe isValid(pageAt: page, TagPrefix(page: number))
     }
 
@@ -97,7 +97,7 @@ package struct PageAuthenticator: Sendable {
     ///   - page: The first of `PageFormat.pageByteCount` writable bytes.
     ///   - number: The page's number; the first page of a file is 1.
     package func stamp(pageAt page: UnsafeMutableRawPointer, number: UInt32) {
-        // SAFETY: the caller vouches for a whole page, which the salt's range lies in.
+        // SAFETY: the caller guarantees a whole page, which contains the range of the salt.
         if number == 1 {
             unsafe UnsafeMutableRawBufferPointer(
                 start: page + PageFormat.saltRange.lowerBound, count: PageFormat.saltRange.count
@@ -115,7 +115,7 @@ package struct PageAuthenticator: Sendable {
     ///   - place: The page's frame.
     /// - Returns: Whether the tag is valid.
     package func verifies(pageAt page: UnsafeRawPointer, in place: LogFramePlace) -> Bool {
-        // SAFETY: the caller vouches for a whole page.
+        // SAFETY: the caller guarantees a whole page.
         unsafe isValid(pageAt: page, TagPrefix(place))
     }
 
@@ -125,14 +125,14 @@ package struct PageAuthenticator: Sendable {
     ///   - page: The first of `PageFormat.pageByteCount` writable bytes.
     ///   - place: The page's frame.
     package func stamp(pageAt page: UnsafeMutableRawPointer, in place: LogFramePlace) {
-        // SAFETY: the caller vouches for a whole page.
+        // SAFETY: the caller guarantees a whole page.
         unsafe stamp(pageAt: page, TagPrefix(place))
     }
 
     // MARK: Tags
 
     private func isValid(pageAt page: UnsafeRawPointer, _ prefix: TagPrefix) -> Bool {
-        // SAFETY: tag, nonce and zeros lie in the page that the caller vouches for.
+        // SAFETY: tag, nonce and zeros are in the page that the caller guarantees.
         guard unsafe page.loadUnaligned(fromByteOffset: Self.zeroOffset, as: UInt32.self) == 0
         else { return false }
         return unsafe Self.withData(prefix, page) { data in
@@ -146,7 +146,7 @@ package struct PageAuthenticator: Sendable {
     }
 
     private func stamp(pageAt page: UnsafeMutableRawPointer, _ prefix: TagPrefix) {
-        // SAFETY: tag, nonce and zeros lie in the page that the caller vouches for.
+        // SAFETY: tag, nonce and zeros are in the page that the caller guarantees.
         unsafe Self.withData(prefix, UnsafeRawPointer(page)) { data in
             unsafe key.authenticate(
                 data, tagAt: page + Self.tagOffset, nonceAt: page + Self.nonceOffset)

@@ -30,7 +30,7 @@ package enum PageChecksum {
     ///   - number: The page's number; the first page of a file is 1.
     /// - Returns: The checksum, as a number.
     package static func ofPage(at page: UnsafeRawPointer, number: UInt32) -> UInt64 {
-        // SAFETY: the caller vouches for that many readable bytes.
+        // SAFETY: the caller guarantees that many readable bytes.
         unsafe xxh64(
             UnsafeRawBufferPointer(start: page, count: coveredByteCount),
             seed: UInt64(number))
@@ -43,7 +43,7 @@ package enum PageChecksum {
     ///   - number: The page's number; the first page of a file is 1.
     /// - Returns: Whether the checksum is valid.
     package static func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
-        // SAFETY: the caller vouches for a whole page, which holds 8 bytes at that offset.
+        // SAFETY: the caller guarantees a whole page, which holds 8 bytes at that offset.
         let stored = unsafe UInt64(
             littleEndian: page.loadUnaligned(
                 fromByteOffset: coveredByteCount, as: UInt64.self))
@@ -56,7 +56,7 @@ package enum PageChecksum {
     ///   - page: The first of `PageFormat.pageByteCount` writable bytes.
     ///   - number: The page's number; the first page of a file is 1.
     package static func stamp(pageAt page: UnsafeMutableRawPointer, number: UInt32) {
-        // SAFETY: the caller vouches for a whole page, which holds 8 bytes at that offset.
+        // SAFETY: the caller guarantees a whole page, which holds 8 bytes at that offset.
         unsafe page.storeBytes(
             of: ofPage(at: UnsafeRawPointer(page), number: number).littleEndian,
             toByteOffset: coveredByteCount, as: UInt64.self)
@@ -90,7 +90,7 @@ package enum PageChecksum {
         hash = (hash ^ round(0, lane4)) &* prime1 &+ prime4
         hash = hash &+ UInt64(byteCount)
         while offset < byteCount {
-            // SAFETY: what is left is a multiple of 8, so offset + 8 <= byteCount.
+            // SAFETY: the remaining size is a multiple of 8, so offset + 8 <= byteCount.
             hash ^= unsafe round(0, word(base, offset))
             hash = rotated(hash, 27) &* prime1 &+ prime4
             offset += 8

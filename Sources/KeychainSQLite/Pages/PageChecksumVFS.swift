@@ -75,7 +75,7 @@ package enum PageChecksumVFS {
     package static func reservePageEnds(
         of connection: OpaquePointer?
     ) throws(SQLiteFailure) {
-        // SAFETY: the caller vouches for an open connection.
+        // SAFETY: the caller guarantees an open connection.
         _ = try unsafe exchangeReservedByteCount(
             Int32(PageFormat.reservedByteCount), on: connection)
     }
@@ -88,7 +88,7 @@ package enum PageChecksumVFS {
     package static func reservedByteCount(
         of connection: OpaquePointer?
     ) throws(SQLiteFailure) -> Int {
-        // SAFETY: the caller vouches for an open connection.
+        // SAFETY: the caller guarantees an open connection.
         Int(try unsafe exchangeReservedByteCount(-1, on: connection))
     }
 
@@ -100,7 +100,7 @@ package enum PageChecksumVFS {
         guard let connection = unsafe connection else { return false }
         var file: UnsafeMutablePointer<sqlite3_file>?
         // SAFETY: this file control stores a pointer to the connection's own file object, which
-        // lives as long as the connection; the object is asked only if it is one of this VFS's.
+        // lives as long as the connection; the object is used only if it belongs to this VFS.
         let status = unsafe withUnsafeMutablePointer(to: &file) {
             unsafe sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, $0)
         }

@@ -223,8 +223,8 @@ package final class PageDamage: Sendable {
     /// SQLite can't resolve a path, it can't open the file either, and the path is returned
     /// unchanged.
     private static func canonical(_ path: String) -> String {
-        // SAFETY: the default VFS is never freed. The buffer has the size that is passed on, which
-        // is what `xFullPathname` asks for, and the name in it ends in a zero.
+        // SAFETY: the default VFS is never freed. The buffer has the size that is passed to
+        // `xFullPathname` and that it requires, and the name in it is NUL-terminated.
         guard let vfs = unsafe sqlite3_vfs_find(nil),
             let fullPathname = unsafe vfs.pointee.xFullPathname
         else { return path }

@@ -52,7 +52,7 @@ package enum PageProtection: Sendable {
     ///   - number: The page's number; the first page of a file is 1.
     /// - Returns: Whether it is unchanged.
     func verifies(pageAt page: UnsafeRawPointer, number: UInt32) -> Bool {
-        // SAFETY: the caller vouches for a whole page. So below.
+        // SAFETY: the caller guarantees a whole page. The same applies below.
         switch self {
         case .checksum: unsafe PageChecksum.verifies(pageAt: page, number: number)
         case .authentication(let authenticator):
@@ -81,7 +81,7 @@ package enum PageProtection: Sendable {
         guard case .authentication = self else { return }
         func zero(_ part: Range<Int>) {
             let part = part.clamped(to: range)
-            // SAFETY: the part lies within the range that the caller vouches for.
+            // SAFETY: the part is within the range that the caller guarantees.
             unsafe (bytes + part.lowerBound - range.lowerBound).initializeMemory(
                 as: UInt8.self, repeating: 0, count: part.count)
         }
@@ -103,7 +103,7 @@ package enum PageProtection: Sendable {
         frameAt frame: UnsafeRawPointer, number: UInt32, in log: LogHeader? = nil
     ) -> Bool {
         guard case .authentication(let authenticator) = self else { return true }
-        // SAFETY: the caller vouches for a whole frame.
+        // SAFETY: the caller guarantees a whole frame.
         let header = unsafe LogFrameHeader(at: frame)
         let salts = log.map { ($0.salt1, $0.salt2) } ?? (header.salt1, header.salt2)
         let place = header.place(number, salt1: salts.0, salt2: salts.1)
@@ -113,7 +113,7 @@ package enum PageProtection: Sendable {
     /// Replaces the bytes of a frame that SQLite didn't write by zeros, before the frame is passed
     /// to SQLite.
     func hide(frameAt frame: UnsafeMutableRawPointer) {
-        // SAFETY: the caller vouches for a whole frame.
+        // SAFETY: the caller guarantees a whole frame.
         unsafe hide(
             frame + LogFrameHeader.byteCount, 0..<PageFormat.pageByteCount,
             number: Self.anyPageOfTheLog)
@@ -144,8 +144,8 @@ package struct DatabaseFileHeader: Sendable {
     ///
     /// - Parameter bytes: The first of 100 readable bytes.
     init?(at bytes: UnsafeRawPointer) {
-        // SAFETY: all offsets are below 100, which the caller vouches for. Offset 16 is the page
-        // size in two bytes, big-endian; offset 20 is the number of reserved bytes.
+        // SAFETY: all offsets are below 100, as the caller guarantees. Offset 16 is the page size
+        // in two bytes, big-endian; offset 20 is the number of reserved bytes.
         let header = unsafe UnsafeRawBufferPointer(
             start: bytes, count: PageFormat.headerByteCount)
         guard unsafe header.starts(with: "SQLite format 3\0".utf8) else { return nil }

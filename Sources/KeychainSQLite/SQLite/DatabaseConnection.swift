@@ -32,8 +32,9 @@ import KeychainCore
         let access =
             isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         var opened: OpaquePointer?
-        // SAFETY: SQLite gives a handle for a failure too, to be asked and closed; nil where memory
-        // is missing, which its functions take. What was opened well is closed by `deinit`.
+        // SAFETY: after a failure SQLite also provides a handle, which has to be closed. It is nil
+        // if memory is exhausted, and SQLite's functions accept nil. After a success `deinit`
+        // closes it.
         let code = unsafe sqlite3_open_v2(
             name, &opened, access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let connection = unsafe opened else {
@@ -45,8 +46,8 @@ import KeychainCore
         unsafe handle = connection
         unsafe sqlite3_extended_result_codes(connection, 1)
         try check(unsafe keychain_sqlite3_disable_double_quoted_text(connection))
-        // SAFETY: SQLite calls it within other calls on the connection, of which this object is the
-        // only maker, and no more after `deinit` has taken it back.
+        // SAFETY: SQLite calls the handler only within other calls on the connection, which only
+        // this object makes, and not after `deinit` has removed the handler.
         try check(
             unsafe sqlite3_busy_handler(
                 connection,
@@ -62,8 +63,8 @@ import KeychainCore
         // This comes first, so that no statement keeps the connection open.
         statements = [:]
         recent = nil
-        // SAFETY: nothing uses the handle from here on. A statement that is still in use keeps
-        // what it needs of the connection.
+        // SAFETY: nothing uses the handle from here on. A statement that is still in use keeps the
+        // connection alive.
         unsafe sqlite3_busy_handler(handle, nil, nil)
         unsafe sqlite3_close_v2(handle)
     }
@@ -81,7 +82,7 @@ import KeychainCore
     }
 
     private func check(_ code: Int32) throws(KeychainFailure) {
-        // SAFETY: the handle is open until `deinit`. So below.
+        // SAFETY: the handle is open until `deinit`. The same applies below.
         guard code == SQLITE_OK else { throw unsafe StoreFailure.failure(code: code, on: handle) }
     }
 
@@ -190,7 +191,7 @@ extension StoreFailure {
     /// The keychain error for the result code of a call on a connection. Must be called immediately
     /// after that call.
     static func failure(code: Int32, on connection: OpaquePointer?) -> KeychainFailure {
-        // SAFETY: the caller vouches for the connection; SQLite takes nil too.
+        // SAFETY: the caller guarantees the connection; SQLite accepts nil, too.
         failure(
             of: SQLiteFailure(code: code, systemError: unsafe sqlite3_system_errno(connection)))
     }

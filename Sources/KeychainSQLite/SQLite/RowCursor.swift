@@ -16,7 +16,7 @@ struct RowCursor: ~Copyable {
     init(_ statement: Statement, _ labels: [Bytes16]) throws(KeychainFailure) {
         self.statement = statement
         for (index, label) in labels.enumerated() {
-            // SAFETY: the handle lives as long as the statement; SQLite copies what is bound.
+            // SAFETY: the handle lives as long as the statement; SQLite copies the bound bytes.
             let code = unsafe withUnsafeBytes(of: label.words) {
                 unsafe sqlite3_bind_blob(
                     statement.handle, Int32(index + 1), $0.baseAddress, Int32($0.count),
@@ -29,7 +29,7 @@ struct RowCursor: ~Copyable {
     }
 
     deinit {
-        // SAFETY: as above. The code repeats that of the last step, which was reported.
+        // SAFETY: as above. The result code repeats that of the last step, which has been reported.
         unsafe sqlite3_reset(statement.handle)
     }
 
@@ -48,7 +48,7 @@ struct RowCursor: ~Copyable {
 
     /// The integer in a column; `nil` for any other type.
     func integer(_ column: Int32) -> Int64? {
-        // SAFETY: a row is current, and the column is one of the statement's.
+        // SAFETY: there is a current row, and the statement has this column.
         unsafe sqlite3_column_type(statement.handle, column) == SQLITE_INTEGER
             ? sqlite3_column_int64(statement.handle, column) : nil
     }
@@ -62,7 +62,7 @@ struct RowCursor: ~Copyable {
 
     /// The text in a column, with malformed parts replaced; `nil` for any other type.
     func text(_ column: Int32) -> String? {
-        // SAFETY: as above; the text ends with a NUL.
+        // SAFETY: as above; the text is NUL-terminated.
         guard unsafe sqlite3_column_type(statement.handle, column) == SQLITE_TEXT,
             let text = unsafe sqlite3_column_text(statement.handle, column)
         else { return nil }
@@ -71,7 +71,7 @@ struct RowCursor: ~Copyable {
 
     /// The 16-byte blob in a column; `nil` for anything else.
     func bytes16(_ column: Int32) -> Bytes16? {
-        // SAFETY: copied within the call. So below.
+        // SAFETY: the bytes are copied within the call. The same applies below.
         unsafe withBlob(column) { unsafe Bytes16(loading: $0) } ?? nil
     }
 
@@ -108,8 +108,8 @@ struct RowCursor: ~Copyable {
     private func withBlob<Result>(
         _ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
-        // SAFETY: type, address and size are asked for in the order that SQLite prescribes, and
-        // the memory is used before the next step.
+        // SAFETY: type, address and size are read in the order that SQLite prescribes, and the
+        // memory is used only before the next step.
         let handle = unsafe statement.handle
         guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         let address = unsafe sqlite3_column_blob(handle, column)

@@ -25,8 +25,8 @@ enum StatementValue {
     /// statement is finalized.
     init(_ sql: String, on connection: OpaquePointer) throws(KeychainFailure) {
         var compiled: OpaquePointer?
-        // SAFETY: the caller vouches for the connection. `deinit` frees what was compiled; after a
-        // failure there is nothing.
+        // SAFETY: the caller guarantees the connection. `deinit` finalizes the statement. After a
+        // failure there is none.
         let code = unsafe sqlite3_prepare_v3(
             connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
         guard let statement = unsafe compiled else {
@@ -58,15 +58,15 @@ enum StatementValue {
     /// Takes one step with values for the placeholders, in order. `reset` has to follow.
     /// - Returns: Whether there is a row.
     private func step(_ values: [StatementValue]) throws(KeychainFailure) -> Bool {
-        // SAFETY: the handle is this object's until `deinit`. So below.
+        // SAFETY: this object owns the handle until `deinit`. The same applies below.
         assert(unsafe Int(sqlite3_bind_parameter_count(handle)) == values.count)
         return try isRow(step(values, from: 0))
     }
 
     /// Binds the values from an index on, and steps while all of them are borrowed.
     private func step(_ values: [StatementValue], from index: Int) -> Int32 {
-        // SAFETY: as above. What is borrowed stays in place until the step has ended; `reset` takes
-        // it out of the statement.
+        // SAFETY: as above. The borrowed bytes stay in place until the step has ended, and `reset`
+        // clears the bindings.
         guard index < values.count else { return unsafe sqlite3_step(handle) }
         let place = Int32(index + 1)
         func go(_ code: Int32) -> Int32 {
@@ -96,7 +96,7 @@ enum StatementValue {
     }
 
     private func reset() {
-        // SAFETY: as above. The code repeats that of the step, which was reported.
+        // SAFETY: as above. The result code repeats that of the step, which has been reported.
         unsafe sqlite3_reset(handle)
         unsafe sqlite3_clear_bindings(handle)
     }
@@ -107,7 +107,7 @@ enum StatementValue {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         default:
-            // SAFETY: as above; a statement keeps what it needs of its connection.
+            // SAFETY: as above; a statement keeps its connection alive.
             throw unsafe StoreFailure.failure(code: code, on: sqlite3_db_handle(handle))
         }
     }

@@ -81,8 +81,8 @@ package final class DamagedFile: SalvageSource {
     /// - Throws: ``SalvageFileError`` if the file can't be opened or is not seekable, such as a
     ///   pipe.
     package init(path: String) throws(SalvageFileError) {
-        // SAFETY: the path is a NUL-terminated string for the duration of the call. O_NONBLOCK:
-        // a pipe in the file's place must not hold the caller.
+        // SAFETY: the path is a NUL-terminated string for the duration of the call. With
+        // O_NONBLOCK, a pipe in the file's place doesn't block the caller.
         let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard opened >= 0 else { throw SalvageFileError(code: errno) }
         let end = lseek(opened, 0, SEEK_END)
