@@ -1,4 +1,5 @@
-// DaemonCommand: the arguments of keychaind, and what they and the environment tell a service.
+// DaemonCommand: the arguments of keychaind, and the configuration that follows from them and from
+// the environment.
 
 import ArgumentParser
 import Glibc
@@ -85,7 +86,7 @@ struct DaemonCommand: ParsableCommand {
     }
 }
 
-/// A length of time as people write it.
+/// A duration as the user writes it, such as `90s`, `15m` or `8h`.
 struct TimeSpan: ExpressibleByArgument {
     let duration: Duration
 
@@ -103,13 +104,13 @@ extension LogLineFormat: ExpressibleByArgument {}
 // MARK: - Configuration
 
 extension DaemonCommand {
-    /// What the arguments say, and what is taken where they say nothing.
+    /// The configuration from the arguments, with the defaults for options that were not given.
     ///
     /// - Parameters:
-    ///   - environment: The variables of the process.
-    ///   - executable: Where keychaind itself is, for the tool beside it.
+    ///   - environment: The environment variables of the process.
+    ///   - executable: The path of keychaind, to find `keychainctl` beside it.
     /// - Returns: The configuration.
-    /// - Throws: ``ServiceFailure`` where a path isn't absolute, or can't be told.
+    /// - Throws: ``ServiceFailure`` if a path isn't absolute or a default can't be determined.
     func daemonConfiguration(
         _ environment: [String: String], executable: String?
     ) throws(ServiceFailure) -> DaemonConfiguration {
@@ -130,8 +131,8 @@ extension DaemonCommand {
             })
     }
 
-    /// Where it is remembered that keychains were verified: the folder that systemd made for this
-    /// service, or that of the socket.
+    /// The folder of the freshness notes: the runtime folder that systemd made for this service, or
+    /// else the folder of the socket.
     private static func noteFolder(
         beside socket: String, _ environment: [String: String]
     ) -> String? {
@@ -146,7 +147,7 @@ extension DaemonCommand {
         return executable[...slash] + "keychainctl"
     }
 
-    /// What was given, or what is taken otherwise.
+    /// The path that was given for an option, or the default that `otherwise` returns.
     private func path(
         _ given: String?, _ option: String,
         _ otherwise: ([String: String]) throws(ServiceFailure) -> String,

@@ -1,85 +1,97 @@
-// DaemonConfiguration: what a service is told when it starts, the limits that keep one program from
-// using up what all share, and why a service can't start.
+// DaemonConfiguration: the configuration of a service, the limits that keep one program from
+// exhausting shared resources, and the error that says why a service can't start.
 
 package import KeychainEngine
 import KeychainWire
 
 package struct DaemonConfiguration: Sendable {
-    /// Whose keychains the service keeps.
+    /// The users whose keychains the service keeps.
     package enum Kind: Hashable, Sendable {
-        /// That of the user who runs it: the folder itself is the keychain's.
+        /// The keychain of the user who runs the service. The configured folder is that of the
+        /// keychain.
         case user
-        /// Those of all users of the machine: each has a folder of its own in the folder, named
-        /// by the number of the user.
+        /// The keychains of all users of the machine. The configured folder has a folder for each
+        /// user, named by the user id.
         case system
     }
 
     package var kind: Kind
-    /// The folder of the keychain, or of all keychains; an absolute path.
+    /// The folder of the keychain, or the folder of all keychains. An absolute path.
     package var directory: String
-    /// Where to listen, an absolute path of at most 107 bytes. Not used where the service is given
-    /// a socket.
+    /// The path of the socket to listen at: absolute, at most 107 bytes. It is not used if the
+    /// service manager passes a socket.
     package var socket: String
-    /// Where systemd asks for the credentials of units, an absolute path. nil: nowhere, unless the
-    /// service is given a socket for that.
+    /// The path of the socket at which systemd requests the credentials of units: absolute. `nil`
+    /// if there is none, unless the service manager passes one.
     package var credentialSocket: String?
-    /// The folder that says which programs have which entitlements, an absolute path.
+    /// The folder of the registry, which defines the entitlements of programs. An absolute path.
     package var registry: String
-    /// Whether programs, or users of the machine's service, that the registry doesn't name get
-    /// nothing.
+    /// Whether programs that the registry doesn't name get no access. In the machine's service,
+    /// this applies to users.
     package var isRegistryOnly: Bool
-    /// The tool that may see every group of its own user's keychain. nil: there is none.
+    /// The path of the tool that may use every access group of its own user's keychain. `nil` if
+    /// there is none.
     package var keychainctl: String?
-    /// Locks a keychain when no program opened an item of its when-unlocked classes for so long.
-    /// nil: never.
+    /// The duration after which a keychain is locked if no program has opened an item of its
+    /// when-unlocked classes. `nil` to never lock it.
     package var lockAfter: Duration?
     package var limits: Limits
     package var audit = AuditLimits()
-    /// The clock, and the cost of new passcodes, of the keychains. Their log is left out: each
-    /// request is logged by the service.
+    /// The options with which the keychains are opened. They don't set a log: the service logs each
+    /// request.
     package var engine: EngineOptions
 
-    /// What keeps one program from using up what all share.
+    /// Limits that keep one program from exhausting shared resources.
     package struct Limits: Hashable, Sendable {
-        /// How long a program may take to show who it is.
+        /// The maximum duration of a handshake.
         package var handshakeTime: Duration = .seconds(5)
-        /// How long it may take to read what a program that showed who it is may do.
+        /// The maximum duration of reading the entitlements of a program that has completed the
+        /// handshake.
         package var rightsTime: Duration = .seconds(10)
+        /// The maximum number of unfinished handshakes of one user.
         package var handshakesPerUser = 128
+        /// The maximum number of sockets that were passed to one user's callers and not yet
+        /// received.
         package var untakenPerUser = 1024
+        /// The maximum number of connections of one user.
         package var connectionsPerUser = 4096
-        /// How many of them are for programs that have fewer than `connectionsOfFew`, or, of the
-        /// machine's service, for users that do.
+        /// How many connections of each user are reserved for programs with fewer than
+        /// `connectionsOfFew` connections. In the machine's service they are reserved for users
+        /// with fewer connections.
         package var connectionsKeptForFew = 512
         package var connectionsOfFew = 16
-        /// The most requests of one connection that are carried out at once; nothing is read from
-        /// it until one of them is answered and the answer is taken.
+        /// The maximum number of requests of one connection that are carried out at once. Beyond
+        /// it, the service reads nothing more from the connection until the client has received an
+        /// answer.
         package var requestsPerConnection = 8
         package var subscriptionsPerConnection = 64
-        /// The most requests of all connections that are carried out at once.
+        /// The maximum number of requests of all connections that are carried out at once, without
+        /// those that have threads of their own, see ``Workers``.
         package var requests = 16
-        /// After how long without a request a connection is closed that follows no changes. One that
-        /// begins with nothing is closed after `handshakeTime`.
+        /// The duration without a request after which a connection without subscriptions is closed.
+        /// A connection without `hello` is closed after `handshakeTime`.
         package var connectionIdleTime: Duration = .seconds(600)
-        /// How long a program may take nothing of an answer that it is sent.
+        /// How long a client may receive no bytes of an answer before its connection is closed.
         package var answerTime: Duration = .seconds(30)
-        /// How many bytes of answers one party may have on their way, before its next requests wait.
+        /// The number of bytes of answers in flight to one party at which further requests of the
+        /// party have to wait.
         package var answersOnTheirWay = 64 << 20
-        /// The most bytes of an answer that changed nothing: what a client takes.
+        /// The maximum size in bytes of the answer to a request that changes nothing. Clients
+        /// accept no larger ones.
         package var answerByteCount = WireLimits.answerByteCount
-        /// How long requests may take to end when the service ends.
+        /// How long the end of the service waits for pending requests to be answered.
         package var endTime: Duration = .seconds(10)
-        /// After how long without connections a user's keychain is closed, in a service of the
-        /// system.
+        /// The duration without connections after which the machine's service closes a user's
+        /// keychain.
         package var idleTime: Duration = .seconds(600)
-        /// How often is looked whether the registry has changed.
+        /// The interval at which the service checks whether the registry has changed.
         package var registryInterval: Duration = .seconds(2)
-        /// How often is looked whether a keychain has to be verified.
+        /// The interval at which the service checks whether a keychain has to be verified.
         package var verificationInterval: Duration = .seconds(60)
 
         package init() {}
 
-        /// How often is looked for connections that do nothing.
+        /// The interval at which the service looks for idle connections.
         var idleInterval: Duration {
             max(min(connectionIdleTime, answerTime, handshakeTime) / 4, .milliseconds(20))
         }
@@ -105,7 +117,7 @@ package struct DaemonConfiguration: Sendable {
 }
 
 package struct ServiceFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A sentence for people, and what to do.
+    /// What is wrong and how to resolve it, for the user.
     package let reason: String
 
     package init(_ reason: String) {

@@ -1,4 +1,4 @@
-// DaemonProgram: from the arguments of a process to a service that runs until it is told to end.
+// DaemonProgram: parses the arguments of the process and runs the service until a signal ends it.
 
 import ArgumentParser
 import Glibc
@@ -11,7 +11,7 @@ import ServiceLifecycle
 import UnixSignals
 
 package enum DaemonProgram {
-    /// Runs the service that the process was started as, and ends the process.
+    /// Runs the service with the arguments of the process, then exits.
     package static func main() async -> Never {
         StandardStreams.occupyClosed()
         ProcessProtection.apply()
@@ -35,7 +35,7 @@ package enum DaemonProgram {
         }
     }
 
-    /// How long the end waits for the last lines of the log.
+    /// How long the process waits at exit for the last log lines to be written.
     private static let lastLines: Duration = .seconds(1)
 
     private static func run(_ command: DaemonCommand) async throws {
@@ -74,7 +74,8 @@ struct DaemonService: Service {
     private let log: Logger
     private let makeServer: @Sendable () throws -> KeychainServer
 
-    /// `makeServer` is called once signals are waited for: whoever sees the socket may send one.
+    /// `makeServer` is called after the signal handlers are installed: as soon as the socket
+    /// exists, any program that sees it may send a signal.
     init(
         _ manager: ServiceManager, _ log: Logger,
         makeServer: @escaping @Sendable () throws -> KeychainServer
@@ -84,8 +85,8 @@ struct DaemonService: Service {
         self.makeServer = makeServer
     }
 
-    /// Runs until the process gets SIGTERM, SIGINT or SIGHUP. The last is left alone where it was
-    /// ignored when the process was started, as `nohup` has it.
+    /// Runs until the process receives SIGTERM, SIGINT or SIGHUP. SIGHUP stays ignored if it was
+    /// ignored when the process started, as with `nohup`.
     func runUntilTold() async throws {
         var quiet = log
         quiet.logLevel = .warning
@@ -112,7 +113,8 @@ struct DaemonService: Service {
         let locking = Task {
             for await _ in requests { server.lock() }
         }
-        // It throws only where nothing could tell of a shutdown.
+        // It throws only if the task isn't part of a service group, so that no shutdown can be
+        // signalled.
         try? await gracefulShutdown()
         locking.cancel()
         manager.tellStopping()
@@ -120,14 +122,14 @@ struct DaemonService: Service {
         log.notice("ended")
     }
 
-    /// On a thread of its own: ending waits.
+    /// Stops the server on a separate thread, since stopping blocks.
     private func stop(_ server: KeychainServer) async {
         await withCheckedContinuation { continuation in
             let end: @Sendable () -> Void = {
                 server.stop()
                 continuation.resume()
             }
-            // Where the system gives no thread, this one waits.
+            // If no thread can be started, this one blocks.
             if !Threads.start(end) { end() }
         }
     }

@@ -1,8 +1,7 @@
-// KeychainServer: the service as a whole, from its locks to its connections; what it is told when
-// it starts, and why it can't start.
-//   (1) A caller is spoken to only once it is known which program it is.
-//   (2) When the service ends, no connection is accepted any more, requests that were received are
-//       carried out and answered, then the keychains are closed and the socket is removed.
+// KeychainServer: the service as a whole, from its locks to its connections.
+//   (1) The service reads requests of a caller only after it has identified the caller.
+//   (2) At its end, the service stops accepting connections and removes its socket, carries out and
+//       answers the requests that it has received, then closes the keychains.
 
 import Glibc
 import KeychainCore
@@ -33,18 +32,20 @@ package final class KeychainServer: Sendable {
     private let credentials: CredentialServer?
     private let ownSockets = Mutex<OwnSockets?>(nil)
     private let givenSockets: [String: Int32]
-    /// The revision of the registry that sockets and connections follow.
+    /// The revision of the registry that sockets and connections have been adjusted to.
     private let followed = Mutex((revision: 0, isNew: false))
 
-    /// Takes the locks and the socket. No connection is accepted yet.
+    /// Takes the locks, and creates the socket unless one is passed. No connection is accepted yet.
     ///
     /// - Parameters:
-    ///   - configuration: What to serve, and where.
-    ///   - socket: A descriptor that listens, which the service was given. nil: it makes one.
-    ///   - credentialSocket: The same for the socket at which systemd asks for credentials.
-    ///   - ownSockets: Such descriptors of sockets that are identities, by their names.
-    ///   - log: Told of every request.
-    /// - Throws: ``ServiceFailure``
+    ///   - configuration: The configuration.
+    ///   - socket: The file descriptor of a listening socket from the service manager. `nil` to
+    ///     create one.
+    ///   - credentialSocket: The same for the socket at which systemd requests credentials.
+    ///   - ownSockets: File descriptors of dedicated sockets from the service manager, by name.
+    ///   - log: Receives a line for each request.
+    /// - Throws: ``ServiceFailure`` if a lock is held by another service, or if a folder, a socket
+    ///   or the audit can't be used.
     package init(
         _ configuration: DaemonConfiguration, socket: Int32? = nil, credentialSocket: Int32? = nil,
         ownSockets: [String: Int32] = [:], log: Logger
@@ -87,7 +88,7 @@ package final class KeychainServer: Sendable {
             for: "the keychain folder \(configuration.directory)")
     }
 
-    /// Accepts connections from now on.
+    /// Starts accepting connections.
     package func start() throws(ServiceFailure) {
         for problem in rules.registry.problems() { log.problem("registry", reason: problem) }
         let owner = geteuid()
@@ -107,11 +108,13 @@ package final class KeychainServer: Sendable {
         watch()
     }
 
-    /// Makes and removes sockets, and ends connections whose rights are no longer what they were.
+    /// Creates and removes dedicated sockets as the registry says, and closes connections whose
+    /// rights have changed.
     private func followRegistry() {
         _ = followed.withLockIfAvailable { followed in
             let revision = rules.registry.revision()
-            // Told of once more the next time: a connection may have been on its way in.
+            // After a change, connections are checked once more at the next interval: one may have
+            // been in the middle of its admission.
             let isNew = revision != followed.revision
             guard isNew || followed.isNew else { return }
             followed = (revision, isNew)
@@ -122,7 +125,7 @@ package final class KeychainServer: Sendable {
         }
     }
 
-    /// Accepts the callers of a socket.
+    /// Starts accepting the callers of a socket.
     private func acceptor(
         _ listener: ListeningSocket, by identification: Identification,
         accepting isAccepted: @escaping @Sendable (uid_t) -> Bool
@@ -140,7 +143,8 @@ package final class KeychainServer: Sendable {
         return acceptor
     }
 
-    /// Ends the service, see (2), and waits for that. It is called once, and on no event loop.
+    /// Ends the service, see (2), and waits until it has ended. It is called once, and not on an
+    /// event loop.
     package func stop() {
         let acceptor = acceptor.withLock { acceptor in
             defer { acceptor = nil }
@@ -170,7 +174,7 @@ package final class KeychainServer: Sendable {
         log.note("locked on request: \(locked.count) keychains")
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     package var connectionCount: Int { connections.count }
 
     // MARK: Connections
@@ -187,7 +191,7 @@ package final class KeychainServer: Sendable {
         guard connections.reserve(for: peer.uid, party, configuration.limits) else {
             return refuse(.tooMany(uid: peer.uid))
         }
-        // The files may be on a file system that doesn't answer.
+        // The files may be on a file system that hangs.
         let decision = Once()
         let deadline = group.next().scheduleTask(in: TimeAmount(configuration.limits.rightsTime)) {
             [connections] in
@@ -215,7 +219,7 @@ package final class KeychainServer: Sendable {
         _ rights: Result<Rights, KeychainFailure>,
         _ rightsNow: @escaping @Sendable () -> Result<Rights, KeychainFailure>
     ) {
-        // One that gets nothing has a connection on which it is told so.
+        // A client without access also gets a connection, over which it receives the reason.
         let keychain = keychains.keychain(of: (try? rights.get())?.user ?? peer.uid)
         keychain.addConnection()
         let party = peer.party(configuration.kind)
@@ -253,8 +257,8 @@ package final class KeychainServer: Sendable {
 
     // MARK: Time
 
-    /// Locks and closes what no program uses, and verifies what was changed by anything but a
-    /// keychain.
+    /// Starts the periodic tasks: locking and closing unused keychains, and verifying keychains
+    /// whose files were changed by another program.
     private func watch() {
         let limits = configuration.limits
         let workers = workers
@@ -287,8 +291,7 @@ package final class KeychainServer: Sendable {
         }
     }
 
-    /// Has signs of life given, at least twice in a time, for as long as the service's threads take
-    /// work.
+    /// Calls `onLife` at least twice in `time`, for as long as the service's threads accept work.
     package func showLife(
         within time: Duration, _ onLife: @escaping @Sendable (_ connectionCount: Int) -> Void
     ) {
@@ -302,7 +305,7 @@ package final class KeychainServer: Sendable {
     }
 }
 
-/// Decides a race between two that may do something.
+/// Decides a race between closures: `isFirst()` returns `true` only for the first call.
 private final class Once: Sendable {
     private let isDecided = Atomic(false)
 

@@ -1,7 +1,7 @@
-// LogQueue: log lines on their way to standard error, which may take none for a long time.
-//   (1) Nobody who logs waits: a thread of its own writes the lines, in their order.
-//   (2) The queue is bounded. A line that finds it full is lost; how many were is the next line for
-//       which there is room.
+// LogQueue: log lines on their way to standard error, which may block for a long time.
+//   (1) Logging never blocks: a separate thread writes the lines, in order.
+//   (2) The queue is bounded. A line that doesn't fit is dropped. The number of dropped lines is
+//       reported in the next line that fits.
 
 import Glibc
 import NIOCore
@@ -13,7 +13,7 @@ final class LogQueue: Sendable {
         var lines: CircularBuffer<String> = []
         var byteCount = 0
         var lostCount = 0
-        /// Whether the thread has lines to write, or writes one.
+        /// Whether the thread has lines to write or is writing one.
         var isWriting = false
 
         mutating func append(_ line: String) {
@@ -22,7 +22,7 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// The most bytes that wait: some thousand lines.
+    /// The maximum number of bytes in the queue: some thousand lines.
     static let byteLimit = 1 << 20
 
     private let state = Mutex(State())
@@ -31,8 +31,8 @@ final class LogQueue: Sendable {
     private let write: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - loss: The line that says how many were lost.
-    ///   - write: Writes a line, and may take as long as that takes.
+    ///   - loss: Returns the line that reports how many lines were dropped.
+    ///   - write: Writes a line. It may block.
     init(
         loss: @escaping @Sendable (Int) -> String, write: @escaping @Sendable (String) -> Void
     ) {
@@ -75,7 +75,7 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// Waits until all lines are written, or the time is over.
+    /// Waits until all lines are written, at most for `time`.
     func end(within time: Duration) {
         let deadline = ContinuousClock.now + time
         while state.withLock({ $0.isWriting }), .now < deadline { usleep(2000) }

@@ -1,10 +1,9 @@
-// Logs: what happened, for those who look after the service, and how log lines reach standard
-// error.
-//   (1) A line of the log holds names of operations and attributes, a status, and who asked; never
-//       a value of an attribute and never a secret.
-//   (2) Log lines are written for people or for programs.
-//   (3) A message is this service's own words. What others chose, such as a path, stands in a field,
-//       in quotation marks and escaped, so that no line and no field can be forged.
+// Logs: the events that the service logs, and the format in which log lines reach standard error.
+//   (1) A log line contains names of operations and attributes, a status and the peer. It never
+//       contains the value of an attribute or a secret.
+//   (2) Log lines are either text for people or JSON for programs.
+//   (3) The message is fixed text of this service. Data from others, such as a path, is in a field,
+//       quoted and escaped, so that neither lines nor fields can be forged.
 
 import FoundationEssentials
 import Glibc
@@ -24,7 +23,7 @@ struct AuditLog: Sendable {
         self.tally = tally
     }
 
-    /// A request was answered.
+    /// Logs that a request was answered.
     func request(
         _ operation: String, _ shape: String?, of peer: PeerName, status: Status, duration: Duration
     ) {
@@ -58,20 +57,20 @@ struct AuditLog: Sendable {
         log.debug("disconnected", metadata: Self.fields(peer))
     }
 
-    /// A caller isn't spoken to.
+    /// Logs that a caller was refused before it was a client.
     func refused(_ refusal: PeerRefusal, _ user: uid_t?) {
         let kind = RefusalTally.Kind(message: "refused", user: user, subject: refusal.kind)
         guard tally.tells(kind) else { return }
         log.warning("refused", metadata: ["reason": "\(refusal)"])
     }
 
-    /// A peer is spoken to and gets nothing.
+    /// Logs that a client was identified but has no access.
     func withoutAccess(_ peer: PeerName, _ reason: String) {
         guard tells("no access", of: peer) else { return }
         log.warning("no access", metadata: Self.fields(peer, reason))
     }
 
-    /// A connection was ended because of what came over it.
+    /// Logs that a connection was closed because of what the client sent or failed to receive.
     func broken(_ peer: PeerName, _ reason: String) {
         guard tells("ended", of: peer) else { return }
         log.warning("ended", metadata: Self.fields(peer, reason))
@@ -82,7 +81,8 @@ struct AuditLog: Sendable {
             RefusalTally.Kind(message: message, user: peer.uid, subject: peer.name))
     }
 
-    /// Says how many refusals were not told one by one, of a while that is over.
+    /// Logs how many refusals of the last interval were counted without a log line, once that
+    /// interval is over or, with `atOnce`, immediately.
     func tellCounts(atOnce: Bool = false) {
         for (kind, count) in tally.take(atOnce: atOnce) {
             var fields: Logger.Metadata = ["count": "\(count)", "reason": "\(kind.subject)"]
@@ -93,12 +93,12 @@ struct AuditLog: Sendable {
 
     func note(_ text: String) { log.notice("\(text)") }
 
-    /// The reason may hold what others chose.
+    /// Logs a notice. The reason may contain data from others.
     func note(_ message: String, reason: String) {
         log.notice("\(message)", metadata: ["reason": "\(reason)"])
     }
 
-    /// The message is of this service alone; the reason may hold what others chose.
+    /// Logs an error. The message must be fixed text; the reason may contain data from others.
     func problem(_ message: String, reason: String) {
         log.error("\(message)", metadata: ["reason": "\(reason)"])
     }
@@ -106,12 +106,13 @@ struct AuditLog: Sendable {
 
 // MARK: - Log lines
 
-/// How log lines look.
+/// The format of log lines.
 package enum LogLineFormat: String, CaseIterable, Sendable {
-    /// Level, message and `key=value`. The time is left to the program that takes the lines, such
-    /// as systemd's journal.
+    /// Level, message and `key=value`. The program that collects the lines, such as systemd's
+    /// journal, adds the time.
     case text
-    /// An object of texts for each line: `time`, `level`, `message` and the fields.
+    /// One JSON object per line, all of whose values are strings: `time`, `level`, `message` and
+    /// the fields.
     case json
 }
 
@@ -122,7 +123,7 @@ package struct DaemonLogHandler: LogHandler {
     private let format: LogLineFormat
     private let write: @Sendable (String) -> Void
 
-    /// `write` takes each line, with its end.
+    /// `write` receives each line with its newline.
     package init(
         format: LogLineFormat, level: Logger.Level,
         write: @escaping @Sendable (String) -> Void = Self.writeToStandardError
@@ -152,7 +153,7 @@ package struct DaemonLogHandler: LogHandler {
         }
     }
 
-    /// The order in which fields stand; others follow.
+    /// The order of the fields. Others follow in alphabetical order.
     private static let order = [
         "query", "status", "microseconds", "count", "pid", "uid", "executable", "sandbox",
         "command", "unit",
@@ -168,7 +169,7 @@ package struct DaemonLogHandler: LogHandler {
             let value = fields[name] ?? ""
             return "\(name)=\(isNumber(value) ? value : quoted(value))"
         }
-        // Without its quotation marks.
+        // Escaped, but without the quotation marks.
         let message = quoted(message).dropFirst().dropLast()
         return ([level.rawValue, String(message)] + texts).joined(separator: " ") + "\n"
     }
@@ -191,7 +192,8 @@ package struct DaemonLogHandler: LogHandler {
         return "{\(members.joined(separator: ","))}\n"
     }
 
-    /// In one call for each line, so that lines of several threads don't mix.
+    /// Writes a line to standard error in one call and under a lock, so that lines of several
+    /// threads don't mix.
     package static let writeToStandardError: @Sendable (String) -> Void = { line in
         let bytes = Array(line.utf8)
         standardError.withLock { _ in

@@ -1,36 +1,37 @@
-// RefusalTally: which refusals the log tells of. A caller that is refused tries again at once, and
-// a journal drops what comes too fast, whoever it is about.
-//   (1) Of each kind the first few in a while are told in full; the others are counted, and their
-//       number is told when the while is over.
-//   (2) Each user's are counted apart: what one does hides nothing of what another does.
+// RefusalTally: limits how many refusals are logged. A program that is refused tends to retry at
+// once, and a journal that limits the rate of lines would drop those about other programs too.
+//   (1) The first few refusals of a kind in an interval are logged in full. The others are counted,
+//       and their number is logged when the interval is over.
+//   (2) Refusals are counted per user, so that one user can't hide those of another.
 
 import Glibc
 import KeychainCore
 import Synchronization
 
 final class RefusalTally: Sendable {
-    /// What is counted as one.
+    /// The refusals that are counted together.
     struct Kind: Hashable, Sendable {
         let message: String
-        /// nil: the kernel doesn't say who it is.
+        /// `nil` if the kernel doesn't report the user.
         let user: uid_t?
-        /// Who is refused, or why.
+        /// The name of the peer, or the reason.
         let subject: String
     }
 
-    /// How many of a kind are told in full in a while.
+    /// How many refusals of a kind are logged in full per interval.
     static let toldCount = 5
     static let interval: Duration = .seconds(10)
-    /// How many kinds of one user are told apart in a while; what is beyond counts as one.
+    /// The maximum number of kinds that are distinguished per user and interval. Further kinds are
+    /// counted as one.
     static let kindCount = 64
-    /// The same for users.
+    /// The same limit for users.
     static let userCount = 256
 
     private struct State {
         var begin: ContinuousClock.Instant
         var counts: [uid_t?: [Kind: Int]] = [:]
 
-        /// - Returns: How many of the kind there are now.
+        /// - Returns: The number of refusals of the kind in this interval, this one included.
         mutating func count(_ kind: Kind) -> Int {
             var kind = kind
             if counts[kind.user] == nil, counts.count >= RefusalTally.userCount {
@@ -55,15 +56,16 @@ final class RefusalTally: Sendable {
 
     /// Counts a refusal.
     ///
-    /// - Returns: Whether it is to be told.
+    /// - Returns: `true` if it is to be logged in full.
     func tells(_ kind: Kind) -> Bool {
         state.withLock { $0.count(kind) <= Self.toldCount }
     }
 
-    /// Ends a while that is over, and begins the next one.
+    /// Ends the interval if it is over, and begins the next one.
     ///
-    /// - Parameter atOnce: Whether it ends now, however long it was.
-    /// - Returns: What was counted in it and not told.
+    /// - Parameter atOnce: Pass `true` to end the interval in any case.
+    /// - Returns: The kinds that were counted beyond those logged in full, with the number of such
+    ///   refusals.
     func take(atOnce: Bool = false) -> [(kind: Kind, count: Int)] {
         let now = now()
         let counts = state.withLock { state -> [Kind: Int] in

@@ -1,11 +1,12 @@
-// AuditTrail: the service's account of every request: who asked for what, and what came of it.
-//   (1) A request that gives or changes anything is carried out only if there is room for its
-//       record. What it reads leaves the service after the record is in the file.
-//   (2) A thread of its own synchronizes what was written to the disk, within a second.
-//   (3) Where the audit can't be written, each later request tries anew. What went without a record
-//       meanwhile is counted, and the count is the first record afterwards.
-//   (4) What only locks, or tells of the keychain as a whole, goes on without a record: a full disk
-//       never keeps a keychain unlocked.
+// AuditTrail: the service's audit, with a record of each request: the caller, the operation and the
+// result.
+//   (1) A request that reads or changes items is carried out only if there is room for its record.
+//       The result of a read leaves the service after its record has been written to the file.
+//   (2) A separate thread synchronizes the file to disk within a second.
+//   (3) If the audit can't be written, each later request tries again. Requests without a record
+//       are counted, and the next record that can be written states their number.
+//   (4) Operations that only lock, or that only report about the keychain as a whole, need no
+//       record: a full disk never prevents locking.
 
 import Dispatch
 import FoundationEssentials
@@ -18,12 +19,12 @@ import Synchronization
 final class AuditTrail: Sendable {
     private struct State {
         var writer: AuditWriter?
-        /// Requests that have room and no record yet.
+        /// The number of requests that have reserved room and have no record yet.
         var underWay = 0
         var unrecordedCount = 0
         var isStarted = false
         var isFailing = false
-        /// Whether something was written that the disk may not have.
+        /// Whether data was written that may not be on the disk yet.
         var isUnsynchronized = false
     }
 
@@ -36,11 +37,11 @@ final class AuditTrail: Sendable {
     private let ending = DispatchSemaphore(value: 0)
     private let threadEnd = DispatchSemaphore(value: 0)
 
-    /// How long what was written waits for more before the disk gets it.
+    /// How long written data waits for more before it is synchronized to disk.
     private static let patience: Duration = .milliseconds(500)
 
-    /// The audit in a folder, an absolute path. It is opened, or begun, now; where that fails, with
-    /// the first request.
+    /// Opens or creates the audit in a folder with an absolute path. If that fails, the first
+    /// request tries again.
     init(
         folder: String, limits: AuditLimits, log: AuditLog, disk: AuditDisk = AuditDisk()
     ) throws(ServiceFailure) {
@@ -60,7 +61,7 @@ final class AuditTrail: Sendable {
         }
     }
 
-    /// Writes that the service ended. It is called once, when no request is under way.
+    /// Writes a record of the service's end. It is called once, when no request is pending.
     func stop() {
         state.withLock { state in
             try? append(.end, &state)
@@ -73,9 +74,9 @@ final class AuditTrail: Sendable {
 
     // MARK: Requests
 
-    /// Takes room for the record of a request that is about to be carried out.
+    /// Reserves room for the record of a request that is about to be carried out.
     ///
-    /// - Throws: `diskFull` and others, where it couldn't be recorded.
+    /// - Throws: `diskFull` or another error if the request couldn't be recorded.
     func begin() throws(KeychainFailure) {
         try state.withLock { state throws(KeychainFailure) in
             do throws(KeychainFailure) {
@@ -98,10 +99,10 @@ final class AuditTrail: Sendable {
     /// Writes the record of a request.
     ///
     /// - Parameters:
-    ///   - record: What is known of it but its number, its moment and its items.
-    ///   - items: Which it gave, changed or deleted.
-    ///   - hasRoom: Whether ``begin()`` was called for it.
-    /// - Throws: Where it has no record. It is counted.
+    ///   - record: The record without number, time and items.
+    ///   - items: The items that the request returned, changed or deleted.
+    ///   - hasRoom: Whether ``begin()`` was called for the request.
+    /// - Throws: If the record can't be written. The request is then counted as unrecorded.
     func end(
         _ record: AuditRecord, items: [ItemReference], hasRoom: Bool
     ) throws(KeychainFailure) {
@@ -165,7 +166,7 @@ final class AuditTrail: Sendable {
         if let position = state.writer?.position { note("audit: goes on", position) }
     }
 
-    /// What is in the log as well can't be put back unnoticed.
+    /// The log also receives the position, so that putting back an older audit is noticed.
     private func note(_ what: String, _ position: AuditPosition) {
         log.note("\(what), \(position.next - 1):\(position.head.short)")
     }
@@ -182,7 +183,7 @@ final class AuditTrail: Sendable {
     }
 
     private func fail(_ failure: KeychainFailure, _ state: inout State) {
-        // Said once, not for each request.
+        // Logged once, not for each request.
         if !state.isFailing { log.problem("the audit can't be written", reason: failure.reason) }
         state.isFailing = true
         state.writer = nil
@@ -197,7 +198,7 @@ final class AuditTrail: Sendable {
         state.isUnsynchronized = true
     }
 
-    /// The thread.
+    /// The body of the synchronizing thread.
     private func synchronize() {
         var hasEnded = false
         while !hasEnded {
@@ -208,7 +209,8 @@ final class AuditTrail: Sendable {
                 return state.writer
             }
             guard let writer else { continue }
-            // The records first: an anchor that is ahead of them accuses whoever kept them.
+            // The records are synchronized first. After a crash, an anchor that is ahead of the
+            // records would look as if records had been removed.
             guard disk.synchronize(writer.file.number), disk.synchronize(writer.anchor.number)
             else {
                 let failure = AuditFolder.failure("synchronize the audit")
@@ -220,24 +222,26 @@ final class AuditTrail: Sendable {
     }
 }
 
-/// What the thread that synchronizes asks of the system; a test hands in its own.
+/// The system calls of the synchronizing thread. Tests replace them.
 struct AuditDisk: Sendable {
-    /// Waits for a time, or until the end is signalled.
-    /// - Returns: Whether it is the end.
+    /// Waits for a time or until the end is signalled.
+    /// - Returns: `true` if the end was signalled.
     var rest: @Sendable (_ time: Duration, _ end: DispatchSemaphore) -> Bool = { time, end in
         end.wait(timeout: .now() + time / .seconds(1)) == .success
     }
-    /// Returns when the disk has what was written to a file. False: it failed, and `errno` says why.
+    /// Synchronizes a file to disk. Returns `false` with `errno` set if that failed.
     var synchronize: @Sendable (_ file: Int32) -> Bool = { fdatasync($0) == 0 }
 }
 
-/// Whether a request is carried out where the audit can't be written.
+/// What happens to a request if the audit can't be written.
 enum AuditRule: Hashable, Sendable {
-    /// It is: nothing of an item is given or changed.
+    /// The request is carried out: it neither returns nor changes items.
     case free
-    /// It isn't. What it changed before that came out is answered.
+    /// The request is not carried out. If its record fails after the change was made, the change is
+    /// still reported as successful.
     case changes
-    /// It isn't, and what it read before that came out is withheld.
+    /// The request is not carried out. If its record fails after items were read, the result is
+    /// withheld.
     case reads
 
     init(_ code: RequestCode) {

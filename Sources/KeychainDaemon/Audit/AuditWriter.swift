@@ -1,19 +1,20 @@
-// AuditWriter: writes an audit's records and its anchor.
-//   (1) A record is in its file before its key is left for the next one, and before the anchor
-//       says so. What a process that was killed in between has left is taken up when the audit is
-//       opened again: what fits the key is a record, the rest is removed.
-//   (2) Where the anchor knows of records that the files lack, the audit goes on behind the gap.
-//   (3) Room for a record is taken before its request is carried out.
+// AuditWriter: writes the records of an audit and its anchor.
+//   (1) A record is written to its file before its key is replaced by the key of the next record,
+//       and before the anchor includes it. If the process is killed in between, the next opening
+//       accepts the lines after the anchor's position that authenticate with the current key, and
+//       removes the rest.
+//   (2) If the anchor includes records that the files lack, the audit continues after the gap.
+//   (3) Room for a record is reserved before its request is carried out.
 
 import Glibc
 import KeychainCore
 import KeychainCrypto
 
-/// How large an audit gets.
+/// Limits to the size of an audit.
 package struct AuditLimits: Hashable, Sendable {
-    /// A file that has so many bytes is followed by another one.
+    /// The size in bytes at which a new file is begun.
     package var fileByteCount: Int64 = 8 << 20
-    /// The most files; the oldest is removed.
+    /// The maximum number of files. Beyond it, the oldest is removed.
     package var fileCount = 32
 
     package init() {}
@@ -26,22 +27,22 @@ struct AuditWriter: Sendable {
     let labels: AuditItemLabels
     let anchor: OwnedDescriptor
     private(set) var file: OwnedDescriptor
-    /// Up to where the disk has room for the file.
+    /// The offset up to which disk space is reserved for the file.
     private var roomEnd: Int64 = 0
 
-    /// How an audit was found.
+    /// The state in which an audit was found when it was opened.
     struct Opening: Hashable, Sendable {
         var isNew = false
-        /// Of a record that was never finished.
+        /// The size of an unfinished record that was removed.
         var removedByteCount = 0
         var hasGap = false
-        /// Why the audit before couldn't be gone on with.
+        /// Why the previous audit couldn't be continued.
         var problem: String?
     }
 
     // MARK: Opening
 
-    /// Opens the audit in a folder, and begins one where there is none.
+    /// Opens the audit in a folder, or creates one if there is none.
     static func open(
         _ folder: AuditFolder, _ limits: AuditLimits
     ) throws(KeychainFailure) -> (AuditWriter, Opening) {
@@ -65,7 +66,7 @@ struct AuditWriter: Sendable {
                 return (try AuditWriter(folder, limits, position, anchor, &opening), opening)
             }
         } catch {
-            // One that can't be read can't be gone on with; nobody has the key.
+            // An unreadable anchor can't be continued, since its key can't be recovered.
             guard error.status == .ioError else { throw error }
             opening.problem = error.reason
         }
@@ -91,7 +92,7 @@ struct AuditWriter: Sendable {
             position = AuditPosition(origin)
             file = try Self.makeFile(folder, &position)
         } catch {
-            // The next attempt makes others.
+            // The next attempt uses a new key.
             Files.remove(path)
             Files.remove(folder.file(origin.chain, from: 1).path)
             throw error
@@ -126,8 +127,8 @@ struct AuditWriter: Sendable {
         try writeAnchor()
     }
 
-    /// Takes up what stands behind the last record that the anchor knows of.
-    /// - Returns: How many bytes were no record, and were removed.
+    /// Accepts the valid records after the last one that the anchor includes.
+    /// - Returns: The number of bytes that weren't valid records and were removed.
     private mutating func takeUp(_ size: Int64) throws(KeychainFailure) -> Int {
         let found = try AuditFolder.lines(of: file, from: position.offset)
         for line in found.lines {
@@ -147,9 +148,10 @@ struct AuditWriter: Sendable {
 
     // MARK: Writing
 
-    /// Makes sure that the disk takes so many more records, and begins another file where that is
-    /// due.
-    /// - Returns: The number of the last record that was removed with its file.
+    /// Reserves disk space for `count` more records, and begins a new file if the current one is
+    /// full.
+    /// - Returns: The number of the last record that was removed with its file. `nil` if no file
+    ///   was removed.
     mutating func takeRoom(for count: Int) throws(KeychainFailure) -> UInt64? {
         var pruned: UInt64?
         if position.offset >= limits.fileByteCount {
@@ -162,7 +164,7 @@ struct AuditWriter: Sendable {
             folder.synchronize()
             pruned = try prune()
         }
-        // One more, for a record of the service itself.
+        // One more, for a record that the service itself writes.
         let needed = position.offset + Int64((count + 1) * AuditRecord.lineByteLimit)
         guard needed > roomEnd else { return pruned }
         let end = needed + Self.roomStep
@@ -175,7 +177,7 @@ struct AuditWriter: Sendable {
 
     private static let roomStep: Int64 = 1 << 18
 
-    /// Writes a record, with the number that is next.
+    /// Writes a record with the next number.
     mutating func append(_ record: AuditRecord) throws(KeychainFailure) {
         var record = record
         record.number = position.next
@@ -195,14 +197,15 @@ struct AuditWriter: Sendable {
         }
     }
 
-    /// Makes the file of the record that is next.
+    /// Creates the file that begins with the next record.
     private static func makeFile(
         _ folder: AuditFolder, _ position: inout AuditPosition
     ) throws(KeychainFailure) -> OwnedDescriptor {
         let file = folder.file(position.chain, from: position.next)
         let header = AuditFolder.header(of: file, after: position.head)
-        // Nothing that is there is of use: no record of that number was ever written, or a file
-        // was begun and the anchor doesn't know of it.
+        // An existing file with this name can be overwritten. It contains no acknowledged record:
+        // either no record with that number was written, or the file was begun and the anchor
+        // doesn't include it.
         guard
             let descriptor = Files.open(
                 file.path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, mode: 0o600),

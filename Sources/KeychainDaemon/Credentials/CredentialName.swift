@@ -1,12 +1,13 @@
-// CredentialName: which credential of which unit systemd asks for. It says so by the name that its
-// socket has: 16 hexadecimal digits or fewer, which are random, `/unit/`, the unit's name, `/` and
-// the credential's (systemd.exec(5), LoadCredential=).
+// CredentialName: the unit and the credential that systemd requests. systemd encodes them in the
+// abstract name of the socket that it connects from: 1 to 16 random hexadecimal digits, `/unit/`,
+// the name of the unit, `/`, and the name of the credential (systemd.exec(5), LoadCredential=).
 
 struct CredentialName: Hashable, Sendable {
     let unit: String
     let credential: String
 
-    /// The access group of the items that are credentials: what answers for systemd sees no others.
+    /// The access group of all items that are credentials. The credential server sees no other
+    /// items.
     static let group = "systemd"
 
     init(unit: String, credential: String) {
@@ -14,7 +15,9 @@ struct CredentialName: Hashable, Sendable {
         self.credential = credential
     }
 
-    /// - Returns: nil for any other name.
+    /// Parses the abstract name of a peer's socket, without its leading zero byte.
+    ///
+    /// - Returns: `nil` if the name doesn't have this form.
     init?(_ name: [UInt8]) {
         guard let text = String(validating: name, as: UTF8.self) else { return nil }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -30,7 +33,8 @@ struct CredentialName: Hashable, Sendable {
         "0123456789abcdef".utf8.contains(byte)
     }
 
-    /// Letters, digits and `:-_.\@`, as systemd.unit(5) has it.
+    /// Whether a byte is a letter, a digit or one of `:-_.\@`, the characters that systemd.unit(5)
+    /// allows.
     private static func isOfUnit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -42,7 +46,8 @@ struct CredentialName: Hashable, Sendable {
 }
 
 extension Unicode.GeneralCategory {
-    /// Whether it makes or hides something where text is shown.
+    /// Whether characters of this category are invisible or change how the text around them is
+    /// displayed.
     fileprivate var isControl: Bool {
         switch self {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: true

@@ -1,11 +1,11 @@
-// CredentialServer: the socket at which systemd asks for the credentials of units.
-//   (1) What the caller's address says is believed only of user id 0, by the kernel's word. Anybody
-//       can give a socket any name.
-//   (2) An answer is the secret and the end of the stream. Where there is no secret to give it is
-//       one byte more than any credential may have: systemd then doesn't start the unit, which an
-//       empty answer would start with an empty secret.
-//   (3) The secret is handed out in full or the connection ends early; no connection is waited for
-//       longer than `answerTime`.
+// CredentialServer: the socket at which systemd requests the credentials of units.
+//   (1) The address of a caller is trusted only if the kernel reports user id 0 for it. Any process
+//       can bind a socket to any abstract name.
+//   (2) An answer is the secret, followed by the end of the stream. If there is no secret to give,
+//       the answer is one byte longer than any credential may be. systemd then doesn't start the
+//       unit. With an empty answer, it would start the unit with an empty secret.
+//   (3) A caller that doesn't receive the whole secret within `answerTime` is disconnected, and may
+//       have received a part.
 
 import Dispatch
 import FoundationEssentials
@@ -16,10 +16,10 @@ import KeychainEngine
 import Synchronization
 
 final class CredentialServer: Sendable {
-    /// CREDENTIAL_SIZE_MAX of systemd's creds-util.h.
+    /// The maximum size of a credential in bytes: CREDENTIAL_SIZE_MAX of systemd's creds-util.h.
     static let byteCount = 1 << 20
 
-    /// The secret of a credential, for a process.
+    /// Returns the secret of a credential for the process with the given id.
     typealias Source = @Sendable (CredentialName, pid_t) throws(KeychainFailure) -> Data
 
     private let socket: ListeningSocket
@@ -32,9 +32,10 @@ final class CredentialServer: Sendable {
     private let isEnding = Atomic<Bool>(false)
     private let end = DispatchSemaphore(value: 0)
 
-    /// The word of the user `trusted` on unit and credential is believed. `source` gives secrets;
-    /// `run` has some thread look up and answer; `onLine` is told what was asked, and what was
-    /// refused.
+    /// Creates a server that trusts the addresses of processes of the user `trusted`.
+    ///
+    /// `source` returns the secrets. `run` runs a closure on another thread, to look up a secret
+    /// and to answer. `onLine` receives a line of text for each request and each refusal.
     init(
         _ socket: ListeningSocket, trusted: uid_t = 0, answerTime: Duration = .seconds(10),
         source: @escaping Source,
@@ -61,7 +62,7 @@ final class CredentialServer: Sendable {
         guard isStarted else { throw ServiceFailure("Can't listen: no thread can be started.") }
     }
 
-    /// Accepts nobody any more. It is called once.
+    /// Stops accepting connections, and closes the socket. It is called once.
     func stop() {
         isEnding.store(true, ordering: .releasing)
         waker.wake()
@@ -76,7 +77,8 @@ final class CredentialServer: Sendable {
             among: [socket.descriptor.number, waker.descriptor], milliseconds: -1)
         guard ready?[0] == true else { return }
         guard let caller = Sockets.accept(socket.descriptor.number) else {
-            // Without descriptors left, the caller stays in the queue.
+            // If the process has no file descriptors left, the caller stays in the queue of the
+            // socket.
             if errno != EAGAIN { usleep(10_000) }
             return
         }
@@ -135,8 +137,11 @@ final class CredentialServer: Sendable {
 // MARK: - Of a service
 
 extension CredentialServer {
-    /// The one of a service, where it was told of a socket or given one: from root's keychain.
-    /// - Throws: ``ServiceFailure`` in a user's service, which has no keychain of root's.
+    /// The credential server of a service. It takes secrets from root's keychain. `nil` if no
+    /// credential socket is configured or passed by the service manager.
+    ///
+    /// - Throws: ``ServiceFailure`` for a user's service, which doesn't have root's keychain, and
+    ///   if the socket can't be used.
     static func make(
         _ configuration: DaemonConfiguration, given descriptor: Int32?,
         _ keychains: ServedKeychains, _ workers: Workers, _ log: AuditLog, _ audit: AuditTrail
@@ -159,13 +164,13 @@ extension CredentialServer {
                     try keychains.secret(of: name)
                 }
             },
-            // A party of its own: no user has this number.
+            // Requests share the queue of root, the user with this id.
             run: { workers.run(for: .user(0), $0) }, onLine: { log.note("credential", reason: $0) })
     }
 }
 
 extension AuditTrail {
-    /// Gives a secret for a unit once its record is written.
+    /// Returns a secret for a unit after the audit record of the request has been written.
     fileprivate func recorded(
         _ name: CredentialName, _ process: pid_t, _ body: () throws(KeychainFailure) -> Data
     ) throws(KeychainFailure) -> Data {
@@ -184,8 +189,9 @@ extension AuditTrail {
 }
 
 extension ServedKeychains {
-    /// The secret of the generic password in root's keychain whose service is the unit, whose
-    /// account is the credential and whose access group is ``CredentialName/group``.
+    /// The secret of the generic password in root's keychain whose service is the name of the unit,
+    /// whose account is the name of the credential and whose access group is
+    /// ``CredentialName/group``.
     fileprivate func secret(of name: CredentialName) throws(KeychainFailure) -> Data {
         let query = ItemQuery(
             itemClass: .genericPassword,

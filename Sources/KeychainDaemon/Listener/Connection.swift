@@ -1,16 +1,18 @@
-// Connection: the requests of one peer, from bytes to answers, and all connections that are open.
-//   (1) All of a connection's state belongs to the event loop of its channel.
-//   (2) Nothing is read while as many requests are under way as one connection may have. A request
-//       is under way until its answer has gone out, so a peer that doesn't read isn't read from.
-//       Neither is anything of a party begun that leaves too much of its answers untaken.
-//   (3) What a frame holds is erased when it was read, and when it was sent.
-//   (4) Telling a connection of an event never blocks the thread that tells: it may be one that
+// Connection: the requests of one client, from bytes to answers, and the table of open connections.
+//   (1) All state of a connection belongs to the event loop of its channel.
+//   (2) Nothing is read from a connection while it has its maximum number of pending requests. A
+//       request is pending until its answer has been sent, so the service doesn't read from a
+//       client that doesn't read. Likewise, no request of a party is started while too many bytes
+//       of the party's answers are in flight.
+//   (3) The bytes of a frame are erased after they have been read or sent.
+//   (4) Reporting an event to a connection never blocks the reporting thread, which may be one that
 //       writes to the store.
-//   (5) A connection that the service closes in good order ends with a message that says that nothing
-//       else was carried out. So a client that asked meanwhile can ask again over another one.
-//   (6) Events are told of one batch at a time: what happens while the last one goes out is told of
-//       by the next. An event that is waiting already is not added again, so what waits is bounded
-//       by the number of subscriptions and requests.
+//   (5) A connection that the service closes regularly ends with a message that says that no other
+//       request was carried out. A client that sent one meanwhile can repeat it over another
+//       connection.
+//   (6) Events are sent in batches, one at a time. Those that occur while a batch is sent are part
+//       of the next batch. An event replaces a waiting one of the same request, so the number of
+//       subscriptions and requests bounds the queue.
 
 import Dispatch
 import Glibc
@@ -38,16 +40,16 @@ final class Connection: ChannelInboundHandler {
     private var underWay = 0
     private var isWaitingForRoom = false
     private var isReading = false
-    /// When something came or went, and how much was still to go when this was looked at.
+    /// When bytes were last received or sent, and how many were unsent when this was last checked.
     private var lastMove = NIODeadline.now()
     private var unsentByteCount = 0
-    /// No request is read any more; what is under way is answered.
+    /// Set when no more requests are read. Pending requests are still answered.
     private var isEnding = false
     private var isLastSent = false
     private var isClosed = false
     private let onEnd: () -> Void
 
-    /// `onEnd` is called once, when the channel is closed and no request is under way.
+    /// `onEnd` is called once, when the channel is closed and no request is pending.
     init(
         _ session: PeerSession, _ workers: Workers, _ limits: DaemonConfiguration.Limits,
         events: EventQueue, held: HeldBytes, answers: AnswerBudget, log: AuditLog,
@@ -130,8 +132,8 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// Ends the connection where the peer's rights have changed: it connects again, with those that it
-    /// has now. What is under way is answered, and what waits is not begun.
+    /// Ends the connection if the client's rights have changed, so that it reconnects with the
+    /// current ones. Pending requests are answered, and waiting ones are not started.
     private func checkRights(_ context: ChannelHandlerContext) {
         let contextBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let selfBound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -148,7 +150,7 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// Ends a connection over which nothing has gone for too long.
+    /// Ends a connection over which nothing has been transferred for too long.
     private func endIfIdle(_ context: ChannelHandlerContext) {
         let unsent = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
         if unsentByteCount != unsent ?? 0 {
@@ -218,7 +220,7 @@ final class Connection: ChannelInboundHandler {
     private func send(_ outcome: Outcome, _ context: ChannelHandlerContext) {
         switch outcome {
         case .answer(let frames) where !isClosed:
-            // Nothing is answered before hello but a hello that was refused.
+            // Before hello is accepted, the only answer is a refused hello.
             if !session.isGreeted {
                 isEnding = true
                 waiting = []
@@ -246,7 +248,7 @@ final class Connection: ChannelInboundHandler {
         if isClosed { endIfDone() } else { proceed(context) }
     }
 
-    /// Ends a connection that can't be understood, and says so.
+    /// Reports a protocol error to the client, and ends the connection.
     private func breakOff(_ context: ChannelHandlerContext, because failure: KeychainFailure) {
         guard !isEnding, !isClosed else { return }
         isEnding = true
@@ -270,10 +272,10 @@ final class Connection: ChannelInboundHandler {
     }
 }
 
-/// Tells a connection that the service ends: it answers what is under way, and closes.
+/// Tells a connection that the service ends: it answers pending requests, then closes.
 struct EndOfService: Sendable {}
 
-/// Tells a connection to end where nothing goes over it.
+/// Tells a connection to end if it is idle.
 struct LookForIdleness: Sendable {}
 
 /// Tells a connection that the registry has changed.
@@ -284,20 +286,20 @@ struct RightsMayHaveChanged: Sendable {}
 final class EventQueue: Sendable {
     private struct State {
         var channel: (any Channel)?
-        /// The frame of the last event of each request.
+        /// The frame of the latest event of each request.
         var waiting: [UInt64: FrameBuffer] = [:]
         var isSending = false
     }
 
     private let state = Mutex(State())
 
-    /// The channel is open: events go to it from now on.
+    /// Sends events to the channel from now on, since it is open.
     func attach(_ channel: any Channel) {
         state.withLock { $0.channel = channel }
         send()
     }
 
-    /// The channel is closed: no client is told of anything any more.
+    /// Drops all events from now on, since the channel is closed.
     func detach() {
         state.withLock { state in
             state.channel = nil
@@ -305,7 +307,7 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Tells of something. Safe to call from any thread.
+    /// Adds an event. Safe to call from any thread.
     func add(_ id: UInt64, _ frame: FrameBuffer) {
         state.withLock { $0.waiting[id] = frame }
         send()
@@ -345,14 +347,14 @@ final class ConnectionTable: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Signalled when the last connection of a service that ends is gone.
+    /// Signalled when the last connection is released while the service ends.
     private let lastEnded = DispatchSemaphore(value: 0)
 
     var count: Int { state.withLock { $0.total } }
 
-    /// Makes room for a connection. A part of a user's places is kept for programs that have few:
-    /// one that takes what it can get keeps none of the others out.
-    /// - Returns: False when the user, or the party, has as many as it may, or the service ends.
+    /// Reserves a place for a connection. Some of each user's places are reserved for parties with
+    /// few connections, so a program that opens as many as it can doesn't keep the others out.
+    /// - Returns: `false` if the user or the party has its maximum number, or if the service ends.
     func reserve(
         for user: uid_t, _ party: Party, _ limits: DaemonConfiguration.Limits
     ) -> Bool {
@@ -368,7 +370,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// A connection is gone.
+    /// Releases the place of a connection that is closed.
     func release(for user: uid_t, _ party: Party) {
         let isLast = state.withLock { state in
             state.counts[user, default: 1] -= 1
@@ -391,15 +393,15 @@ final class ConnectionTable: Sendable {
         if isEnding { channel.pipeline.fireUserInboundEventTriggered(EndOfService()) }
     }
 
-    /// Tells every connection of something.
+    /// Sends an event to every connection.
     func tell(_ event: any Sendable) {
         for channel in state.withLock({ Array($0.channels.values) }) {
             channel.pipeline.fireUserInboundEventTriggered(event)
         }
     }
 
-    /// Has every connection answer what was asked and close, and waits for it. A client that
-    /// doesn't take its answers within the time is cut off.
+    /// Lets every connection answer its pending requests and close, and waits until all are closed.
+    /// Connections whose clients haven't received their answers within `limit` are cut off.
     func end(within limit: Duration) {
         let (channels, isEmpty) = state.withLock { state in
             state.isEnding = true

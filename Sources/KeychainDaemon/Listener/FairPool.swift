@@ -1,36 +1,37 @@
-// FairPool: threads that several parties share.
-//   (1) They take turns among the parties, round robin: one piece of work of each. The pieces of one
-//       party are begun in their order.
-//   (2) A party has no more threads at the same time than it may. So what hangs keeps that party
-//       waiting, and no other one.
+// FairPool: a round-robin thread pool with one queue per party.
+//   (1) The threads take one piece of work of each party in turn. The work of one party is started
+//       in the order in which it was submitted.
+//   (2) A party occupies no more than its maximum number of threads at a time. Work that hangs
+//       therefore delays only its own party.
 
 import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Among whom the service's threads and connections are shared.
+/// A program, a user or a part of the service: the unit among which the service's threads,
+/// connections and buffers are shared equally.
 enum Party: Hashable, Sendable {
     /// The service itself.
     case service
-    /// What asks whether the threads take work.
+    /// The watchdog, which probes whether the threads accept work.
     case watchdog
     /// A user of the machine's service.
     case user(uid_t)
-    /// In a user's service, a program: the hash of what it is known by.
+    /// In a user's service, a program: the hash of its identity.
     case program(Int)
-    /// In a user's service, a process of which it isn't known yet what it runs.
+    /// In a user's service, a process whose program isn't identified yet.
     case process(pid_t)
 }
 
 final class FairPool: Sendable {
-    /// Told whether the pool still works, or ended before it came to this.
+    /// A piece of work. `isActive` is `false` if the pool was stopped before the work was started.
     typealias Work = @Sendable (_ isActive: Bool) -> Void
 
     private struct State {
         var waiting: [Party: CircularBuffer<Work>] = [:]
-        /// Those who have work that waits and may have another thread, the next one first.
+        /// The parties that have waiting work and may occupy another thread, the next one first.
         var turns: CircularBuffer<Party> = []
-        /// How many threads a party has.
+        /// The number of threads that each party occupies.
         var busy: [Party: Int] = [:]
         let limit: Int
         var isStopping = false
@@ -67,8 +68,8 @@ final class FairPool: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - threadCount: How many threads there are.
-    ///   - perParty: The most of them that one party has at the same time.
+    ///   - threadCount: The number of threads.
+    ///   - perParty: The maximum number of threads that one party occupies at a time.
     init(threadCount: Int, perParty: Int = .max) {
         threads = NIOThreadPool(numberOfThreads: threadCount)
         state = Mutex(State(limit: perParty))
@@ -77,7 +78,7 @@ final class FairPool: Sendable {
 
     func submit(for party: Party, _ work: @escaping Work) {
         state.withLock { $0.add(work, for: party) }
-        // Whose turn it is shows when it comes. A thread goes on while somebody has one.
+        // The thread picks the next party only when it runs, and continues until no party is due.
         threads.submit { [self] _ in
             while let (party, work, isActive) = state.withLock({ $0.begin() }) {
                 work(isActive)
@@ -86,13 +87,14 @@ final class FairPool: Sendable {
         }
     }
 
-    /// Waits for what is under way, and ends the threads.
+    /// Ends the threads, and waits for them to finish all submitted work. Work that wasn't started
+    /// is called with `isActive` set to `false`.
     func stop() {
         state.withLock { $0.isStopping = true }
         try? threads.syncShutdownGracefully()
     }
 
-    /// Ends the threads, each after what it is doing, and waits for none.
+    /// Ends each thread after its current work, without waiting.
     func abandon() {
         state.withLock { $0.isStopping = true }
         threads.shutdownGracefully { _ in }

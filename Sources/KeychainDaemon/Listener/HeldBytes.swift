@@ -1,25 +1,27 @@
-// HeldBytes: how much memory messages hold that have not come whole, and answers that have not been
-// taken.
-//   (1) One message may be as large as any. Several of one party at the same time share a budget:
-//       what doesn't fit ends its connection. Another party's have a budget of their own.
+// HeldBytes: limits the memory that incomplete messages, and answers that the client hasn't
+// received, may occupy.
+//   (1) A single message may have any permitted size. If several connections of a party have
+//       incomplete messages at the same time, they share a budget, and a connection whose message
+//       exceeds it is closed. Each party has its own budget.
 
 import Synchronization
 
 final class HeldBytes: Sendable {
-    /// What the messages of one party may hold, if they are more than one; in bytes.
+    /// The maximum size in bytes of all incomplete messages of one party, if there are several.
     static let budget = 64 << 20
 
     private struct Share {
         var byteCount = 0
-        /// How many connections hold any of it.
+        /// The number of connections with an incomplete message.
         var holderCount = 0
     }
 
     private let shares = Mutex<[Party: Share]>([:])
 
-    /// What one connection of a party holds has changed.
+    /// Records that the number of bytes which one connection of a party holds has changed.
     ///
-    /// - Returns: Whether it may: it holds less, or all that the party does, or there is room.
+    /// - Returns: `true` if that is permitted: the connection holds less than before, or it is the
+    ///   party's only one that holds any, or the party is within its budget.
     func change(from old: Int, to new: Int, of party: Party) -> Bool {
         guard old != new else { return true }
         return shares.withLock { shares in
@@ -32,11 +34,11 @@ final class HeldBytes: Sendable {
     }
 }
 
-/// The answers of a party that are on their way.
+/// The answers to each party that are in flight.
 final class AnswerBudget: Sendable {
     private struct Share {
         var byteCount = 0
-        /// Called once there is room.
+        /// Closures to call once the party is below the budget.
         var waiting: [@Sendable () -> Void] = []
     }
 
@@ -46,8 +48,8 @@ final class AnswerBudget: Sendable {
 
     init(_ budget: Int) { self.budget = budget }
 
-    /// Whether another request of a party may be carried out. Where it may not, `then` is called once
-    /// it may, by any thread.
+    /// Whether another request of a party may be carried out. If not, `then` is called once it may,
+    /// on any thread.
     func hasRoom(for party: Party, then: @escaping @Sendable () -> Void) -> Bool {
         shares.withLock { shares in
             guard let share = shares[party], share.byteCount >= budget else { return true }
@@ -60,7 +62,7 @@ final class AnswerBudget: Sendable {
         shares.withLock { $0[party, default: Share()].byteCount += byteCount }
     }
 
-    /// An answer was taken, or its connection is gone.
+    /// Records that an answer was received, or that its connection is closed.
     func remove(_ byteCount: Int, of party: Party) {
         let waiting = shares.withLock { shares -> [@Sendable () -> Void] in
             guard var share = shares[party] else { return [] }

@@ -1,13 +1,15 @@
-// ListeningSocket: the socket that programs connect to, and the lock of its place.
-//   (1) For one user, its folder can be entered, and it be opened, by that user alone. For the
-//       machine, every user can connect, and only root or the service can replace it.
-//   (2) A socket file that is there is replaced only under the lock of the place, and only when no
-//       program answers at it: it was left by a service that was killed.
-//   (3) A socket that the service was given is used as it is, and stays when the service ends.
-//   (4) No two services have one socket or one keychain folder. The lock ends when it is given
-//       back, or with the process that holds it, however that ends; the file stays.
-//   (5) The lock file says which socket was made and whose keychain is kept, so that programs see
-//       that a socket was left behind: see `SocketNote`.
+// ListeningSocket: the socket that programs connect to, and the lock for its path.
+//   (1) In a user's service, only this user can enter the folder of the socket and connect. In the
+//       machine's service, every user can connect, and only root or the service can replace the
+//       socket.
+//   (2) An existing socket file is replaced only under the lock for its path, and only if no
+//       program answers at it: a service that was killed left it behind.
+//   (3) A socket from the service manager is used as it is, and is not removed when the service
+//       ends.
+//   (4) No two services share a socket or a keychain folder. A lock is released explicitly or when
+//       the process that holds it ends for any reason. The lock file remains.
+//   (5) The lock file records the socket that was created and the folder of the keychain, so that
+//       programs recognize a socket that was left behind: see `SocketNote`.
 
 import Glibc
 import KeychainCrypto
@@ -15,10 +17,10 @@ import KeychainRuntime
 
 final class ListeningSocket: Sendable {
     let descriptor: OwnedDescriptor
-    /// nil: it was given.
+    /// `nil` if the socket came from the service manager.
     private let made: (path: String, lock: ServiceLock)?
 
-    /// Takes a socket that listens already.
+    /// Takes over a listening socket from the service manager.
     init(given descriptor: Int32) throws(ServiceFailure) {
         guard Sockets.isListening(descriptor) else {
             throw ServiceFailure(
@@ -30,13 +32,13 @@ final class ListeningSocket: Sendable {
         made = nil
     }
 
-    /// Makes a socket.
+    /// Creates a socket and listens.
     /// - Parameters:
     ///   - path: An absolute path of at most 107 bytes.
-    ///   - isForEverybody: Whether all users of the machine may look into its folder.
-    ///   - mode: Who may connect. nil: those who may look into the folder.
-    ///   - keychain: The folder of the keychain that is kept, if programs may open it themselves.
-    /// - Throws: ``ServiceFailure`` where another program listens, or the folder isn't safe.
+    ///   - isForEverybody: Whether all users of the machine may enter the socket's folder.
+    ///   - mode: The mode of the socket. `nil` to let all users connect who may enter the folder.
+    ///   - keychain: The folder of the keychain, if programs may open it themselves.
+    /// - Throws: ``ServiceFailure`` if another program listens there, or if the folder isn't safe.
     init(
         at path: String, isForEverybody: Bool, mode: mode_t? = nil, keychain: String? = nil
     ) throws(ServiceFailure) {
@@ -71,14 +73,14 @@ final class ListeningSocket: Sendable {
         made = (path, lock)
     }
 
-    /// Stops listening, and removes the socket file that was made.
+    /// Stops listening, and removes the socket file if it was created here.
     func close() {
         if let made { Files.remove(made.path) }
         descriptor.close()
         made?.lock.end()
     }
 
-    /// Makes the folder where it is missing, with those above it.
+    /// Creates the folder and its parents where they are missing, and checks its owner and mode.
     private static func prepareFolder(
         of path: String, isForEverybody: Bool
     ) throws(ServiceFailure) {
@@ -109,10 +111,10 @@ struct ServiceLock: Sendable {
 
     /// Takes the lock.
     /// - Parameters:
-    ///   - path: The lock file, which is made where it is missing.
-    ///   - subject: What the lock is for, with its path.
-    /// - Throws: ``ServiceFailure`` when another service has it. A program that looks whether one
-    ///   has it is waited for.
+    ///   - path: The lock file, which is created if it is missing.
+    ///   - subject: What the lock protects, with its path.
+    /// - Throws: ``ServiceFailure`` if another service holds the lock. Programs hold it briefly to
+    ///   check whether a service does, so the attempt is repeated for about a second.
     init(_ path: String, for subject: String) throws(ServiceFailure) {
         guard let descriptor = Files.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600) else {
             throw ServiceFailure("Can't write \(path): \(errorText(errno)).")
@@ -131,11 +133,11 @@ struct ServiceLock: Sendable {
         self.descriptor = descriptor
     }
 
-    /// For programs that look, each for a few microseconds, a second is long.
+    /// Programs that check hold the lock for a few microseconds each, so a second is long enough.
     private static let attemptCount = 50
     private static let rest: useconds_t = 20_000
 
-    /// Notes in the lock file which socket was made, and the folder of the keychain that is kept.
+    /// Writes the identity of the socket and the folder of the keychain to the lock file.
     fileprivate func note(_ socket: String, _ keychain: String) throws(ServiceFailure) {
         guard let status = Files.status(ofLink: socket),
             SocketNote(status, folder: keychain).write(to: descriptor)
@@ -147,6 +149,6 @@ struct ServiceLock: Sendable {
         }
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     func end() { descriptor.close() }
 }

@@ -1,9 +1,10 @@
-// OwnSockets: sockets that are identities: who connects to one has what the registry says of it.
-//   (1) Those of a user's service follow the registry, each in a folder of its own below one that
-//       only this user can enter. So who has it was given it: the folder, or the socket, by a mount
-//       or an open file.
-//   (2) Those of the machine's service are made by the service manager, since a client trusts a
-//       socket at which root listens, and are there as long as the service.
+// OwnSockets: dedicated sockets. A dedicated socket is an identity: a client that connects to one
+// has the entitlements of the socket's entry in the registry.
+//   (1) A user's service creates and removes its dedicated sockets as the registry says. Each has
+//       its own folder, below a folder that only this user can enter. So a client outside has
+//       access only if it was given the folder or the socket, by a mount or an open file.
+//   (2) The dedicated sockets of the machine's service are created by the service manager, since a
+//       client trusts a socket only if root listens at it. They exist for as long as the service.
 
 import Glibc
 import KeychainCrypto
@@ -16,14 +17,15 @@ final class OwnSockets: Sendable {
         let acceptor: Acceptor
     }
 
-    /// Where the service's own socket is. nil: none are made.
+    /// The path of the service's main socket. `nil` if dedicated sockets aren't created.
     private let mainSocket: String?
     private let start: @Sendable (ListeningSocket, String) throws(ServiceFailure) -> Acceptor
-    /// Those that were made, by their names; nil: none is made any more. And those that were given.
+    /// The sockets that were created here, by name, or `nil` after ``stop()``; and those that the
+    /// service manager passed.
     private let made = Mutex<[String: Open]?>([:])
     private let given = Mutex<[Open]>([])
 
-    /// `start` has the callers of a socket accepted, under its name.
+    /// `start` begins to accept the callers of a socket with the given name.
     init(
         beside mainSocket: String?,
         start: @escaping @Sendable (ListeningSocket, String) throws(ServiceFailure) -> Acceptor
@@ -32,7 +34,7 @@ final class OwnSockets: Sendable {
         self.start = start
     }
 
-    /// Takes sockets that listen already.
+    /// Takes over listening sockets from the service manager.
     func take(_ sockets: [String: Int32]) throws(ServiceFailure) {
         for (name, descriptor) in sockets {
             let listener = try ListeningSocket(given: descriptor)
@@ -41,8 +43,8 @@ final class OwnSockets: Sendable {
         }
     }
 
-    /// Makes those sockets that are missing, and removes those that no name is there for.
-    /// - Returns: What went wrong, each a text for people.
+    /// Creates the sockets that are missing, and removes those whose names are not in `names`.
+    /// - Returns: Descriptions of what failed, for the user.
     func follow(_ names: Set<String>) -> [String] {
         guard let mainSocket else { return [] }
         return made.withLock { state in
@@ -75,12 +77,12 @@ final class OwnSockets: Sendable {
             throw ServiceFailure(
                 "\(folder) is no folder that this user alone can enter. Run `chmod 700 \(folder)`.")
         }
-        // Whoever was given it may be another user, as in a container.
+        // The client may run as another user, as in a container.
         let listener = try ListeningSocket(at: path, isForEverybody: true)
         return Open(listener: listener, acceptor: try start(listener, name))
     }
 
-    /// Accepts no caller any more. It is called once.
+    /// Stops accepting callers. It is called once.
     func stop() {
         let made = made.withLock { made in
             defer { made = nil }
@@ -94,7 +96,7 @@ final class OwnSockets: Sendable {
         socket.listener.close()
     }
 
-    /// What a socket that was closed leaves.
+    /// Removes what a closed socket leaves behind.
     private static func remove(_ path: String) {
         Files.remove(path + ".lock")
         _ = Files.removeFolder(String(path.dropLast("/socket".utf8.count)))

@@ -1,23 +1,24 @@
 // Workers: the threads that carry out requests, which may wait for the disk.
-//   (1) Look-ups and changes never wait for what takes long: deriving keys from a passcode or a
-//       password, which takes a tenth of a second and much memory; going through a whole keychain;
-//       the chip; and the files that tell who a caller is. Each of these has threads of its own.
+//   (1) Ordinary requests never wait for slow work, which has separate threads for each kind:
+//       deriving keys from passcodes and passwords, which takes a tenth of a second and much
+//       memory; operations on a whole keychain; the chip; and reading the files that identify a
+//       caller.
 
 import KeychainCore
 import KeychainWire
-/// What becomes of a frame.
+/// The outcome of handling a frame.
 enum Outcome: Sendable {
     case answer([FrameBuffer])
-    /// The connection can't go on.
+    /// The connection has to be closed for the given reason.
     case end(KeychainFailure)
 }
 
-/// What a request is carried out by.
+/// The kind of threads that a request runs on.
 enum Work: Sendable {
     case ordinary
-    /// Derives keys from a passcode or a password, slowly on purpose.
+    /// Derives keys from a passcode or a password, which is deliberately slow.
     case derivation
-    /// Goes through a whole keychain.
+    /// Processes a whole keychain.
     case whole
     /// Waits for the chip.
     case chip
@@ -26,7 +27,7 @@ enum Work: Sendable {
 extension RequestCode {
     var work: Work {
         switch self {
-        // A new passcode is one for a new database.
+        // Setting a passcode creates a new database.
         case .check, .rotate, .setPasscode: .whole
         case .makeSecureEnclaveKey, .sign, .sharedSecret: .chip
         case .authenticate, .unlock, .changePasscode, .removePasscode, .unlockWith, .changeSlots:
@@ -44,7 +45,7 @@ final class Workers: Sendable {
     private let derivations = FairPool(threadCount: 1)
     private let whole = FairPool(threadCount: 1)
     private let chip = FairPool(threadCount: 1)
-    /// A file system that hangs keeps a thread for as long as it hangs.
+    /// A file system that hangs occupies a thread for as long as it hangs.
     private let identification = FairPool(threadCount: 32, perParty: 2)
 
     init(count: Int) {
@@ -55,7 +56,7 @@ final class Workers: Sendable {
         Self.run(on: pool, for: party, body)
     }
 
-    /// Runs what reads the files that tell who a caller is.
+    /// Runs work that reads the files which identify a caller.
     func identify(for party: Party, _ body: @escaping @Sendable () -> Void) {
         Self.run(on: identification, for: party, body)
     }
@@ -77,9 +78,9 @@ final class Workers: Sendable {
         }
     }
 
-    /// Reads a frame and carries out the request in it.
+    /// Decodes a frame and carries out the request in it.
     ///
-    /// `then` is given what comes of it, on any thread.
+    /// `then` receives the outcome, on any thread.
     func answer(
         _ frame: FrameBuffer, of session: PeerSession, then: @escaping @Sendable (Outcome) -> Void
     ) {
@@ -112,9 +113,10 @@ final class Workers: Sendable {
     private static let stopped = Outcome.end(
         KeychainFailure(.notAvailable, "The keychain service is ending.", cause: .contention))
 
-    /// Calls `then` from a thread that took this from its queue, once both kinds of threads did.
+    /// Calls `then` after both an ordinary thread and a derivation thread have taken the probe from
+    /// their queues.
     func probe(_ then: @escaping @Sendable () -> Void) {
-        // A party of its own, which no other keeps waiting.
+        // The watchdog is a separate party, so that no other delays it.
         run(for: .watchdog) { [derivations] in
             derivations.submit(for: .watchdog) { isActive in
                 if isActive { then() }
@@ -122,7 +124,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Waits for what is under way, and ends the threads. A file that hangs is not waited for.
+    /// Ends the threads, and waits for pending work. Identification is not waited for, since a file
+    /// may hang.
     func stop() {
         identification.abandon()
         for pool in [pool, derivations, whole, chip] { pool.stop() }

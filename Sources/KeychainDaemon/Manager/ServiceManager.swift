@@ -1,34 +1,35 @@
-// ServiceManager: systemd, or another program that starts services as it does: what it gave this
-// one, and what it is told. Protocols: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
-//   (1) What is meant for another process was inherited by mistake, and counts as nothing.
-//   (2) What was taken from the environment is forgotten there, so that no process that is started
-//       by this one takes it for its own.
+// ServiceManager: systemd, or another service manager with the same protocols: what it passed to
+// this process, and notifications to it. Protocols: sd_listen_fds(3), sd_notify(3),
+// sd_watchdog_enabled(3).
+//   (1) Variables that are meant for another process were inherited by mistake and are ignored.
+//   (2) The variables are removed from the environment, so that no child process takes them for its
+//       own.
 
 import Glibc
 import KeychainCrypto
 
 struct ServiceManager: Sendable {
-    /// The first descriptor that a service is given.
+    /// The first file descriptor that is passed to a service.
     static let firstDescriptor: Int32 = 3
-    /// What the unit of the socket for credentials calls its descriptor.
+    /// The name of the credential socket's file descriptor in FileDescriptorName=.
     static let credentialsName = "credentials"
-    /// What the name of a socket that is an identity begins with, in FileDescriptorName=.
+    /// The prefix of the names of dedicated sockets in FileDescriptorName=.
     static let ownSocketPrefix = "own-"
 
-    /// The descriptor of the socket that the service was given. nil: none.
+    /// The file descriptor of the socket that was passed to the service. `nil` if there is none.
     let socket: Int32?
-    /// That of the socket at which the service manager asks for credentials.
+    /// The file descriptor of the socket at which the service manager requests credentials.
     let credentialSocket: Int32?
-    /// Those of sockets that are identities, by their names.
+    /// The file descriptors of dedicated sockets, by name.
     let ownSockets: [String: Int32]
-    /// How long the service may be silent. nil: for ever.
+    /// The watchdog timeout. `nil` if the watchdog is off.
     let watchdogTime: Duration?
     private let notificationSocket: String?
 
     /// - Parameters:
-    ///   - environment: The variables of the process.
-    ///   - pid: Its number.
-    /// - Throws: ``ServiceFailure`` for more sockets than there is a use for.
+    ///   - environment: The environment variables of the process.
+    ///   - pid: The id of the process.
+    /// - Throws: ``ServiceFailure`` if more sockets were passed than the service uses.
     init(_ environment: [String: String], pid: pid_t) throws(ServiceFailure) {
         notificationSocket = environment["NOTIFY_SOCKET"]
         watchdogTime = Self.watchdogTime(environment, pid)
@@ -75,7 +76,7 @@ struct ServiceManager: Sendable {
         return .microseconds(microseconds)
     }
 
-    /// What the environment of this process says.
+    /// Reads and removes the variables of this process.
     static func current() throws(ServiceFailure) -> ServiceManager {
         let names = [
             "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC",
@@ -86,13 +87,13 @@ struct ServiceManager: Sendable {
         return try ServiceManager(environment, pid: getpid())
     }
 
-    /// The service can be used.
+    /// Reports that the service is ready.
     func tellReady() { tell("READY=1\nSTATUS=Ready") }
 
-    /// The service works. `status` is for people.
+    /// Reports that the service is alive. `status` is text for people.
     func tellAlive(_ status: String) { tell("WATCHDOG=1\nSTATUS=\(status)") }
 
-    /// The service is about to end.
+    /// Reports that the service is about to end.
     func tellStopping() { tell("STOPPING=1\nSTATUS=Ending") }
 
     private func tell(_ text: String) {

@@ -1,12 +1,13 @@
-// Watchdog: whether the service's threads still take work.
-//   (1) A sign of life is given by a thread that has just taken the work of giving it, never by a
-//       clock alone.
-//   (2) While one is on its way no other is asked for: a service that hangs isn't filled with them.
+// Watchdog: reports that the service's threads still accept work.
+//   (1) A sign of life is reported by a thread that has just taken a probe from its queue, never by
+//       a timer alone.
+//   (2) While a probe is pending, no other is submitted, so that probes don't pile up in a service
+//       that hangs.
 
 import Synchronization
 
 final class Watchdog: Sendable {
-    /// Hands work to the service's threads.
+    /// Submits work to the service's threads.
     typealias Probe = @Sendable (@escaping @Sendable () -> Void) -> Void
 
     private let probe: Probe
@@ -18,8 +19,7 @@ final class Watchdog: Sendable {
         self.onLife = onLife
     }
 
-    /// Asks for a sign of life. To be called at least twice in the time that the service manager
-    /// gives.
+    /// Submits a probe. To be called at least twice per watchdog timeout.
     func ask() {
         let isFirst = isAsked.withLock { isAsked in
             defer { isAsked = true }

@@ -1,15 +1,17 @@
-// Acceptor: the thread that accepts connections and finds out who made them.
-//   (1) It waits for all of them at once: one that doesn't answer keeps no other one waiting, as
-//       long as their user has connections left.
-//   (2) It reads no files: what a process runs is read by other threads, and a file system that
-//       doesn't answer costs the caller its time and nobody else anything.
-//   (3) Where a user has no place left on the way in, the one who has been silent for longest makes
-//       room: an honest caller answers at once, so callers who never answer keep nobody out.
-//   (4) Who is known is handed on with the connection; everybody else is told why, as far as the
-//       socket takes it at once, and the connection is closed.
-//   (5) A socket that was sent and isn't taken counts against the sender: the system lets a user
-//       have so many of them under way. So a caller who doesn't take it keeps its place among those
-//       of its user, also when it was refused, until it takes it or ends.
+// Acceptor: the thread that accepts connections and identifies the callers.
+//   (1) It waits for all callers at once. A caller that doesn't answer delays no other one, as long
+//       as its user has connections left.
+//   (2) It reads no files: other threads read what a process runs. A file system that hangs delays
+//       only its own caller.
+//   (3) If a user has reached the maximum number of handshakes, the oldest one is ended to make
+//       room. A well-behaved client answers at once, so callers that never answer can't keep others
+//       out.
+//   (4) Identified callers are passed on with their connection. All others receive the reason, as
+//       far as the socket accepts it at once, and are disconnected.
+//   (5) A socket that was passed to a caller and not received counts as a file descriptor in
+//       flight, which the system limits per sending user (unix(7), ETOOMANYREFS). So a caller that
+//       doesn't receive its socket counts towards the limit of its user, even after it was refused,
+//       until it receives the socket or ends.
 
 import Dispatch
 import Glibc
@@ -18,21 +20,21 @@ import Synchronization
 
 final class Acceptor: Sendable {
     struct Rules: Sendable {
-        /// Whether a user may speak to the service at all.
+        /// Whether a user may use the service at all.
         var accepts: @Sendable (uid_t) -> Bool
-        /// How it finds out who connects.
+        /// How callers are identified.
         var identification = Identification.program
-        /// Finds out what a process is known by; it may block.
+        /// Identifies a process. It may block.
         var identify: @Sendable (PinnedProcess, Identification) throws(PeerRefusal) -> Identity = {
             process, identification throws(PeerRefusal) in
             try Identity(of: process, by: identification)
         }
-        /// How long a handshake may take.
+        /// The maximum duration of a handshake.
         var timeLimit: Duration
-        /// The most handshakes under way at once for one user.
+        /// The maximum number of unfinished handshakes of one user.
         var handshakesPerUser: Int
-        /// The most sockets that were sent to one user's callers and not taken: each uses up what the
-        /// system lets the service send.
+        /// The maximum number of sockets that were passed to one user's callers and not received.
+        /// Each uses up the system's limit for the service, see (5).
         var untakenPerUser: Int
     }
 
@@ -44,17 +46,17 @@ final class Acceptor: Sendable {
     private let run: @Sendable (Party, @escaping @Sendable () -> Void) -> Void
     private let onPeer: @Sendable (Peer, OwnedDescriptor) -> Void
     private let onRefusal: @Sendable (PeerRefusal, uid_t?) -> Void
-    /// What was found out, and is to be taken by the thread.
+    /// Results of identification that the thread has yet to process.
     private let found = Mutex<[(caller: UInt64, identity: Result<Identity, PeerRefusal>)]>([])
 
     /// - Parameters:
-    ///   - listener: A socket that listens and doesn't block; it stays the caller's.
-    ///   - rules: Who is accepted, and how many.
-    ///   - run: Has some other thread do something for a party.
-    ///   - onPeer: Given each peer with its connection.
-    ///   - onRefusal: Told of everybody else, with the user where that is known. Both are called on the
-    ///     acceptor's thread, which must not be blocked.
-    /// - Throws: Where there are no descriptors left.
+    ///   - listener: A non-blocking listening socket. The caller keeps the ownership.
+    ///   - rules: Who is accepted, and the limits.
+    ///   - run: Runs work of a party on another thread.
+    ///   - onPeer: Receives each identified peer with its connection.
+    ///   - onRefusal: Receives each refusal, with the user if it is known. Both closures are called
+    ///     on the acceptor's thread and must not block.
+    /// - Throws: If no file descriptors are left.
     init(
         _ listener: Int32, _ rules: Rules,
         run: @escaping @Sendable (Party, @escaping @Sendable () -> Void) -> Void,
@@ -72,7 +74,9 @@ final class Acceptor: Sendable {
         self.onRefusal = onRefusal
     }
 
-    /// - Throws: Where the system gives no thread.
+    /// Starts the thread.
+    ///
+    /// - Throws: If no thread can be started.
     func start() throws(ServiceFailure) {
         let isStarted = Threads.start { [self] in
             accept()
@@ -81,8 +85,8 @@ final class Acceptor: Sendable {
         guard isStarted else { throw ServiceFailure("Can't listen: no thread can be started.") }
     }
 
-    /// Accepts no caller any more, and closes the connections of those who aren't known yet. Waits
-    /// until that is done. It is called once.
+    /// Stops accepting callers, and closes the connections of those that aren't identified yet.
+    /// Waits until that is done. It is called once.
     func stop() {
         isEnding.store(true, ordering: .releasing)
         waker.wake()
@@ -94,21 +98,22 @@ final class Acceptor: Sendable {
     private struct Caller {
         let number: UInt64
         var handshake: PeerHandshake
-        /// The socket that the caller made.
+        /// The socket over which the caller connected.
         let first: OwnedDescriptor
         let deadline: ContinuousClock.Instant
     }
 
-    /// How long accepting rests when the process has no descriptors left, in milliseconds.
+    /// How long no callers are accepted when the process has no file descriptors left, in
+    /// milliseconds.
     private static let rest: Int32 = 100
 
-    /// Those who were refused, and may not have taken what they were sent.
+    /// A caller that was refused and may not have received the socket that was passed to it.
     private struct Refused {
         let uid: uid_t
         let first: OwnedDescriptor
     }
 
-    /// Who is on the way in.
+    /// The callers that aren't identified yet.
     private struct Arrivals {
         var callers: [Caller] = []
         var refused: [Refused] = []
@@ -152,7 +157,7 @@ final class Acceptor: Sendable {
         return isExhausted ? min(milliseconds, Self.rest) : milliseconds
     }
 
-    /// Has another thread find out what a caller is known by.
+    /// Identifies a caller on another thread.
     private func identify(_ caller: Caller) {
         let process = caller.handshake.process
         let number = caller.number
@@ -173,7 +178,7 @@ final class Acceptor: Sendable {
             return found
         }
         for (number, identity) in found {
-            // It may have been refused meanwhile.
+            // The caller may have been refused in the meantime.
             guard let index = arrivals.callers.firstIndex(where: { $0.number == number }) else {
                 continue
             }
@@ -226,10 +231,11 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// The most that are accepted before those are looked after again who were accepted before.
+    /// The maximum number of callers that are accepted before those accepted earlier are served
+    /// again.
     private static let acceptedAtOnce = 16
 
-    /// - Returns: False when there are no descriptors left, so that no caller can be accepted now.
+    /// - Returns: `false` if no file descriptors are left, so that no caller can be accepted now.
     private func acceptSome(_ arrivals: inout Arrivals) -> Bool {
         for _ in 0..<Self.acceptedAtOnce {
             guard let socket = Sockets.accept(listener) else {

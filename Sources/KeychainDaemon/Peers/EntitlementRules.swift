@@ -1,9 +1,9 @@
-// EntitlementRules: what a caller may ask for.
-//   (1) What the caller says of itself has no part in it.
-//   (2) Where something is wrong, the caller gets nothing, never more than it should.
-//   (3) The user id is the wall. In the machine's service nothing below it counts but a unit whose
-//       user id is its own, and a socket of its own. In a user's service executables and sandboxes
-//       keep programs apart that mean no harm.
+// EntitlementRules: the access groups and operations that a caller may use.
+//   (1) Nothing that the caller states about itself is considered.
+//   (2) In case of an error, the caller gets no access. It never gets more than it should.
+//   (3) The user id is the security boundary. In the machine's service, the only identities within
+//       a user id are units with an exclusive user id, and dedicated sockets. In a user's service,
+//       executables and sandboxes separate only programs that are not hostile.
 
 import FoundationEssentials
 import Glibc
@@ -12,18 +12,18 @@ import KeychainRuntime
 import KeychainEngine
 import KeychainCore
 
-/// What a caller may have.
+/// The rights of a caller.
 struct Rights: Hashable, Sendable {
-    /// What it is told that it has.
+    /// The entitlements that the caller is told.
     let entitlements: Entitlements
-    /// What a claim of every group means.
+    /// The access groups that a claim of all groups stands for.
     let everything: AccessGroups
-    /// Whether it may lock, set a passcode and check.
+    /// Whether it may administer the keychain: lock it, set a passcode and check it.
     let mayAdminister: Bool
-    /// Whose keychain it is.
+    /// The user whose keychain the caller uses.
     let user: uid_t
 
-    /// The groups of a request that claims some.
+    /// The access groups of a request with this claim.
     func caller(_ claim: AccessGroups) -> AccessGroups {
         (claim.includesAll ? everything : entitlements.accessGroups).granted(to: claim)
     }
@@ -31,11 +31,11 @@ struct Rights: Hashable, Sendable {
 
 struct EntitlementRules: Sendable {
     let registry: ProgramRegistry
-    /// Whether programs that the registry doesn't name get nothing.
+    /// Whether programs that the registry doesn't name get no access.
     let isRegistryOnly: Bool
-    /// The tool that may see every group without being named. nil: there is none.
+    /// The path of the tool that may use all groups without an entry. `nil` if there is none.
     let keychainctl: String?
-    /// Where processes of a user id were seen.
+    /// Where processes of each user id have been seen.
     let census: UnitCensus
 
     init(
@@ -48,7 +48,10 @@ struct EntitlementRules: Sendable {
         self.census = census
     }
 
-    /// - Throws: `missingEntitlement`, with a text that says what is wrong, and which entry to make.
+    /// The rights of a peer.
+    ///
+    /// - Throws: `missingEntitlement` if it has no access. The text says why, and where possible
+    ///   how to grant it.
     func rights(of peer: Peer) throws(KeychainFailure) -> Rights {
         switch peer.identity {
         case .program(let executable):
@@ -70,14 +73,14 @@ struct EntitlementRules: Sendable {
         }
     }
 
-    /// In a user's service: the keychain is that of the user, whoever asks.
+    /// The rights in a user's service, whose keychain is always that of its user.
     private func own(_ entitlements: Entitlements, mayAdminister: Bool) -> Rights {
         Rights(
             entitlements: entitlements, everything: entitlements.accessGroups,
             mayAdminister: mayAdminister, user: geteuid())
     }
 
-    /// In the machine's service.
+    /// The rights in the machine's service.
     private func rights(
         of user: uid_t, command: String, unit: String?
     ) throws(KeychainFailure) -> Rights {
@@ -102,7 +105,7 @@ struct EntitlementRules: Sendable {
                 mayAdminister: entitlements.accessGroups.includesAll, user: user)
         }
         guard !isRegistryOnly else { throw unnamed("the user id \(user)") }
-        // All that a user has is the user's, in every program.
+        // Every program of a user may use all of the user's items.
         return Rights(
             entitlements: Entitlements(
                 accessGroups: .withoutEntitlements(executable: command)),
@@ -127,7 +130,9 @@ struct EntitlementRules: Sendable {
                 + "doesn't name it.")
     }
 
-    /// - Throws: `missingEntitlement`, with a text that says what is wrong.
+    /// The entitlements of a program.
+    ///
+    /// - Throws: `missingEntitlement` if it has none. The text says why.
     func entitlements(of program: Executable) throws(KeychainFailure) -> Entitlements {
         switch registry.answer(about: program) {
         case .entitled(let entitlements): return entitlements
@@ -151,7 +156,8 @@ struct EntitlementRules: Sendable {
         return try ownEntitlements(of: program)
     }
 
-    /// The list beside the program, where it and the program are root's, or the default group.
+    /// The entitlements in the file beside the program, if root owns both. Without such a file, the
+    /// default group.
     private func ownEntitlements(
         of program: Executable
     ) throws(KeychainFailure) -> Entitlements {
@@ -160,8 +166,8 @@ struct EntitlementRules: Sendable {
             return Entitlements(
                 accessGroups: .withoutEntitlements(executable: program.path))
         }
-        // Any program of the user could have written it. Without its groups the program would miss
-        // what it has stored, so it isn't given the default ones.
+        // Any program of the user could have written this file. The program doesn't get the default
+        // groups instead, because it would then miss the items that it has stored.
         guard TrustedFile.isRoots(path), TrustedFile.isRoots(program.path) else {
             throw .missingEntitlement(
                 "The keychain service gives \(program.path) no access: the entitlements beside it "

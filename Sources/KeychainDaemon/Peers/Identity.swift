@@ -1,19 +1,20 @@
-// Identity: what a service knows a caller by.
-//   (1) It is read from the kernel, of a process that is pinned, and never from the caller.
-//   (2) What counts follows from the service. In a user's all callers are one user, and what they run
-//       keeps them apart as far as they mean no harm. In the machine's the user id is the wall, and
-//       what a process runs is not even looked at: that would take a right to its memory.
+// Identity: how a service identifies a caller.
+//   (1) The identity is read from the kernel for a pinned process, never taken from the caller.
+//   (2) The kind of identity depends on the service. A user's service serves a single user, and
+//       separates well-behaved programs by what they run. For the machine's service, the user id is
+//       the boundary. It doesn't examine what a process runs, which would require access to the
+//       process's memory.
 
 import Glibc
 import KeychainCrypto
 
-/// How a service finds out who connects.
+/// How a service identifies its callers.
 enum Identification: Hashable, Sendable {
-    /// By the executable, or the sandbox: in a user's service.
+    /// By the executable or the sandbox, in a user's service.
     case program
-    /// By the user id, or the unit: in that of the machine.
+    /// By the user id or the unit, in the machine's service.
     case account
-    /// By the socket: whoever has it is meant.
+    /// By the dedicated socket over which they connect.
     case socket(String)
 }
 
@@ -21,11 +22,11 @@ enum Identity: Sendable {
     case program(Executable)
     /// `flatpak:ID` or `snap:NAME`.
     case sandbox(String)
-    /// The name that the process bears, which means nothing, and its unit, if it is in one.
+    /// The name of the process, which proves nothing, and its unit if it belongs to one.
     case account(command: String, unit: String?)
     case socket(String)
 
-    /// What a process is known by now.
+    /// The current identity of a process.
     init(of process: PinnedProcess, by identification: Identification) throws(PeerRefusal) {
         switch identification {
         case .socket(let name): self = .socket(name)
@@ -47,7 +48,7 @@ enum Identity: Sendable {
         }
     }
 
-    /// What the log and refusals call it: the name of a field, and the text.
+    /// How logs and refusals name the identity: the name of a field, and its text.
     var texts: (key: String, text: String) {
         switch self {
         case .program(let executable): ("executable", executable.path)
@@ -69,19 +70,19 @@ enum Identity: Sendable {
     }
 }
 
-/// What everybody may read of a process.
+/// Files in /proc that every user may read.
 enum ProcessFiles {
-    /// The name that a process bears, 15 bytes at the most.
+    /// The name of the process, at most 15 bytes.
     static func command(of pid: pid_t) -> String? {
         text("/proc/\(pid)/comm").map { String($0.prefix { $0 != "\n" }) }
     }
 
-    /// Its cgroup in the hierarchy of version 2.
+    /// The cgroup of the process in the version 2 hierarchy.
     static func cgroup(of pid: pid_t) -> String? {
         text("/proc/\(pid)/cgroup").flatMap { SystemUnit.path(in: $0) }
     }
 
-    /// The real, effective, saved and file user ids.
+    /// The real, effective, saved and file system user ids.
     static func users(of pid: pid_t) -> Set<uid_t> {
         let line = text("/proc/\(pid)/status")?.split(separator: "\n").first {
             $0.hasPrefix("Uid:")

@@ -1,26 +1,26 @@
-// PeerHandshake: finding out who is at the other end of a new connection: the process that made it
-// and, in a user's service, the program file that this process runs.
-//   (1) The identity is read before the nonce is sent, and again after it came back; it must be
-//       the same, and the process that connected must be running still.
-//   (2) The answer has to come over a socket that is made after the executable was read, and goes
-//       to the caller with the nonce. A program that the caller became before that can't have
-//       inherited it, whatever its standard output is; one that the caller becomes later isn't the
-//       program that was read. What comes over the first socket is never read.
-//   (3) The kernel says of every byte of the answer who sent it: only the process that connected
-//       counts. So a program can't leave the answer to a child and become another program.
-//   (4) Nothing blocks. The thread that drives the handshake waits for the descriptor, for what
-//       another thread reads, and for the time.
-//   (5) While `PinnedProcess.isRunning` is true, the number is that of the process which was
-//       pinned, and not of one that got its number later. Where the kernel can't pin the process
-//       that connected (before 6.5), the one that has its number now is pinned. It is taken for the
-//       other only once it has answered under that number on the connection, and was still running
-//       after.
-//   (6) Path and file of an executable belong together: the file that the process runs is the one
-//       that stands at the path, as this process sees it. A program that was deleted, replaced, or
-//       that runs in another view of the file system has no path that says what it is, and is
-//       refused.
-//   (7) Over a socket of its own nothing of this is asked: who has the socket is meant, also where
-//       the kernel can't name the process.
+// PeerHandshake: identifies the peer of a new connection: the process that connected and, in a
+// user's service, the program that this process runs.
+//   (1) The identity is read before the nonce is sent, and again after the nonce came back. Both
+//       must be the same, and the process that connected must still be running.
+//   (2) The answer must arrive over a new socket, which is created after the identity was first
+//       read and is passed to the caller with the nonce. A program that the caller executed before
+//       that can't have inherited the new socket, even if its standard output is the first one. A
+//       program that the caller executes later isn't the one that was read. Nothing is ever read
+//       from the first socket.
+//   (3) The kernel attaches the sender to all bytes of the answer, and only the process that
+//       connected is accepted. So a program can't leave the answer to a child process and execute
+//       another program itself.
+//   (4) Nothing blocks. The thread that drives the handshake waits for the socket, for the results
+//       of other threads, and for the deadline.
+//   (5) While `PinnedProcess.isRunning` is true, the process id refers to the pinned process, not
+//       to a later one with the same id. If the kernel can't pin the process that connected (before
+//       Linux 6.5), the process that has its id now is pinned. It is accepted only after it has
+//       answered over the connection under that id and is still running.
+//   (6) The path and the file of an executable must match: the file that the process runs has to be
+//       the one at the path, as the service sees the file system. An executable that was deleted or
+//       replaced, or that runs in a different mount namespace, has no valid path and is refused.
+//   (7) On a dedicated socket the process isn't checked. A client that can connect to the socket has
+//       its identity, even if the kernel can't name the process.
 
 import Glibc
 import KeychainCore
@@ -28,9 +28,9 @@ import KeychainCrypto
 import KeychainWire
 
 struct PeerHandshake: Sendable {
-    /// What has to come next.
+    /// What the handshake waits for.
     enum Step: Hashable, Sendable {
-        /// What the process is known by, which may take reading its files.
+        /// The identity of the process. Finding it may require reading files.
         case identity
         /// Bytes over the socket.
         case answer
@@ -39,15 +39,16 @@ struct PeerHandshake: Sendable {
     let process: PinnedProcess
     let identification: Identification
     private(set) var step = Step.identity
-    /// Over which the answer comes, and everything after it; until the question is sent, the one
-    /// that the caller made.
+    /// The socket over which the answer and all further messages arrive. Until the nonce is sent,
+    /// it is the one over which the caller connected.
     private(set) var socket: OwnedDescriptor
     private var identity: Identity?
-    /// What is sent, and has to come back.
+    /// The nonce that is sent and has to come back.
     private let question = Handshake.random().bytes
     private var answer: [UInt8] = []
 
-    /// Begins it with the socket that the caller made. That one is of no use afterwards.
+    /// Begins the handshake with the socket over which the caller connected. That socket must not
+    /// be used afterwards.
     init(
         _ first: OwnedDescriptor, by identification: Identification = .program,
         accepting isAccepted: (uid_t) -> Bool, isFull: (uid_t) -> Bool = { _ in false }
@@ -63,8 +64,8 @@ struct PeerHandshake: Sendable {
         guard !isFull(process.uid) else { throw .tooMany(uid: process.uid) }
     }
 
-    /// Takes what the process was found to be; the first time it is asked the question then.
-    /// - Returns: Who it is; nil where the answer has to come.
+    /// Takes the identity that was found. The first time, it sends the nonce.
+    /// - Returns: The identified peer, or `nil` if the answer has to arrive first.
     mutating func take(_ found: Identity) throws(PeerRefusal) -> Peer? {
         guard let identity else {
             identity = found
@@ -76,16 +77,17 @@ struct PeerHandshake: Sendable {
             throw .changedExecutable(
                 pid: process.pid, first: identity.texts.text, second: found.texts.text)
         }
-        // What follows is read without asking who sent it.
+        // Later bytes are received without checking their sender.
         guard Sockets.setPassingCredentials(false, socket) else { throw .unknownProcess }
         return Peer(pid: process.pid, uid: process.uid, identity: found)
     }
 
-    /// Sends the nonce and the new socket over the one that the caller made.
+    /// Sends the nonce and the new socket over the one on which the caller connected.
     private mutating func ask() throws(PeerRefusal) {
         guard let (own, passed) = UnixSockets.pair() else { throw .tooMany(uid: process.uid) }
         Sockets.prepare(own.number)
-        // Asked for before the nonce is sent, so that every sender that knows the nonce is named.
+        // Turned on before the nonce is sent, so that every sender that knows the nonce is
+        // reported.
         guard Sockets.setPassingCredentials(true, own) else { throw .unknownProcess }
         guard UnixSockets.send(question, passing: passed, to: socket) else {
             throw .endedProcess(pid: process.pid)
@@ -93,7 +95,7 @@ struct PeerHandshake: Sendable {
         socket = own
     }
 
-    /// Takes the bytes that have come.
+    /// Receives the bytes that have arrived.
     mutating func receive() throws(PeerRefusal) {
         while answer.count < question.count {
             switch Sockets.receive(atMost: question.count - answer.count, from: socket) {
@@ -119,20 +121,20 @@ struct Peer: Sendable {
 
 // MARK: - Refusals
 
-/// Its description names no more than process, user and path.
+/// Why a caller is refused. The description contains only the process, the user and the path.
 enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kernel doesn't say who it is: it is gone, or in a container of its own.
+    /// The kernel doesn't report the process: it has ended, or is in another PID namespace.
     case unknownProcess
     case otherUser(uid: uid_t)
     case endedProcess(pid: pid_t)
     case unreadableExecutable(pid: pid_t, reason: String)
     case replacedExecutable(pid: pid_t, path: String)
     case changedExecutable(pid: pid_t, first: String, second: String)
-    /// Another process than the one that connected answers.
+    /// A different process from the one that connected has answered.
     case otherSender(pid: pid_t, sender: pid_t)
     case wrongNonce(pid: pid_t)
     case timeLimit(pid: pid_t)
-    /// What it runs can't be read in time.
+    /// The file that the process runs couldn't be read in time.
     case slowFile(pid: pid_t)
     case tooMany(uid: uid_t)
 
@@ -174,7 +176,7 @@ enum PeerRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PeerRefusal {
-    /// What refusals that are counted together have in common.
+    /// The kind of refusal, which is counted as one in the log.
     var kind: String {
         switch self {
         case .unknownProcess: "unknown process"
@@ -191,7 +193,7 @@ extension PeerRefusal {
         }
     }
 
-    /// Says it to the client, where its socket takes it at once.
+    /// Sends the reason to the client, as far as its socket accepts it at once.
     func tell(_ socket: OwnedDescriptor) {
         let text =
             "The keychain service refuses this program: \(self). `keychainctl status` says which "
@@ -210,11 +212,11 @@ extension PeerRefusal {
 struct PinnedProcess: Sendable {
     let pid: pid_t
     let uid: uid_t
-    /// nil: it isn't asked which process it is.
+    /// The process file descriptor. `nil` if the process isn't checked.
     private let descriptor: OwnedDescriptor?
 
-    /// What the kernel says of the process that connected a socket; its number may be 0, or that of
-    /// another one later.
+    /// The process that connected a socket, as the kernel reports it, without pinning. Its id may
+    /// be 0, and another process may have the id later.
     init(unpinnedOf socket: OwnedDescriptor) throws(PeerRefusal) {
         guard let peer = UnixSockets.peer(of: socket) else { throw .unknownProcess }
         pid = peer.pid
@@ -222,7 +224,7 @@ struct PinnedProcess: Sendable {
         descriptor = nil
     }
 
-    /// The process that connected a socket.
+    /// Pins the process that connected a socket.
     init(of socket: OwnedDescriptor) throws(PeerRefusal) {
         guard let peer = UnixSockets.peer(of: socket), peer.pid > 0 else { throw .unknownProcess }
         guard
@@ -237,12 +239,13 @@ struct PinnedProcess: Sendable {
 
     private var isRunning: Bool { descriptor.map { Processes.isRunning($0) } ?? false }
 
-    /// What it runs now.
+    /// The executable that the process runs now.
     func executable() throws(PeerRefusal) -> Executable {
         try reading { pid throws(PeerRefusal) in try Executable(of: pid) }
     }
 
-    /// What is read under the number of the process while it runs, and so of no other one.
+    /// The result of `body`, which reads data by process id. It is returned only if the process was
+    /// still running afterwards, so the data is about this process and not a later one.
     func reading<Result>(
         _ body: (pid_t) throws(PeerRefusal) -> Result
     ) throws(PeerRefusal) -> Result {
@@ -258,15 +261,15 @@ struct PinnedProcess: Sendable {
 
 // MARK: - Program files
 
-/// The program of a process, for as long as it takes to say what it is entitled to.
+/// The program of a process, held open while its entitlements are determined.
 struct Executable: Sendable {
-    /// Absolute, without symbolic links.
+    /// The path, absolute and without symbolic links.
     let path: String
     let file: FileIdentity
-    /// Names the file, whatever its path leads to later.
+    /// Refers to the file, even if its path later leads to another one.
     private let descriptor: OwnedDescriptor
 
-    /// Reads what a process runs now.
+    /// The executable that a process runs now.
     init(of pid: pid_t) throws(PeerRefusal) {
         let link = "/proc/\(pid)/exe"
         guard let path = Files.target(ofLink: link), path.hasPrefix("/"),
@@ -298,12 +301,14 @@ struct Executable: Sendable {
         path == other.path && file.isSameFile(as: other.file)
     }
 
-    /// The most bytes of which a digest is made: a sparse file of any size costs nothing to make.
+    /// The maximum size in bytes of a file that is digested. It bounds the work, since a sparse
+    /// file of any size is easy to create.
     static let largestDigested: Int64 = 1 << 30
 
     var isTooLarge: Bool { file.size > Self.largestDigested }
 
-    /// SHA-256 of the file that runs. nil: it can't be read, is too large, or changed meanwhile.
+    /// The SHA-256 of the running file. `nil` if it can't be read, is too large, or changed in the
+    /// meantime.
     func digest() -> [UInt8]? {
         guard !isTooLarge,
             let content = Files.open("/proc/self/fd/\(descriptor.number)", O_RDONLY),

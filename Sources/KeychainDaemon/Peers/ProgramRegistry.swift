@@ -1,9 +1,9 @@
-// ProgramRegistry: the folder that says which programs have which entitlements.
-//   (1) A change of the folder or of a file in it counts from the next connection on.
-//   (2) Nothing in the registry widens what a program gets by being wrong: while a file is not
-//       believed or not understood, a program that no other file names gets nothing, since the
-//       wrong file may have been about it.
-//   (3) What was read is kept under the identity of its file, which changes with the file.
+// ProgramRegistry: reads the folder that defines the entitlements of programs.
+//   (1) A change to the folder or to a file in it applies from the next connection on.
+//   (2) An error in the registry never widens what a program gets. While a file can't be trusted or
+//       decoded, a program that no other file names gets no access, since the faulty file may be
+//       about it.
+//   (3) What was read is cached under the identity of its file, which changes with the file.
 
 import FoundationEssentials
 import Glibc
@@ -14,16 +14,16 @@ import KeychainRuntime
 import Synchronization
 
 final class ProgramRegistry: Sendable {
-    /// What the registry says of somebody.
+    /// What the registry says about a caller.
     enum Answer: Hashable, Sendable {
-        /// Nothing.
+        /// No entry names it.
         case unnamed
         case entitled(Entitlements)
-        /// It gets nothing; the text says why.
+        /// It gets no access. The text says why.
         case refused(String)
     }
 
-    /// The folder, an absolute path.
+    /// The path of the folder, absolute.
     let folder: String
 
     private let kind: DaemonConfiguration.Kind
@@ -35,9 +35,10 @@ final class ProgramRegistry: Sendable {
         self.kind = kind
     }
 
-    /// What the program is entitled to. It may read files, and take as long as that takes.
+    /// What the program is entitled to. This may read files, and block for as long as that takes.
     func answer(about program: Executable) -> Answer {
-        // Before the lock: others don't wait for a file that is read.
+        // The digest is computed outside the lock, so that others don't wait for a file that is
+        // read.
         let needsDigest = state.withLock { state in
             state.refresh(folder, kind)
             return state.named(program).contains { $0.sha256 != nil }
@@ -67,7 +68,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// What somebody is entitled to who isn't named by an executable.
+    /// What a caller is entitled to that isn't identified by an executable.
     func answer(about subject: RegistryEntry.Subject) -> Answer {
         state.withLock { state in
             state.refresh(folder, kind)
@@ -75,7 +76,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// Whether an entry is about somebody; one that is wrong says so elsewhere.
+    /// Whether an entry names the subject. Faulty entries are reported by ``problems()``.
     func names(_ subject: RegistryEntry.Subject) -> Bool {
         state.withLock { state in
             state.refresh(folder, kind)
@@ -83,7 +84,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// The entries about sockets of their own, by the names of these.
+    /// The entries about dedicated sockets, by the names of the sockets.
     func sockets() -> [String: RegistryEntry] {
         state.withLock { state in
             state.refresh(folder, kind)
@@ -95,7 +96,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// How often what the folder and its lists say has changed, as far as was looked.
+    /// A number that increases each time a check finds the folder or its entitlement lists changed.
     func revision() -> Int {
         state.withLock { state in
             state.refresh(folder, kind)
@@ -103,7 +104,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// What is wrong with the registry now, each a text for people.
+    /// The current errors in the registry, for the user.
     func problems() -> [String] {
         state.withLock { state in
             state.refresh(folder, kind)
@@ -111,7 +112,7 @@ final class ProgramRegistry: Sendable {
         }
     }
 
-    /// The entitlements in a file that stands beside a program, and belongs to root.
+    /// The entitlements in a file beside a program, which root owns.
     func entitlements(at path: String) throws(DistrustedFile) -> Entitlements {
         try state.withLock { state throws(DistrustedFile) in
             try state.entitlements(path)
@@ -119,16 +120,16 @@ final class ProgramRegistry: Sendable {
     }
 }
 
-/// What was read.
+/// The contents of the registry as last read.
 private struct State {
-    /// What tells one state of the folder from another: itself, and each of its files.
+    /// The identities of the folder and of each of its files, to detect changes.
     private var signature: [String: FileIdentity]?
     private(set) var entries: [RegistryEntry] = []
     private(set) var problems: [String] = []
     private(set) var revision = 0
 
     private var lists: [FileIdentity: Entitlements] = [:]
-    /// How many are kept at the most.
+    /// The maximum number of cached lists.
     private static let keptCount = 512
 
     var problem: String? {
@@ -151,7 +152,7 @@ private struct State {
         let paths = names.filter { $0.hasSuffix(".json") }.sorted().map { folder + "/" + $0 }
         var present = ["": status.identity]
         for path in paths { present[path] = Files.status(ofLink: path)?.identity }
-        // Of the lists that were named when the entries were read.
+        // The lists that the entries named when they were read.
         for path in signature?.keys.filter({ !$0.hasSuffix(".json") && !$0.isEmpty }) ?? [] {
             present[path] = Files.status(ofLink: path)?.identity ?? Self.absent
         }
@@ -178,7 +179,7 @@ private struct State {
         signature = present
     }
 
-    /// In the place of a file that isn't there.
+    /// The identity recorded for a missing file.
     private static let absent = FileIdentity(
         device: 0, inode: 0, size: 0, modified: 0, changed: 0)
 
@@ -198,7 +199,7 @@ private struct State {
         }
     }
 
-    /// What the entries about one subject say together.
+    /// The combined answer of the entries about one subject.
     mutating func answer(_ fitting: [RegistryEntry]) -> ProgramRegistry.Answer {
         guard fitting.count <= 1 else {
             let files = fitting.map(\.file).sorted().joined(separator: " and ")
@@ -220,7 +221,8 @@ private struct State {
         entries.filter { $0.subject == .executable(program.path) }
     }
 
-    /// A list: a program that could write it could give itself any right.
+    /// The entitlements in a list. The file has to be trusted: a program that can write it could
+    /// give itself any right.
     mutating func entitlements(_ path: String) throws(DistrustedFile) -> Entitlements {
         guard let status = Files.status(ofLink: path) else {
             throw DistrustedFile(reason: "the entitlements \(quoted(path)) are not there")
@@ -246,12 +248,13 @@ private struct State {
 }
 
 extension RegistryEntry {
-    /// Whether a service of a kind goes by such an identity.
+    /// Whether a service of the given kind uses this kind of identity.
     func counts(in kind: DaemonConfiguration.Kind) -> Bool {
         switch subject {
         case .executable, .sandbox: kind == .user
         case .user, .unit: kind == .system
-        // Of the machine's service it has to be said whose keychain is meant.
+        // In the machine's service, an entry about a socket must name the user whose keychain is
+        // meant. In a user's service it must not.
         case .socket: (user == nil) == (kind == .user)
         }
     }
@@ -259,7 +262,7 @@ extension RegistryEntry {
 
 // MARK: - Digests
 
-/// The digests of executables. They are made without a lock: a file may hang.
+/// The digests of executables. They are computed without a lock, since reading a file may hang.
 private final class Digests: Sendable {
     private let kept = Mutex<[FileIdentity: [UInt8]]>([:])
     private static let keptCount = 512

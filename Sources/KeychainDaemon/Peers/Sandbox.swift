@@ -1,15 +1,15 @@
-// Sandbox: the Flatpak or Snap that a process runs in.
-//   (1) It is believed of the processes of one user, to tell one sandbox from another. A program
-//       outside of all sandboxes can make itself look as if it were in any.
+// Sandbox: the Flatpak or Snap sandbox that a process runs in.
+//   (1) The result only distinguishes the sandboxes of one user. A program outside all sandboxes
+//       can make itself appear to be in any of them.
 
 import KeychainCrypto
 import Glibc
 
 enum Sandbox {
-    /// The largest description that is read, in bytes.
+    /// The maximum size in bytes of a description that is read.
     private static let byteCount = 64 << 10
 
-    /// `flatpak:ID` or `snap:NAME`. nil: the process is in none.
+    /// `flatpak:ID` or `snap:NAME`. `nil` if the process isn't in a sandbox.
     static func id(of pid: pid_t, cgroup: String?) -> String? {
         if let file = Files.open("/proc/\(pid)/root/.flatpak-info", O_RDONLY | O_NONBLOCK),
             Files.status(of: file)?.isPlainFile == true,
@@ -20,7 +20,7 @@ enum Sandbox {
         return cgroup.flatMap { snap(inCgroup: $0) }
     }
 
-    /// The name of the application, of the file that Flatpak puts into the root of a sandbox.
+    /// The application's name in the file that Flatpak puts into the root of a sandbox.
     static func flatpak(inInfo text: String) -> String? {
         var isApplication = false
         for line in text.split(separator: "\n") {
@@ -33,7 +33,7 @@ enum Sandbox {
         return nil
     }
 
-    /// The name of the snap: the unit or scope of one of its programs is `snap.NAME.PROGRAM-…`.
+    /// The name of the snap. The units and scopes of its programs are named `snap.NAME.PROGRAM-…`.
     static func snap(inCgroup path: String) -> String? {
         for part in path.split(separator: "/") where part.hasPrefix("snap.") {
             let names = part.split(separator: ".", omittingEmptySubsequences: false)

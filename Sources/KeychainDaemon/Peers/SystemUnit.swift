@@ -1,8 +1,11 @@
-// SystemUnit: which unit of the system a process belongs to, and whether its user id is its own.
-//   (1) The unit is read from the process's cgroup in the hierarchy of version 2, which only root can
-//       change below system.slice, or to whom root gave a part of it. Everything else is no unit.
-//   (2) A unit is an identity only where no other unit and no login has its user id: processes of one
-//       user id can be each other. What was seen once stays seen while the service runs.
+// SystemUnit: the system unit that a process belongs to, and whether the unit's user id is
+// exclusive to it.
+//   (1) The unit is read from the process's cgroup in the version 2 hierarchy. Below system.slice,
+//       only root can change cgroups, and a process to which root delegated a subtree. A process
+//       anywhere else has no unit.
+//   (2) A unit is an identity only if no other unit and no login uses its user id, since processes
+//       with the same user id can impersonate each other. Processes that were seen once are
+//       remembered for as long as the service runs.
 
 import FoundationEssentials
 import Glibc
@@ -10,14 +13,15 @@ import KeychainCrypto
 import Synchronization
 
 enum SystemUnit {
-    /// The path of a process's cgroup in the hierarchy of version 2, as /proc/PID/cgroup has it.
+    /// The path of a process's cgroup in the version 2 hierarchy, from the text of
+    /// /proc/PID/cgroup.
     static func path(in text: String) -> String? {
         let line = text.split(separator: "\n").first { $0.hasPrefix("0::/") }
         return line.map { String($0.dropFirst("0::".count)) }
     }
 
-    /// The name of the unit, of which the cgroup may have parts of its own: the first part below
-    /// system.slice, and slices of it, that ends in `.service`.
+    /// The name of the unit: the first component below system.slice, and slices in it, that ends in
+    /// `.service`. Further components are cgroups inside the unit.
     static func name(inPath path: String) -> String? {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         guard parts.popFirst() == "system.slice", !parts.contains("..") else { return nil }
@@ -28,16 +32,18 @@ enum SystemUnit {
         return nil
     }
 
-    /// User ids that the system gives to one unit after another, and the one for what has none.
+    /// Whether a user id is one that systemd assigns to one unit after another (`DynamicUser=`), or
+    /// that of `nobody`.
     static func isShortLived(_ user: uid_t) -> Bool {
         (61184...65519).contains(user) || user == 65534
     }
 }
 
-/// Where processes of a user id were seen: the names of units, and the cgroups of what is none.
+/// Where processes of each user id have been seen: the names of units, and the cgroups of processes
+/// without a unit.
 final class UnitCensus: Sendable {
     private let seen = Mutex<[uid_t: Set<String>]>([:])
-    /// The processes that are there: the user ids of each, and its cgroup.
+    /// Returns the running processes: the user ids of each, and its cgroup.
     private let processes: @Sendable () -> [(users: Set<uid_t>, cgroup: String)]
 
     init(
@@ -48,7 +54,7 @@ final class UnitCensus: Sendable {
         self.processes = processes
     }
 
-    /// Why the unit isn't an identity. nil: it is one.
+    /// Why the unit isn't an identity. `nil` if it is one.
     func objection(to unit: String, of user: uid_t) -> String? {
         guard user != 0 else {
             return "\(unit) runs as root, whose user id is no unit's own. Give it a User="

@@ -1,6 +1,6 @@
-// BackgroundVerification: verifies the keychains of a service while they are used.
-//   (1) One at a time, on a thread of the lowest priority.
-//   (2) Where nothing has changed, it costs the look at two files.
+// BackgroundVerification: verifies the keychains of a service while they are in use.
+//   (1) One keychain is verified at a time, on a thread with the lowest priority.
+//   (2) If nothing has changed since the last verification, only two files are examined.
 
 import Glibc
 import KeychainCore
@@ -16,7 +16,7 @@ final class BackgroundVerification: Sendable {
         self.log = log
     }
 
-    /// Verifies a user's keychain where it is open, unless that is remembered.
+    /// Verifies a user's keychain if it is open and not recorded as verified.
     func submit(_ keychain: ServedKeychain, of user: uid_t) {
         pool.submit(for: .user(user)) { [self] isActive in
             guard isActive, let engine = keychain.engineToVerify() else { return }
@@ -30,7 +30,7 @@ final class BackgroundVerification: Sendable {
         }
     }
 
-    /// Ends what is under way.
+    /// Cancels the current verification, and waits for the thread to end.
     func stop() {
         isEnding.store(true, ordering: .relaxed)
         pool.stop()

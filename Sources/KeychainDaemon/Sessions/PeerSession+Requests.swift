@@ -1,10 +1,11 @@
-// PeerSession+Requests: messages of a client, from their bytes to the frames of the answer.
+// PeerSession+Requests: decodes messages of a client, carries them out, and encodes the answers as
+// frames.
 
 import KeychainEngine
 import KeychainCore
 import KeychainWire
 
-/// A message of a client that can be carried out.
+/// A decoded message of a client that can be carried out.
 struct ReceivedMessage: Sendable {
     let work: Work
     private let answer: @Sendable (PeerSession) throws(KeychainFailure) -> [FrameBuffer]
@@ -17,16 +18,18 @@ struct ReceivedMessage: Sendable {
         self.answer = answer
     }
 
-    /// Carries it out, and gives the frames of the answer.
-    /// - Throws: `param` for a message that ends the connection.
+    /// Carries the message out, and returns the frames of the answer.
+    /// - Throws: `param` if the connection has to be closed because of the message.
     func answer(in session: PeerSession) throws(KeychainFailure) -> [FrameBuffer] {
         try answer(session)
     }
 
     // MARK: Reading
 
-    /// Reads the message of a frame. One that can't be carried out is answered with the reason.
-    /// - Throws: `param` for bytes that are no message at all: the connection is to be ended.
+    /// Decodes the message in a frame. If its content can't be decoded, it is answered with the
+    /// reason.
+    /// - Throws: `param` if the bytes aren't a message at all. The connection then has to be
+    ///   closed.
     init(_ frame: FrameBuffer) throws(KeychainFailure) {
         self = try frame.read(elementLimit: WireLimits.elementCount) {
             reader throws(KeychainFailure) -> ReceivedMessage in
@@ -152,7 +155,7 @@ struct ReceivedMessage: Sendable {
 }
 
 extension PeerSession {
-    /// Carries out a request with what the client is entitled to.
+    /// Carries out a request with the access groups that the client is entitled to.
     func answer<R: Request>(
         _ request: R, _ claim: AccessGroups, id: UInt64,
         _ body: (KeychainEngine, AccessGroups) throws(KeychainFailure) -> R.Answer

@@ -1,10 +1,11 @@
-// PeerSession: what one connection may ask for, and its requests.
-//   (1) What a request claims is narrowed to what the peer is entitled to before anything is done.
-//   (2) The first request is `hello`; before its answer there is no other, and after one that was
-//       refused none.
-//   (3) Every request ends in one answer, one line of the log and one record of the audit. What it
-//       reads is withheld where it has no record.
-//   (4) Methods block. They may be called by several threads at once.
+// PeerSession: the rights of one connection, and its requests.
+//   (1) The claim of a request is narrowed to the client's entitlements before the request is
+//       carried out.
+//   (2) The first request is `hello`. Before it is answered no other is accepted, and none after a
+//       refused one.
+//   (3) Each request has one answer, one line in the log and one record in the audit. If the record
+//       can't be written, the result of a read is withheld.
+//   (4) Methods block. Several threads may call them at once.
 
 import KeychainCore
 import KeychainCrypto
@@ -12,11 +13,11 @@ import KeychainEngine
 import KeychainWire
 import Synchronization
 
-/// Who is at the other end of a connection, as logs name it.
+/// The peer of a connection, as logs name it.
 struct PeerName: Hashable, Sendable {
     let pid: Int32
     let uid: UInt32
-    /// By what it is known: `executable`, `sandbox`, `command`, `unit` or `socket`.
+    /// The kind of identity: `executable`, `sandbox`, `command`, `unit` or `socket`.
     let key: String
     let name: String
 
@@ -26,8 +27,8 @@ struct PeerName: Hashable, Sendable {
         (key, name) = identity.texts
     }
 
-    /// Among whom the service's threads and connections are shared: users, or the programs of the
-    /// one user. A program that starts more processes has no more of them.
+    /// The party of the peer: in the machine's service its user, in a user's service its program. A
+    /// program gains nothing by starting more processes.
     func party(_ kind: DaemonConfiguration.Kind) -> Party {
         switch kind {
         case .user:
@@ -52,13 +53,13 @@ final class PeerSession: Sendable {
     private let log: AuditLog
     private let audit: AuditTrail
     private let state = Mutex(State())
-    /// Sends what comes before an answer, or unasked.
+    /// Sends a message that precedes an answer or that isn't an answer, such as a change.
     private let onEvent: @Sendable (_ id: UInt64, FrameBuffer) -> Void
 
     private struct State {
         var isGreeted = false
         var isEnded = false
-        /// By the ids of the requests that made them.
+        /// By the id of the request that created the subscription.
         var subscriptions: [UInt64: any ChangeSubscription] = [:]
     }
 
@@ -82,7 +83,7 @@ final class PeerSession: Sendable {
         self.onEvent = onEvent
     }
 
-    /// The connection is gone: the client is told of nothing any more.
+    /// Ends all subscriptions, since the connection is closed.
     func end() {
         let subscriptions = state.withLock { state in
             state.isEnded = true
@@ -100,17 +101,17 @@ final class PeerSession: Sendable {
 
     // MARK: Requests
 
-    /// Carries out anything but the first request.
+    /// Carries out any request but the first, and logs it.
     ///
     /// - Parameters:
-    ///   - id: Of the client's message.
-    ///   - operation: Its name, for logs.
-    ///   - shape: What it is about, for logs.
-    ///   - rule: Whether it needs a record in the audit.
-    ///   - limit: The most bytes of the answer.
-    ///   - body: What it is.
-    /// - Returns: The frames of the answer, or of the failure.
-    /// - Throws: `param` for one that comes before `hello` was answered.
+    ///   - id: The id of the client's message.
+    ///   - operation: The name of the operation, for logs.
+    ///   - shape: The class and attribute names of the request, for logs.
+    ///   - rule: Whether the request needs a record in the audit.
+    ///   - limit: The maximum size of the answer in bytes.
+    ///   - body: Carries out the request.
+    /// - Returns: The frames of the answer or of the failure.
+    /// - Throws: `param` if `hello` hasn't been answered yet.
     func logged<Answer: MessageCodable>(
         _ id: UInt64, _ operation: String, _ shape: String? = nil, _ rule: AuditRule = .free,
         limit: Int = .max,
@@ -120,7 +121,7 @@ final class PeerSession: Sendable {
         return answered(id, operation, shape, rule, limit: limit, body)
     }
 
-    /// A message that can't be carried out.
+    /// Answers a message that can't be carried out.
     func answerUnreadable(
         _ id: UInt64, _ failure: KeychainFailure
     ) throws(KeychainFailure) -> [FrameBuffer] {
@@ -157,7 +158,7 @@ final class PeerSession: Sendable {
                 result: Int64(status.rawValue))
             try audit.end(record, items: items.references, hasRoom: hasRoom)
         } catch {
-            // A change that was made is answered as one.
+            // A change that was made is reported as successful in any case.
             if rule == .reads, status.rawValue == 0 {
                 status = error.status
                 frames = [ServiceMessage.frame(id: id, error)]
@@ -171,8 +172,8 @@ final class PeerSession: Sendable {
 
     // MARK: Rights
 
-    /// Answers the first request.
-    /// - Throws: `param` where it isn't the first.
+    /// Answers `hello`.
+    /// - Throws: `param` if it isn't the first request.
     func greet(_ hello: ClientHello, id: UInt64) throws(KeychainFailure) -> [FrameBuffer] {
         guard !isGreeted else { throw .param("A second hello.") }
         return answered(id, "hello", nil) { () throws(KeychainFailure) in
@@ -194,15 +195,15 @@ final class PeerSession: Sendable {
         }
     }
 
-    /// Whether the peer would get today what it got when it connected. It may read files.
+    /// Whether the peer would have the same rights if it connected now. This may read files.
     var hasSameRights: Bool { rightsNow() == rights }
 
-    /// The groups that a request may use.
+    /// The access groups that a request with this claim may use.
     func caller(_ claim: AccessGroups) throws(KeychainFailure) -> AccessGroups {
         try rights.get().caller(claim)
     }
 
-    /// - Throws: `missingEntitlement` for a peer that may not administer.
+    /// - Throws: `missingEntitlement` if the peer may not administer the keychain.
     func checkAdministration() throws(KeychainFailure) {
         guard try rights.get().mayAdminister else {
             let isByUser = peer.key == "command" || peer.key == "unit"
@@ -217,7 +218,7 @@ final class PeerSession: Sendable {
 
     // MARK: Changes
 
-    /// Tells of every change from now on, under the id of the message.
+    /// Reports every change from now on, under the id of the client's message.
     func subscribe(_ id: UInt64) throws(KeychainFailure) {
         let isTooMany = state.withLock { $0.subscriptions.count >= subscriptionLimit }
         guard !isTooMany else {
@@ -239,19 +240,19 @@ final class PeerSession: Sendable {
         state.withLock { $0.subscriptions.removeValue(forKey: id) }?.end()
     }
 
-    /// Sends a frame that comes before the answer to a message.
+    /// Sends a frame that precedes the answer to a message.
     func tell(_ frame: FrameBuffer, of id: UInt64) { onEvent(id, frame) }
 }
 
 // MARK: - Claims
 
 extension AccessGroups {
-    /// The groups of this entitlement that a client means that claims others: those that are in
-    /// both, in the order of the claim, which says where new items go.
+    /// The groups that these entitlements grant to a client with the given claim: those in both, in
+    /// the order of the claim, which determines the group of new items.
     ///
-    /// A claim narrows and never widens. A claim of every group means every group of the
-    /// entitlement; an entitlement to every group allows any claim. A claim says nothing of the
-    /// program.
+    /// A claim only narrows. A claim of all groups stands for all groups of the entitlements.
+    /// Entitlements to all groups allow any claim. The program is taken from the entitlements,
+    /// never from the claim.
     func granted(to claim: AccessGroups) -> AccessGroups {
         var names = claim.names.filter { contains($0) }
         guard claim.includesAll else { return AccessGroups(names, program: program) }

@@ -1,8 +1,8 @@
-// ServedKeychains: the keychains of a service, one for each user, opened when first asked for.
-//   (1) One is opened as after a start of the device: locked, where it has a passcode.
-//   (2) A failure to open it is not remembered: the next request tries again.
-//   (3) What is opened is verified in the background, unless that is remembered.
-//   (4) The engine stays open for as long as a request uses it, also when it is to be closed.
+// ServedKeychains: the keychains of a service, one per user, each opened when it is first needed.
+//   (1) A keychain is opened in the state after boot: locked if it has a passcode.
+//   (2) A failure to open isn't cached: the next request tries again.
+//   (3) An opened keychain is verified in the background, unless it is recorded as verified.
+//   (4) Closing a keychain doesn't interrupt requests: the engine stays open for those that use it.
 
 import Glibc
 import KeychainCore
@@ -19,7 +19,7 @@ final class ServedKeychains: Sendable {
         self.verification = verification
     }
 
-    /// The keychain of a user, which may not be open yet.
+    /// The keychain of a user. It may not be open yet.
     func keychain(of user: uid_t) -> ServedKeychain {
         keychains.withLock { keychains in
             if let keychain = keychains[user] { return keychain }
@@ -36,23 +36,24 @@ final class ServedKeychains: Sendable {
         }
     }
 
-    /// Opens the keychain of a user, if there is one.
+    /// Opens the keychain of a user if it exists.
     func open(_ user: uid_t) {
         let keychain = keychain(of: user)
-        // A failure is told to the first program that asks.
+        // A failure is reported to the first program that sends a request.
         if keychain.isPresent { _ = try? keychain.engine() }
     }
 
     private var all: [uid_t: ServedKeychain] { keychains.withLock { $0 } }
 
-    /// Locks what is unlocked.
-    /// - Parameter limit: Only what no program used for so long. nil: everything.
-    /// - Returns: Whose keychains were locked.
+    /// Locks the unlocked keychains.
+    /// - Parameter limit: Locks only keychains that no program has used for this long. `nil` to
+    ///   lock all.
+    /// - Returns: The users whose keychains were locked.
     func lock(ifUnusedFor limit: Duration?) -> [uid_t] {
         all.filter { $0.value.lock(ifUnusedFor: limit) }.map(\.key)
     }
 
-    /// Verifies those that are open, where that isn't remembered.
+    /// Verifies the open keychains that aren't recorded as verified.
     func verify() {
         for (user, keychain) in all { verification.submit(keychain, of: user) }
     }
@@ -72,11 +73,11 @@ final class ServedKeychain: Sendable {
     private struct State {
         var engine: KeychainEngine?
         var connectionCount = 0
-        /// When something last happened that keeps the keychain unlocked.
+        /// When the keychain was last used in a way that keeps it unlocked.
         var lastUse = ContinuousClock.now
         var statistics = ServiceStatistics()
         let start = ContinuousClock.now
-        /// Since when there has been no connection.
+        /// When the last connection ended. `nil` while there are connections.
         var idleSince: ContinuousClock.Instant? = .now
     }
 
@@ -85,7 +86,8 @@ final class ServedKeychain: Sendable {
     private let onOpen: @Sendable (ServedKeychain) -> Void
     private let state = Mutex(State())
 
-    /// A keychain in a folder, an absolute path. `onOpen` is called each time it has been opened.
+    /// A keychain in a folder with an absolute path. `onOpen` is called each time the keychain has
+    /// been opened.
     init(
         directory: String, options: EngineOptions,
         onOpen: @escaping @Sendable (ServedKeychain) -> Void = { _ in }
@@ -95,12 +97,13 @@ final class ServedKeychain: Sendable {
         self.onOpen = onOpen
     }
 
-    /// Whether there is one.
+    /// Whether the folder contains a keychain.
     var isPresent: Bool { (try? KeychainEngine.isPresent(in: directory)) == true }
 
-    /// The keychain, opened.
+    /// The engine of the keychain, which is opened if necessary.
     func engine() throws(KeychainFailure) -> KeychainEngine {
-        // Opening takes milliseconds, and no other request can do anything before.
+        // Opening under the lock is acceptable: it takes milliseconds, and no other request can
+        // proceed without it.
         let (engine, isNew) = try state.withLock {
             state throws(KeychainFailure) -> (KeychainEngine, Bool) in
             if let engine = state.engine { return (engine, false) }
@@ -112,8 +115,8 @@ final class ServedKeychain: Sendable {
         return engine
     }
 
-    /// The keychain, if it is open and has to be verified. As by a connection it stays open until
-    /// ``removeConnection()``.
+    /// The engine, if the keychain is open and has to be verified. Like a connection, this keeps
+    /// the keychain open until ``removeConnection()`` is called.
     func engineToVerify() -> KeychainEngine? {
         state.withLock { state in
             guard let engine = state.engine, engine.verification.isNeeded else { return nil }
@@ -139,8 +142,8 @@ final class ServedKeychain: Sendable {
         }
     }
 
-    /// Closes the keychain where it had no connection for so long and nothing is lost by it: a
-    /// keychain that a user unlocked stays, since it could not be opened again without them.
+    /// Closes the keychain if it has had no connection for `limit`, unless it is unlocked with a
+    /// passcode: it could not be unlocked again without the user.
     func closeIfIdle(since limit: Duration) {
         let engine = state.withLock { state -> KeychainEngine? in
             guard let engine = state.engine, let since = state.idleSince,
@@ -153,7 +156,7 @@ final class ServedKeychain: Sendable {
         engine?.close()
     }
 
-    /// Closes the keychain and forgets its keys.
+    /// Closes the keychain and releases its keys.
     func close() {
         state.withLock { state -> KeychainEngine? in
             defer { state.engine = nil }
@@ -163,7 +166,7 @@ final class ServedKeychain: Sendable {
 
     // MARK: Numbers
 
-    /// A request was answered.
+    /// Counts a request that was answered.
     func note(_ operation: String, _ status: Status, _ duration: Duration) {
         state.withLock {
             $0.statistics.note(
@@ -172,10 +175,10 @@ final class ServedKeychain: Sendable {
         }
     }
 
-    /// A program of the user got nothing.
+    /// Counts a program that was given no access.
     func noteRefusal() { state.withLock { $0.statistics.refusalCount += 1 } }
 
-    /// As they are now.
+    /// The current statistics.
     var statistics: ServiceStatistics {
         state.withLock { state in
             var statistics = state.statistics
@@ -187,11 +190,13 @@ final class ServedKeychain: Sendable {
 
     // MARK: Locking
 
-    /// A program unlocked the keychain, or opened an item that needs it to be unlocked.
+    /// Records that a program unlocked the keychain, or opened an item that requires it to be
+    /// unlocked.
     func noteUse() { state.withLock { $0.lastUse = .now } }
 
-    /// Locks the keychain where it is unlocked and has a passcode.
-    /// - Parameter limit: Only if no program used it for so long. nil: in any case.
+    /// Locks the keychain if it is unlocked and has a passcode.
+    /// - Parameter limit: Locks it only if no program has used it for this long. `nil` to lock it
+    ///   in any case.
     /// - Returns: Whether it was locked.
     func lock(ifUnusedFor limit: Duration?) -> Bool {
         let unlocked = state.withLock { state -> KeychainEngine? in

@@ -1,19 +1,19 @@
-// ByteBuffer+Erasing: buffers of the network library, which doesn't erase them itself.
+// ByteBuffer+Erasing: erases buffers of the network library, which doesn't do so itself.
 
 import Glibc
 import KeychainCore
 import NIOCore
 
 extension ByteBuffer {
-    /// Overwrites the readable bytes where they are, for everybody who has a reference to them.
+    /// Overwrites the readable bytes in place, for all references to them.
     ///
-    /// To be called on the event loop of the channel that the bytes came from or went to, when
-    /// they were copied or sent.
+    /// To be called on the event loop of the channel, after the bytes that came from it were
+    /// copied, or those that went to it were sent.
     func erase() {
-        // SAFETY: the bytes belong to the buffer's own block, which is writable memory; the
-        // pointer is not used beyond the call. A method that changes the buffer would copy the
-        // block first where another buffer refers to it. The one that does is the channel's pool of
-        // buffers, and it looks at a block only to have it filled anew.
+        // SAFETY: the bytes belong to the buffer's own block, which is writable memory, and the
+        // pointer isn't used beyond the call. A mutating method would copy the block first if
+        // another buffer refers to it. Only the channel's buffer pool does, and it uses a block
+        // only after it has been filled again.
         unsafe withUnsafeReadableBytes { bytes in
             if let base = bytes.baseAddress {
                 unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: base), bytes.count)
@@ -21,7 +21,7 @@ extension ByteBuffer {
         }
     }
 
-    /// The bytes of some frames, one after the other.
+    /// A buffer with the bytes of frames, in order.
     init(_ frames: [FrameBuffer], allocator: ByteBufferAllocator) {
         var buffer = allocator.buffer(capacity: frames.reduce(0) { $0 + $1.count })
         for frame in frames {

@@ -1,32 +1,32 @@
-// FrameAssembler: messages out of the bytes of a connection, as they come.
-//   (1) A size is checked before anything is set aside for it, and memory grows with what has
-//       come, not with what was announced.
-//   (2) All that is kept is in buffers that are erased when they are no longer used.
+// FrameAssembler: assembles messages from the bytes of a connection, as they arrive.
+//   (1) The size of a message is checked before memory is allocated for it. Memory grows with the
+//       bytes received, not with the size announced.
+//   (2) All buffers are erased when they are released.
 
 import Glibc
 import KeychainCore
 import KeychainWire
 
 struct FrameAssembler {
-    /// The largest message, in bytes; of the next one whose header isn't whole.
+    /// The maximum size in bytes of each message whose header is still incomplete.
     var limit: Int
     private var header: [UInt8] = []
-    /// Of the message under way, once its header is whole.
+    /// The size of the current message, once its header is complete.
     private var expected: Int?
     private var pieces: [FrameBuffer] = []
     private var pieceByteCount = 0
 
-    /// How many bytes of a message that isn't whole are kept.
+    /// The number of bytes of the incomplete message that are held.
     var heldByteCount: Int { pieceByteCount }
 
-    /// - Parameter limit: The largest message, in bytes.
+    /// - Parameter limit: The maximum size of a message in bytes.
     init(limit: Int = WireLimits.messageByteCount) {
         self.limit = limit
     }
 
     /// Takes the next bytes.
-    /// - Returns: The messages that are whole now, in their order.
-    /// - Throws: `param` for a size that no message has. Nothing is to be taken after that.
+    /// - Returns: The messages that are complete now, in order.
+    /// - Throws: `param` for an invalid size. The assembler must not be used afterwards.
     mutating func take(_ bytes: RawSpan) throws(KeychainFailure) -> [FrameBuffer] {
         var messages: [FrameBuffer] = []
         var position = 0

@@ -1,18 +1,19 @@
-// Processes: other processes, as the kernel shows them.
+// Processes: information about other processes, and settings of this one.
 
 import FoundationEssentials
 import Glibc
 import KeychainCrypto
 
 enum Processes {
-    /// Takes no variable arguments, as Swift sees it: `syscall` itself can't be imported.
+    /// The type of `syscall` without variable arguments, since Swift can't import variadic
+    /// functions.
     private typealias SystemCall = @convention(c) (CLong, CLong, CLong) -> CLong
 
     /// SYS_pidfd_open, the same on every architecture.
     private static let openCall: CLong = 434
 
-    /// A descriptor that stands for a process, and never for another one that gets its number
-    /// later. nil: there is no such process, or the kernel is older than 5.3.
+    /// A process file descriptor (pidfd). It refers to this process, never to a later one with the
+    /// same id. `nil` if there is no such process or the kernel is older than 5.3.
     static func pin(_ pid: pid_t) -> OwnedDescriptor? {
         // SAFETY: the symbol is glibc's `long syscall(long, ...)`. On Linux's x86-64 and AArch64
         // its variable integer arguments are passed in the same registers as fixed ones, and this
@@ -23,12 +24,12 @@ enum Processes {
         return descriptor >= 0 ? OwnedDescriptor(descriptor) : nil
     }
 
-    /// Whether the process of a descriptor still runs.
+    /// Whether the process of a process file descriptor is still running.
     static func isRunning(_ pin: OwnedDescriptor) -> Bool {
         Descriptor.ready(among: [pin.number], milliseconds: 0) == [false]
     }
 
-    /// Every process that can be seen: its user ids, and its cgroup in the hierarchy of version 2.
+    /// All visible processes: the user ids of each, and its cgroup in the version 2 hierarchy.
     static func all() -> [(users: Set<uid_t>, cgroup: String)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { name in
@@ -39,8 +40,8 @@ enum Processes {
         }
     }
 
-    /// Lets this process have as many descriptors as the system allows it.
-    /// - Returns: How many these are.
+    /// Raises the limit of file descriptors to the maximum that the system allows this process.
+    /// - Returns: The new limit.
     @discardableResult
     static func raiseDescriptorLimit() -> Int {
         var limit = rlimit()
@@ -54,13 +55,13 @@ enum Processes {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Lets every other thread go before this one, for processor and disk.
+    /// Gives the calling thread the lowest priority for processor and disk.
     static func lowerThreadPriority() {
         // 0: on Linux, the calling thread.
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
     }
 
-    /// Whether the end of its terminal is nothing to this process.
+    /// Whether this process ignores SIGHUP.
     static var ignoresHangup: Bool {
         var action = sigaction()
         // SAFETY: nothing is set; the structure is filled within the call.
@@ -69,7 +70,8 @@ enum Processes {
         return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    /// A peer that is gone is an error of the call that writes to it, not the end of the process.
+    /// Ignores SIGPIPE. Writing to a closed connection then fails with an error and doesn't end the
+    /// process.
     static func ignoreBrokenConnections() {
         _ = signal(SIGPIPE, SIG_IGN)
     }

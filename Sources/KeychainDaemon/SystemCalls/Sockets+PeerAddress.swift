@@ -1,12 +1,13 @@
-// The address that the other end of a socket has bound itself to, and bytes to it.
+// Sockets+PeerAddress: the address that a peer has bound its socket to, and sending bytes to the
+// peer.
 
 import FoundationEssentials
 import Glibc
 import KeychainCrypto
 
 extension Sockets {
-    /// The name without a file that a caller has, without its leading zero byte. nil: it has none,
-    /// or its address is the path of a file.
+    /// The abstract name of the peer's socket, without its leading zero byte. `nil` if the socket
+    /// has no name, or a path.
     static func abstractName(ofPeerOf socket: OwnedDescriptor) -> [UInt8]? {
         var address = sockaddr_un()
         var size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -26,8 +27,8 @@ extension Sockets {
         return bytes.first == 0 ? Array(bytes.dropFirst()) : nil
     }
 
-    /// Sends as many bytes as the socket takes now.
-    /// - Returns: How many; -1: it failed, and `errno` says why.
+    /// Sends as many bytes as the socket accepts now.
+    /// - Returns: The number of bytes, or -1 with `errno` set if it failed.
     static func send(_ bytes: Data, to socket: OwnedDescriptor) -> Int {
         // SAFETY: the bytes are read within the call.
         unsafe bytes.withUnsafeBytes { unsafe UnixSockets.send($0, to: socket.number) }

@@ -1,13 +1,13 @@
-// Sockets: Unix sockets, and what the kernel says of who is at their other end.
+// Sockets: Unix sockets, and what the kernel reports about their peers.
 
 import Glibc
 import KeychainCore
 import KeychainCrypto
 
 enum Sockets {
-    /// SO_PASSCRED and SO_PEERPIDFD of asm-generic/socket.h, and SCM_CREDENTIALS of
-    /// linux/socket.h; glibc's headers lack the second before 2.38, and Swift doesn't see the last
-    /// without _GNU_SOURCE.
+    /// SO_PASSCRED and SO_PEERPIDFD of asm-generic/socket.h, and SCM_CREDENTIALS of linux/socket.h.
+    /// glibc's headers lack the second before 2.38, and define the last only with _GNU_SOURCE,
+    /// which Swift doesn't set.
     private static let passCredentials: Int32 = 16
     private static let peerDescriptor: Int32 = 77
     private static let credentialsMessage: Int32 = 2
@@ -16,28 +16,29 @@ enum Sockets {
 
     // MARK: Making and finding
 
-    /// A socket that doesn't block and isn't inherited. nil: it failed, and `errno` says why.
+    /// A non-blocking, close-on-exec socket. `nil` with `errno` set if it can't be created.
     static func make() -> OwnedDescriptor? { UnixSockets.make(flags: SOCK_NONBLOCK) }
 
-    /// The corresponding C function is `bind`. No program can connect before ``listen(_:)``.
+    /// Binds a socket to a path, like `bind`. No program can connect before ``listen(_:)`` is
+    /// called.
     static func bind(_ socket: OwnedDescriptor, to path: String) -> Bool {
         // SAFETY: the address lives for the call.
         unsafe UnixSockets.withAddress(path) { unsafe Glibc.bind(socket.number, $0, $1) } == 0
     }
 
-    /// The corresponding C function is `listen`.
+    /// Starts listening, like `listen`.
     static func listen(_ socket: OwnedDescriptor) -> Bool {
         Glibc.listen(socket.number, 1024) == 0
     }
 
-    /// Whether a program listens at a path. A full queue of callers shows that one does.
+    /// Whether a program listens at a path. A full queue of callers also shows that one does.
     static func isAnswered(_ path: String) -> Bool {
         guard let socket = make() else { return true }
         return UnixSockets.connect(socket, to: path)
             || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
-    /// Whether a descriptor is a Unix socket that listens.
+    /// Whether a file descriptor is a listening Unix socket.
     static func isListening(_ descriptor: Int32) -> Bool {
         option(SO_ACCEPTCONN, of: descriptor) == 1 && option(SO_DOMAIN, of: descriptor) == AF_UNIX
     }
@@ -49,7 +50,7 @@ enum Sockets {
         return unsafe getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
     }
 
-    /// Whether something that was sent is still to be received.
+    /// Whether the peer has yet to receive data that was sent.
     static func isUntaken(_ socket: OwnedDescriptor) -> Bool {
         var count: Int32 = 0
         // SAFETY: SIOCOUTQ, which is TIOCOUTQ, writes one number within the call.
@@ -58,16 +59,17 @@ enum Sockets {
 
     // MARK: Accepting
 
-    /// The next caller. nil: there is none now, or it failed, and `errno` says why.
+    /// Accepts the next caller. `nil` with `errno` set if there is none now or accepting failed.
     static func accept(_ listener: Int32) -> OwnedDescriptor? {
         let descriptor = StandardStreams.moveAbove(Glibc.accept(listener, nil, nil))
         guard descriptor >= 0 else { return nil }
-        // In two steps: this process starts no others.
+        // In two steps. In between, no child process can inherit the descriptor, since this process
+        // starts none.
         prepare(descriptor)
         return OwnedDescriptor(descriptor)
     }
 
-    /// Makes a descriptor one that doesn't block and isn't inherited.
+    /// Makes a file descriptor non-blocking and close-on-exec.
     static func prepare(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -75,13 +77,13 @@ enum Sockets {
 
     // MARK: Who is there
 
-    /// A descriptor that stands for the process that connected. nil: that process ended, or the
-    /// kernel is older than 6.5.
+    /// A process file descriptor of the process that connected. `nil` if that process has ended or
+    /// the kernel is older than 6.5.
     static func peerProcess(of socket: OwnedDescriptor) -> OwnedDescriptor? {
         option(peerDescriptor, of: socket.number).map { OwnedDescriptor($0) }
     }
 
-    /// Has the kernel say of each message who sent it.
+    /// Turns on or off that the kernel attaches the sender's credentials to each message.
     static func setPassingCredentials(_ isPassing: Bool, _ socket: OwnedDescriptor) -> Bool {
         var value: Int32 = isPassing ? 1 : 0
         // SAFETY: the value is read within the call.
@@ -90,21 +92,21 @@ enum Sockets {
             socklen_t(MemoryLayout<Int32>.size)) == 0
     }
 
-    /// What ``receive(atMost:from:)`` gives.
+    /// The result of ``receive(atMost:from:)``.
     enum Received: Equatable {
-        /// Bytes, 1 and more, and who sent them, where the kernel says it.
+        /// At least one byte, and the sender's credentials if the kernel attached them.
         case bytes([UInt8], Credentials?)
-        /// There is nothing now.
+        /// No bytes are available now.
         case nothing
-        /// The other end is gone.
+        /// The peer has closed the connection, or it failed.
         case ended
     }
 
-    /// Receives bytes that one process sent, with the kernel's word on which one. Descriptors that
-    /// come along are never taken.
+    /// Receives bytes that a single process sent, with the credentials that the kernel attached.
+    /// File descriptors that were sent along are never accepted.
     static func receive(atMost limit: Int, from socket: OwnedDescriptor) -> Received {
         var bytes = [UInt8](repeating: 0, count: limit)
-        // Room for the credentials and nothing more: what doesn't fit is dropped by the kernel.
+        // There is room for the credentials only: the kernel drops everything else.
         let headerByteCount = MemoryLayout<cmsghdr>.size
         let controlByteCount = headerByteCount + MemoryLayout<Credentials>.size
         var control = [UInt64](repeating: 0, count: (controlByteCount + 7) / 8)
@@ -145,7 +147,7 @@ enum Sockets {
         return .bytes(Array(bytes[..<count]), credentials)
     }
 
-    /// Sends a frame as far as the socket takes it without waiting.
+    /// Sends as much of a frame as the socket accepts without blocking.
     static func send(_ frame: FrameBuffer, to socket: OwnedDescriptor) {
         // SAFETY: the bytes are read within the call.
         _ = unsafe frame.withUnsafeBytes {
@@ -153,11 +155,11 @@ enum Sockets {
         }
     }
 
-    /// Sends a text to a socket that takes datagrams, as a service manager's. The path may begin
-    /// with `@` for one without a file.
+    /// Sends a text to a datagram socket, such as that of a service manager. A path that begins
+    /// with `@` is an abstract name.
     static func notify(_ path: String, _ text: String) -> Bool {
         guard let socket = UnixSockets.make(SOCK_DGRAM) else { return false }
-        // A name without a file has a zero byte in place of the `@`, and no end.
+        // An abstract name begins with a zero byte in place of the `@`, and isn't terminated.
         let isAbstract = path.hasPrefix("@")
         let name = isAbstract ? "\0" + path.dropFirst() : path
         return unsafe UnixSockets.withAddress(name) { address, size in

@@ -1,14 +1,14 @@
-// Waker: wakes the thread that waits for descriptors.
+// Waker: wakes a thread that waits for file descriptors.
 
 import Glibc
 import KeychainCrypto
 
-/// Wakes the thread that waits for its descriptor. Safe to call from any thread.
+/// Wakes the thread that waits for its file descriptor. Safe to call from any thread.
 final class Waker: Sendable {
     private let reading: OwnedDescriptor
     private let writing: OwnedDescriptor
 
-    /// nil: there are no more descriptors.
+    /// `nil` if the process has no file descriptors left.
     init?() {
         var ends: [Int32] = [-1, -1]
         // SAFETY: two numbers are written within the call.
@@ -22,8 +22,7 @@ final class Waker: Sendable {
 
     func wake() {
         var byte: UInt8 = 1
-        // A pipe that is full wakes as well.
-        // SAFETY: one byte is read within the call.
+        // If the pipe is full, the thread wakes as well.
         _ = unsafe write(writing.number, &byte, 1)
     }
 
