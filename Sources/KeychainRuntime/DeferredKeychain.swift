@@ -1,10 +1,10 @@
-// DeferredKeychain: the keychain of a folder that holds none yet.
-//   (1) Looking makes nothing: the answers are those of an empty keychain, and the folder stays as
-//       it is, also where it is missing. The first change makes the keychain.
-//   (2) Each call looks for the keychain anew, since another process may make it. From then on all
-//       go to it, subscriptions included.
-//   (3) A subscription can't watch a folder that isn't there, so it looks for the folder at
-//       intervals. The making of the keychain is told of like any other change.
+// DeferredKeychain: the keychain of a folder that doesn't contain one yet.
+//   (1) Reading creates nothing: the answers are those of an empty keychain, and the folder stays
+//       as it is, even if it doesn't exist. The first change creates the keychain.
+//   (2) Each call checks whether the keychain exists, since another process may create it. Once it
+//       exists, all calls go to it, and so do subscriptions.
+//   (3) A subscription can't watch a folder that doesn't exist, so it polls for the keychain. The
+//       creation of the keychain is reported like any other change.
 
 import Dispatch
 package import KeychainCore
@@ -14,7 +14,8 @@ import Synchronization
 
 package final class DeferredKeychain: RequestHandler {
     private let directory: String
-    /// What answers as long as there is no keychain. nil: no request has come yet.
+    /// The empty keychain in memory that answers while there is none in the folder. `nil` until the
+    /// first request.
     private let empty = Mutex<KeychainEngine?>(nil)
     private let followers = Mutex<[Follower]>([])
 
@@ -26,7 +27,7 @@ package final class DeferredKeychain: RequestHandler {
         self.directory = directory
     }
 
-    /// The keychain to look into.
+    /// The keychain for requests that don't create one.
     private func looking() throws(KeychainFailure) -> KeychainEngine {
         if let engine = try EmbeddedKeychain.existingEngine(in: directory) { return engine }
         return try empty.withLock { empty throws(KeychainFailure) in
@@ -40,7 +41,8 @@ package final class DeferredKeychain: RequestHandler {
         }
     }
 
-    /// The keychain to change. Followers of changes are told by it from now on.
+    /// The keychain for requests that create it if necessary. Waiting subscriptions then move to
+    /// it.
     private func changing() throws(KeychainFailure) -> KeychainEngine {
         let engine = try EmbeddedKeychain.engine(in: directory)
         let waiting = followers.withLock { followers in
@@ -51,7 +53,7 @@ package final class DeferredKeychain: RequestHandler {
         return engine
     }
 
-    /// Closes the keychain, if there is one.
+    /// Closes the keychain if it exists.
     package func close() {
         if let engine = try? EmbeddedKeychain.existingEngine(in: directory) { engine.close() }
     }
@@ -70,7 +72,7 @@ package final class DeferredKeychain: RequestHandler {
 
     private func engine(for code: RequestCode) throws(KeychainFailure) -> KeychainEngine {
         switch code {
-        // A key in hardware is bound to its keychain, so there has to be one.
+        // A hardware key is bound to its keychain, so the keychain has to exist.
         case .add, .addAll, .put, .setPasscode, .changeSlots, .makeSecureEnclaveKey,
             .setHistory:
             try changing()
@@ -134,10 +136,10 @@ final class DeferredSubscription: ChangeSubscription {
         Self.queue.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.look() }
     }
 
-    /// Goes over to the keychain, if there is one.
+    /// Moves the subscription to the keychain if it exists now.
     func look() {
         guard state.withLock({ if case .waiting = $0 { true } else { false } }) else { return }
-        // A keychain that can't be opened now is tried again.
+        // If the keychain can't be opened now, try again later.
         guard let engine = try? EmbeddedKeychain.existingEngine(in: directory),
             let subscription = try? engine.subscribe(handler)
         else { return lookLater() }

@@ -1,7 +1,9 @@
-// EmbeddedKeychain: the keychain that this process opens itself, and who it says it is.
-//   (1) The folder and the entitlements are decided at the first use and stay.
-//   (2) A failure to open is not remembered: the next call tries again.
-//   (3) Looking makes no keychain: the first change does.
+// EmbeddedKeychain: the keychain that this process opens itself, and this process's entitlements in
+// embedded mode.
+//   (1) The folder and the entitlements are determined at the first use and don't change
+//       afterwards.
+//   (2) A failure to open isn't cached: the next call tries again.
+//   (3) Reading doesn't create a keychain. The first change does.
 
 import FoundationEssentials
 import KeychainCrypto
@@ -11,15 +13,18 @@ import KeychainTPM
 import Synchronization
 
 package enum EmbeddedKeychain {
-    /// The access group of programs that come without entitlements.
+    /// The access group of programs without entitlements.
     package static let defaultGroup = AccessGroups.shared
 
-    /// The folder to use instead of the default one, an absolute path.
+    /// The environment variable with the folder to use instead of the default one. An absolute
+    /// path.
     package static let directoryVariable = "KEYCHAIN_DIRECTORY"
-    /// The entitlements to use instead of those beside the executable, a path.
+    /// The environment variable with the path of the entitlements to use instead of those beside
+    /// the executable.
     package static let entitlementsVariable = "KEYCHAIN_ENTITLEMENTS"
 
-    /// The file in the folder of a keychain that a service keeps locked, and leaves there.
+    /// The file that a service creates in the keychain's folder and keeps locked. It remains when
+    /// the service ends.
     package static let serviceLockName = "service-lock"
 
     private static let opened = Mutex<[String: KeychainEngine]>([:])
@@ -27,14 +32,16 @@ package enum EmbeddedKeychain {
     private static let current = Mutex<ProcessConnection?>(nil)
     private static let onConversion = Mutex<@Sendable (RequestProgress) -> Void>({ _ in })
 
-    /// Told how far a conversion is that an opening begins with. For programs that show it.
+    /// Receives the progress of a conversion that opening a keychain begins with, for programs that
+    /// show it.
     package static var conversionProgress: @Sendable (RequestProgress) -> Void {
         get { onConversion.withLock { $0 } }
         set { onConversion.withLock { $0 = newValue } }
     }
 
-    /// The keychain of this process with the groups of its entitlements.
-    /// - Throws: `missingEntitlement` when the entitlements give no group, and what opening throws.
+    /// The keychain of this process, with the access groups of its entitlements.
+    /// - Throws: `missingEntitlement` if the entitlements contain no group, and the errors of
+    ///   opening.
     package static func connection() throws(KeychainFailure) -> ProcessConnection {
         if let connection = current.withLock({ $0 }) { return connection }
         let connection = ProcessConnection(
@@ -44,7 +51,7 @@ package enum EmbeddedKeychain {
         return connection
     }
 
-    /// The keychain of a folder, which may be made by the first change only.
+    /// The keychain of a folder. If it doesn't exist, the first change creates it.
     package static func keychain(
         in directory: String
     ) throws(KeychainFailure) -> KeychainHandler {
@@ -57,7 +64,8 @@ package enum EmbeddedKeychain {
         }
     }
 
-    /// The one engine of this process for a folder; nil where the folder holds no keychain.
+    /// The engine of this process for a folder, which all callers share. `nil` if the folder
+    /// doesn't contain a keychain.
     package static func existingEngine(
         in directory: String
     ) throws(KeychainFailure) -> KeychainEngine? {
@@ -65,7 +73,8 @@ package enum EmbeddedKeychain {
         return try KeychainEngine.isPresent(in: directory) ? engine(in: directory) : nil
     }
 
-    /// The one engine of this process for a folder. It makes the keychain where there is none.
+    /// The engine of this process for a folder, which all callers share. It creates the keychain if
+    /// there is none.
     package static func engine(in directory: String) throws(KeychainFailure) -> KeychainEngine {
         try opened.withLock { engines throws(KeychainFailure) in
             if let engine = engines[directory] { return engine }
@@ -76,7 +85,7 @@ package enum EmbeddedKeychain {
         }
     }
 
-    /// Where it is remembered that a keychain was verified.
+    /// Where freshness notes are kept.
     package static func freshness(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) -> FreshnessOptions {
@@ -85,7 +94,7 @@ package enum EmbeddedKeychain {
 
     // MARK: Where
 
-    /// Where the keychain is, and what decided it.
+    /// The folder of the keychain, and what determined it.
     package struct Location: Hashable, Sendable {
         package let directory: String
         package let reason: String
@@ -96,6 +105,9 @@ package enum EmbeddedKeychain {
         }
     }
 
+    /// The folder of this process's keychain: from `KEYCHAIN_DIRECTORY`, else from `XDG_DATA_HOME`,
+    /// else below the home folder.
+    /// - Throws: `param` if `KEYCHAIN_DIRECTORY` isn't an absolute path or there is no home folder.
     package static func location(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(KeychainFailure) -> Location {
@@ -138,8 +150,9 @@ package enum EmbeddedKeychain {
         return .none
     }
 
-    /// - Throws: `missingEntitlement` for a list that can't be read: a program that came with
-    ///   entitlements never gets more than they say.
+    /// The entitlements of this process.
+    /// - Throws: `missingEntitlement` for a list that can't be read: a program with entitlements
+    ///   never gets more than they contain.
     package static func entitlements(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(KeychainFailure) -> Entitlements {
@@ -155,14 +168,14 @@ package enum EmbeddedKeychain {
         }
     }
 
-    /// The path of this program's file.
+    /// The path of this program's executable.
     package static var executablePath: String? {
         Files.target(ofLink: "/proc/self/exe")
     }
 }
 
 extension EngineOptions {
-    /// With the chip and the identity of the machine that this process runs on.
+    /// Options with the chip and the identity of the machine that this process runs on.
     package static var ofThisMachine: EngineOptions {
         let chip = PlatformHardware.current
         return EngineOptions(

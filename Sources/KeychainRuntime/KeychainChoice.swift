@@ -1,15 +1,16 @@
-// KeychainChoice: whether a process opens the keychain itself or asks the service for it, what of
-// the process and its machine decides that, and the keychain that comes of it.
-//   (1) The first rule that says anything decides:
+// KeychainChoice: decides whether a process opens the keychain itself or uses a service, and
+// provides that keychain.
+//   (1) The first of these that applies decides:
 //         the variable KEYCHAIN_SERVICE; the variable KEYCHAIN_DIRECTORY; the configuration file;
-//         the socket of the user's service; that of the machine's; else the process itself.
-//   (2) It is decided once for a process and stays. A failure to decide is not remembered.
-//   (3) A socket that is there is used. Where it doesn't answer, requests fail: a keychain in
-//       another place would look as if everything was gone. One that the user's service left when
-//       it was killed counts as none, if that service kept the keychain that is opened instead.
-//   (4) For the same reason the machine's service isn't asked by a user whose own service has kept
-//       a keychain and isn't there: that is an error, which says how to choose.
-//   (5) There is one client for a process. A failure to reach the service is not remembered.
+//         the socket of the user's service; that of the machine's service; else embedded mode.
+//   (2) The decision is made once per process. A failure to decide isn't cached.
+//   (3) An existing socket is used. If the service doesn't answer, requests fail: with a keychain
+//       in another place, all items would seem to be gone. A socket that the user's service left
+//       behind when it was killed is ignored, provided that the service kept the same keychain that
+//       is opened instead.
+//   (4) For the same reason, the machine's service isn't used by a user whose own service has kept
+//       a keychain and isn't running. That is an error, whose text says how to choose.
+//   (5) A process has one client per socket. A failure to reach the service isn't cached.
 
 package import FoundationEssentials
 import Glibc
@@ -19,17 +20,18 @@ import KeychainEngine
 import KeychainWire
 import Synchronization
 
-/// Which keychain a process uses, and what decided it.
+/// Which keychain a process uses, and what determined it.
 package struct KeychainChoice: Hashable, Sendable {
     package enum Mode: Hashable, Sendable {
         /// The process opens the keychain's folder itself.
         case embedded
-        /// A service has it open, and listens on this socket, an absolute path.
+        /// A service has the keychain open, and listens on this socket, an absolute path.
         case service(socket: String)
     }
 
     package let mode: Mode
-    /// What decided it, to follow “by”: a variable, a file, or that nothing else is there.
+    /// What determined it, as a phrase that follows “by”: a variable, a file, or that there is
+    /// nothing else.
     package let reason: String
 
     package init(_ mode: Mode, reason: String) {
@@ -37,15 +39,15 @@ package struct KeychainChoice: Hashable, Sendable {
         self.reason = reason
     }
 
-    /// The variable that says `embedded`, or where the socket of a service is.
+    /// The environment variable with `embedded` or the path of a service's socket.
     package static let variable = "KEYCHAIN_SERVICE"
-    /// What the variable and the configuration file call the mode without a service.
+    /// The value of the variable and of the configuration file for embedded mode.
     package static let embeddedName = "embedded"
-    /// Where the machine's service listens.
+    /// The path of the machine's service's socket.
     package static let systemSocket = "/run/keychaind/socket"
 
-    /// Where a user's service makes a socket of its own.
-    /// - Throws: `param` where the user has no folder for sockets.
+    /// The path of a dedicated socket of this user's service.
+    /// - Throws: `param` if the user has no runtime folder.
     package static func ownSocket(
         _ name: String, _ context: ChoiceContext = ChoiceContext()
     ) throws(KeychainFailure) -> String {
@@ -56,7 +58,7 @@ package struct KeychainChoice: Hashable, Sendable {
         return ownSocket(name, beside: RuntimeFolder.socket(in: folder))
     }
 
-    /// Where a service makes a socket of its own that listens at `socket`.
+    /// The path of a dedicated socket of a service whose main socket is `socket`.
     package static func ownSocket(_ name: String, beside socket: String) -> String {
         let folder = socket.lastIndex(of: "/").map { socket[..<$0] } ?? ""
         return "\(folder)/sockets/\(name)/socket"
@@ -65,7 +67,8 @@ package struct KeychainChoice: Hashable, Sendable {
     private static let decided = Mutex<KeychainChoice?>(nil)
 
     /// The choice of this process.
-    /// - Throws: `param` for a variable or a configuration file that can't be followed.
+    /// - Throws: `param` for an invalid variable or configuration file, and if two services
+    ///   conflict, see (3) and (4).
     package static func current() throws(KeychainFailure) -> KeychainChoice {
         try decided.withLock { decided throws(KeychainFailure) in
             if let choice = decided { return choice }
@@ -75,8 +78,9 @@ package struct KeychainChoice: Hashable, Sendable {
         }
     }
 
-    /// Decides by the context of a process.
-    /// - Throws: `param` for a variable or a configuration file that can't be followed.
+    /// Decides from the context of a process.
+    /// - Throws: `param` for an invalid variable or configuration file, and if two services
+    ///   conflict, see (3) and (4).
     package init(_ context: ChoiceContext) throws(KeychainFailure) {
         if let value = context.variable(Self.variable) {
             let reason = "the variable \(Self.variable)"
@@ -111,8 +115,8 @@ package struct KeychainChoice: Hashable, Sendable {
 }
 
 extension KeychainChoice.Mode {
-    /// What the variable or the configuration file say.
-    /// - Returns: nil for a text that is neither `embedded` nor an absolute path.
+    /// Parses the value of the variable or of the configuration file.
+    /// - Returns: `nil` for a text that is neither `embedded` nor an absolute path.
     init?(_ text: String) {
         if text == KeychainChoice.embeddedName {
             self = .embedded
@@ -126,15 +130,15 @@ extension KeychainChoice.Mode {
 
 // MARK: - What decides
 
-/// Variables, files and sockets, as a process sees them; a test hands in its own.
+/// Variables, files and sockets, as a process sees them. Tests replace them.
 package struct ChoiceContext: Sendable {
     private let environment: [String: String]
-    /// Whether there is anything of that name.
+    /// Whether anything exists at a path.
     let exists: @Sendable (String) -> Bool
-    /// The content of a file. nil: there is none.
+    /// The content of a file. `nil` if there is none.
     private let read: @Sendable (String) throws(KeychainFailure) -> Data?
     private let status: @Sendable (String) -> FileStatus?
-    /// What a service that is gone noted of the socket that it left.
+    /// The note of a service that has ended about the socket that it left behind.
     private let leftNote: @Sendable (String) -> SocketNote?
 
     package init(
@@ -152,7 +156,7 @@ package struct ChoiceContext: Sendable {
         self.leftNote = leftNote
     }
 
-    /// The value of a variable. An empty one counts as none.
+    /// The value of a variable. An empty value counts as not set.
     func variable(_ name: String) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -163,10 +167,11 @@ package struct ChoiceContext: Sendable {
 
     var runtimeFolder: RuntimeFolder { RuntimeFolder(environment, status: status) }
 
-    /// Where the service of this user listens. nil: there is nothing at that place, or what a
-    /// service left that is gone.
-    /// - Throws: `param` where there is something in a folder that isn't this user's alone, and
-    ///   where the service that is gone kept another keychain than this program would open.
+    /// The socket of this user's service. `nil` if there is none, or if a service that has ended
+    /// left it behind.
+    /// - Throws: `param` if there is a socket in a folder that other users can enter, and if the
+    ///   service that has ended kept a different keychain from the one that this program would
+    ///   open.
     func userSocket() throws(KeychainFailure) -> (path: String?, isLeft: Bool) {
         switch runtimeFolder {
         case .none: return (nil, false)
@@ -192,7 +197,7 @@ package struct ChoiceContext: Sendable {
         }
     }
 
-    /// Whether two paths name one folder.
+    /// Whether two paths refer to the same folder.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         guard one != other else { return true }
         guard let one = Files.status(of: one)?.identity,
@@ -201,7 +206,8 @@ package struct ChoiceContext: Sendable {
         return one.device == other.device && one.inode == other.inode
     }
 
-    /// - Throws: `param` where a service of this user's own has kept a keychain.
+    /// Checks that this user's own service hasn't kept a keychain.
+    /// - Throws: `param` if it has.
     func checkNoServiceOfUser() throws(KeychainFailure) {
         guard let folder = try? EmbeddedKeychain.location(environment).directory,
             exists(folder + "/" + EmbeddedKeychain.serviceLockName)
@@ -214,7 +220,7 @@ package struct ChoiceContext: Sendable {
                 + "\"\(KeychainChoice.embeddedName)\"}.")
     }
 
-    /// The configuration file, whether it is there or not.
+    /// The path of the configuration file, which may not exist.
     var configurationPath: String {
         let folder =
             folder("XDG_CONFIG_HOME") ?? (ProcessEnvironment.home(environment) ?? "") + "/.config"
@@ -223,7 +229,7 @@ package struct ChoiceContext: Sendable {
 
     // MARK: Files
 
-    /// What the configuration file decides. nil: there is none, or it leaves this open.
+    /// The choice in the configuration file. `nil` if the file doesn't exist or contains none.
     func configuration() throws(KeychainFailure) -> KeychainChoice? {
         let path = configurationPath
         guard let data = try read(path) else { return nil }
@@ -246,10 +252,12 @@ package struct ChoiceContext: Sendable {
         var service: String?
     }
 
-    /// The largest configuration file that is read, in bytes.
+    /// The maximum size of the configuration file in bytes.
     private static let configurationByteCount = 64 << 10
 
-    /// - Throws: `param` for a file that can't be read: it may say something else than the default.
+    /// The content of a file. `nil` if it doesn't exist.
+    /// - Throws: `param` for a file that can't be read: it may choose something other than the
+    ///   default.
     package static func content(_ path: String) throws(KeychainFailure) -> Data? {
         guard Files.isThere(path) else { return nil }
         guard let file = Files.open(path, O_RDONLY) else {
@@ -267,13 +275,13 @@ package struct ChoiceContext: Sendable {
 
 // MARK: - The keychain of this process
 
-/// The keychain that a process uses unless it names another one.
+/// The keychain that a process uses unless it chooses another one.
 package enum ProcessKeychain {
     private static let clients = Mutex<[String: ServiceClient]>([:])
 
-    /// The keychain, and the groups that this program has there.
-    /// - Throws: `missingEntitlement` when the entitlements give no group; why the keychain can't
-    ///   be opened or reached.
+    /// The keychain, and the access groups that this program has there.
+    /// - Throws: `missingEntitlement` if the entitlements contain no group, or the reason why the
+    ///   keychain can't be opened or reached.
     package static func connection() throws(KeychainFailure) -> ProcessConnection {
         switch try KeychainChoice.current().mode {
         case .embedded: return try EmbeddedKeychain.connection()
@@ -284,7 +292,7 @@ package enum ProcessKeychain {
         }
     }
 
-    /// What there is to administer. With a service, nothing is sent yet.
+    /// The keychain for administration. With a service, nothing is sent yet.
     package static func administration() throws(KeychainFailure) -> KeychainHandler {
         switch try KeychainChoice.current().mode {
         case .embedded:
@@ -293,7 +301,7 @@ package enum ProcessKeychain {
         }
     }
 
-    /// What this program is entitled to.
+    /// The entitlements of this program.
     package static func entitlements() throws(KeychainFailure) -> Entitlements {
         switch try KeychainChoice.current().mode {
         case .embedded: return try EmbeddedKeychain.entitlements()
@@ -301,7 +309,7 @@ package enum ProcessKeychain {
         }
     }
 
-    /// The one client of this process for a socket.
+    /// The client of this process for a socket, which all callers share.
     package static func client(for socket: String) -> ServiceClient {
         clients.withLock { clients in
             if let client = clients[socket] { return client }

@@ -1,5 +1,5 @@
-// KeychainContext: which keychain the functions of the facades speak to, what the program of the
-// current task is entitled to, and who learns why a call failed.
+// KeychainContext: the keychain that the facades use in the current task, its entitlements, and the
+// recorder of failures.
 
 package import KeychainCore
 import KeychainEngine
@@ -7,16 +7,16 @@ import Synchronization
 
 /// The keychain of the current task.
 package enum KeychainContext {
-    /// A keychain that takes the place of this process's own for the duration of a task.
+    /// A keychain that replaces the one of this process for the duration of a task.
     @TaskLocal package static var connection: ProcessConnection?
 
-    /// Learns why a call failed, which a status alone doesn't say.
+    /// Records why a call failed, which a status alone doesn't say.
     @TaskLocal package static var recorder: FailureRecorder?
 
-    /// The keychain that a call made now goes to.
+    /// The keychain that a call uses now.
     ///
-    /// - Throws: `missingEntitlement` when the caller has no access group, or why the keychain of
-    ///   this process can't be opened.
+    /// - Throws: `missingEntitlement` if the caller has no access group, or the reason why the
+    ///   keychain of this process can't be opened.
     package static func current() throws(KeychainFailure) -> ProcessConnection {
         let current: ProcessConnection
         if let connection {
@@ -31,7 +31,7 @@ package enum KeychainContext {
     }
 }
 
-/// Takes the failures of the calls that are made while it is the recorder of the task.
+/// Records the failures of calls while it is the recorder of the task.
 package final class FailureRecorder: Sendable {
     private let last = Mutex<KeychainFailure?>(nil)
 
@@ -46,8 +46,8 @@ package final class FailureRecorder: Sendable {
 }
 
 extension KeychainContext {
-    /// The entitlements of the current caller: of this process, or of the caller that takes its
-    /// place for the duration of a task.
+    /// The entitlements of the current caller: those of this process, or of the caller that
+    /// replaces it for the duration of a task.
     ///
     /// - Throws: `missingEntitlement` for a list that can't be read.
     package static func entitlements() throws(KeychainFailure) -> Entitlements {

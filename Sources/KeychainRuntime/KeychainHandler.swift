@@ -1,18 +1,18 @@
-// KeychainHandler: the keychains that a process can speak to, as one closed type.
-//   (1) A request reaches the engine without a call through an existential: the type is switched over,
-//       and the engine's overload is picked by the request's own type.
+// KeychainHandler: the kinds of keychain that a process can use, as one closed type.
+//   (1) Requests reach the engine without a call through an existential: `switch` selects the case,
+//       and the static type of the request selects the engine's overload.
 
 package import KeychainEngine
 package import KeychainCore
 
 package enum KeychainHandler: RequestHandler {
-    /// This process opened it.
+    /// A keychain that this process has opened.
     case engine(KeychainEngine)
-    /// The first change makes it, in this process.
+    /// A keychain that the first change in this process creates.
     case deferred(DeferredKeychain)
-    /// A service has it open.
+    /// A keychain that a service has open.
     case service(ServiceClient)
-    /// What a test puts in their place.
+    /// A handler that a test provides.
     case substitute(any RequestHandler)
 
     @discardableResult
@@ -51,12 +51,12 @@ package enum KeychainHandler: RequestHandler {
         }
     }
 
-    /// Closes the keychain, where this process has it open and its log is long.
+    /// Closes the keychain if this process has it open and its write-ahead log is long.
     package func closeIfLogIsLong() {
         if case .engine(let engine) = self { engine.closeIfLogIsLong() }
     }
 
-    /// Closes the keychain, where this process has it open.
+    /// Closes the keychain if this process has it open.
     package func close() {
         switch self {
         case .engine(let engine): engine.close()
@@ -66,5 +66,5 @@ package enum KeychainHandler: RequestHandler {
     }
 }
 
-/// A keychain of this process and who speaks to it, with no person in front.
+/// A keychain of this process and the caller's access groups, without a user to ask.
 package typealias ProcessConnection = KeychainConnection<KeychainHandler>

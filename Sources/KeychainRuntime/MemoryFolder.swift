@@ -1,9 +1,9 @@
-// MemoryFolder: a folder in memory with one file, for programs that work on a file by its path and may
-// put another in its place.
-//   (1) It stands in a file system that is memory, and nobody but this user can enter it.
-//   (2) At the end everything that stands in it by then is overwritten and removed, also what the
-//       program put there beside the file. A process that is killed leaves it until the machine
-//       stops, or the user's session ends.
+// MemoryFolder: a folder in memory with one file, for programs that edit a file by its path and may
+// replace it with another.
+//   (1) The folder is in a file system in memory, and only this user can enter it.
+//   (2) At the end, all files in the folder are overwritten and removed, including those that the
+//       program put there. If the process is killed, they remain until the user's session or the
+//       machine ends.
 
 package import FoundationEssentials
 import Glibc
@@ -12,12 +12,12 @@ import KeychainCrypto
 
 package struct MemoryFolder {
     private let folder: String
-    /// Of the file.
+    /// The path of the file.
     package let path: String
 
-    /// Makes the folder and the file, in the first of some folders that is memory.
+    /// Creates the folder and the file, in the first parent folder that is in memory.
     ///
-    /// - Returns: nil where none is, or it can't be made; `errno` says why.
+    /// - Returns: `nil` with `errno` set if there is no such parent or they can't be created.
     package init?(with content: SecretBytes, in parents: [String]) {
         guard let parent = parents.first(where: Self.isInMemory) else {
             errno = ENOENT
@@ -37,8 +37,8 @@ package struct MemoryFolder {
         }
     }
 
-    /// By the type of its file system: a line of `mountinfo`, of which the third field is the device,
-    /// and the type follows a dash alone.
+    /// Whether a path is writable and in memory, by the type of its file system in `mountinfo`. The
+    /// third field of a line is the device, and the type follows a field that is a single dash.
     private static func isInMemory(_ path: String) -> Bool {
         guard let device = Files.status(of: path)?.identity.device, Files.mayWrite(path),
             let file = Files.open("/proc/self/mountinfo", O_RDONLY),
@@ -55,8 +55,8 @@ package struct MemoryFolder {
         }
     }
 
-    /// What the file holds now. nil: it is gone or no plain file of this user's, can't be read or is
-    /// larger.
+    /// The current content of the file. `nil` if it doesn't exist, isn't a plain file of this user,
+    /// can't be read or is larger than `limit`.
     package func content(atMost limit: Int) -> Data? {
         guard let file = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = Files.status(of: file), status.isPlainFile, status.owner == geteuid()
@@ -64,7 +64,7 @@ package struct MemoryFolder {
         return Files.content(of: file, atMost: limit)
     }
 
-    /// Overwrites and removes everything.
+    /// Overwrites and removes all files, and removes the folder.
     package func remove() {
         let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
         for name in names ?? [] { Self.overwrite(folder + "/" + name) }

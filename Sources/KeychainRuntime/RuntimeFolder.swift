@@ -1,15 +1,17 @@
-// RuntimeFolder: the user's folder for sockets, also of a program that nobody told about it.
-//   (1) The variable XDG_RUNTIME_DIR names it. One that is there and is no absolute path says that
-//       there is none.
-//   (2) Without the variable, as under cron, it is the folder that the login manager makes, if it
-//       belongs to this user and nobody else may enter it.
+// RuntimeFolder: the user's folder for sockets, also for programs in whose environment it isn't
+// set.
+//   (1) The variable XDG_RUNTIME_DIR names the folder. If its value isn't an absolute path, there
+//       is no such folder.
+//   (2) Without the variable, as under cron, it is the folder that the login manager creates,
+//       provided that it belongs to this user and no other user may enter it.
 
 import Glibc
 package import KeychainCrypto
 
 package enum RuntimeFolder: Hashable, Sendable {
     case own(String)
-    /// It stands where this user's belongs, and isn't theirs alone.
+    /// A folder at the place of this user's, which belongs to another user or which others may
+    /// enter.
     case foreign(String)
     case none
 
@@ -32,11 +34,11 @@ package enum RuntimeFolder: Hashable, Sendable {
         self = isOwn ? .own(path) : .foreign(path)
     }
 
-    /// The folder. nil: there is none that is this user's.
+    /// The folder. `nil` if this user has none.
     package var path: String? {
         if case .own(let path) = self { path } else { nil }
     }
 
-    /// Where the service of a user listens that has this folder.
+    /// The socket of the user's service in a runtime folder.
     package static func socket(in folder: String) -> String { folder + "/keychain/socket" }
 }

@@ -1,24 +1,25 @@
-// SocketNote: what a service says of the socket that it made, in the lock file beside it, and how a
-// program sees that the service is gone.
-//   (1) A service has the lock from before its socket is there until it has removed it, however it
-//       ends. So a socket that a note names, and whose lock is free, is one that was left behind.
-//   (2) A socket that another program made in its place, such as systemd's, is another file: no
-//       note names it.
-//   (3) Nothing is removed here: the next service does that, which has the lock alone.
+// SocketNote: what a service records about its socket in the lock file beside it, and how a program
+// recognizes that the service has ended.
+//   (1) A service holds the lock from before it creates the socket until after it has removed it,
+//       or until it ends for any reason. So if a note names a socket and its lock is free, the
+//       socket was left behind.
+//   (2) A socket that another program, such as systemd, created in its place is a different file.
+//       No note names it.
+//   (3) Nothing is removed here. The next service does that, under the lock.
 
 import Glibc
 package import KeychainCrypto
 
 package struct SocketNote: Hashable, Sendable {
-    /// The folder of the keychain that the service keeps, an absolute path.
+    /// The folder of the keychain that the service keeps. An absolute path.
     package let folder: String
     private let device: UInt64
     private let inode: UInt64
-    /// When the socket was made: many file systems give the number of a file that was removed to the
-    /// next one.
+    /// When the socket was created. This distinguishes it from later files, to which many file
+    /// systems give the inode number of a removed one.
     private let changed: Int64
 
-    /// The note about a socket that is there.
+    /// The note about an existing socket.
     package init(_ socket: FileStatus, folder: String) {
         self.folder = folder
         device = socket.identity.device
@@ -31,13 +32,13 @@ package struct SocketNote: Hashable, Sendable {
 
     private static let byteCount = 8 << 10
 
-    /// Puts the note in the place of an earlier one. False: it failed, and `errno` says why.
+    /// Replaces an earlier note. Returns `false` with `errno` set if it failed.
     package func write(to file: OwnedDescriptor) -> Bool {
         let bytes = Array("\(device) \(inode) \(changed) \(folder)".utf8)
         return ftruncate(file.number, 0) == 0 && Descriptor.write(bytes, to: file.number)
     }
 
-    /// nil: there is none, or nothing that can be read.
+    /// `nil` if there is no note or it can't be parsed.
     private init?(_ file: OwnedDescriptor) {
         guard let data = Files.content(of: file, atMost: Self.byteCount) else { return nil }
         let parts = String(decoding: data, as: UTF8.self)
@@ -49,14 +50,15 @@ package struct SocketNote: Hashable, Sendable {
         folder = String(parts[3])
     }
 
-    /// The note of a service that is gone about the socket that it left. nil: the service is there
-    /// or about to be, or nothing tells of the socket.
+    /// The note of a service that has ended about the socket that it left behind. `nil` if the
+    /// service is running or starting, or if no note names the socket.
     package init?(leftWith socket: String) {
         guard
             let file = Files.open(
                 Self.path(beside: socket), O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let there = Files.status(of: file), there.isPlainFile, there.owner == geteuid(),
-            // Beside other programs that look; a service that starts meanwhile waits.
+            // A shared lock, so that programs can check at the same time. A service that starts
+            // meanwhile waits.
             Files.lock(file.number, LOCK_SH | LOCK_NB),
             let note = SocketNote(file), let status = Files.status(ofLink: socket),
             status.isSocket, status.owner == geteuid(),

@@ -1,31 +1,32 @@
-// RegistryEntry: one file of the registry: who it is about, and which entitlements they have.
-//   (1) It is about one of five kinds of identity, and which of them count depends on the service:
-//       executables and sandboxes in a user's, user ids and units in that of the machine, sockets of
-//       their own in both.
+// RegistryEntry: a file of the registry: the subject that it is about, and the subject's
+// entitlements.
+//   (1) The subject is one of five kinds of identity. A user's service uses executables and
+//       sandboxes, the machine's service user ids and units, and both use dedicated sockets.
 
 package import FoundationEssentials
 import KeychainCore
 
-/// `{"executable": path, "sha256": 64 hexadecimal digits, "entitlements": path}`; the second may be
-/// left out. In the place of the first two `"user"`, `"unit"`, `"socket"` or `"sandbox"`; beside a
-/// socket `"user"` may say whose keychain it leads to. There is nothing else.
+/// A JSON object: `{"executable": path, "sha256": 64 hexadecimal digits, "entitlements": path}`.
+/// `sha256` is optional. Instead of the first two keys there can be `"user"`, `"unit"`, `"socket"`
+/// or `"sandbox"`. Beside `"socket"`, `"user"` can name the user whose keychain the socket leads
+/// to. No other keys are allowed.
 package struct RegistryEntry: Hashable, Sendable {
     package static let byteLimit = 1 << 16
 
-    /// Who is meant.
+    /// The subject of an entry.
     package enum Subject: Hashable, Sendable {
-        /// A program by the absolute path of its file, without symbolic links.
+        /// A program, by the absolute path of its file without symbolic links.
         case executable(String)
-        /// Every process of a user id.
+        /// All processes of a user id.
         case user(UInt32)
-        /// A system unit by its name.
+        /// A system unit, by its name.
         case unit(String)
-        /// Who connects to a socket of its own.
+        /// The clients of a dedicated socket, by its name.
         case socket(String)
-        /// A program in a sandbox: `flatpak:ID` or `snap:NAME`.
+        /// The programs in a sandbox: `flatpak:ID` or `snap:NAME`.
         case sandbox(String)
 
-        /// The key in the file, and the text that stands there.
+        /// The key in the file and its value.
         package var texts: (key: String, text: String) {
             switch self {
             case .executable(let path): ("executable", path)
@@ -37,20 +38,23 @@ package struct RegistryEntry: Hashable, Sendable {
         }
     }
 
-    /// The file that the entry stands in.
+    /// The path of the entry's file.
     package let file: String
     package let subject: Subject
-    /// 32 bytes. nil: whatever stands at the path is meant.
+    /// The SHA-256 of the executable, 32 bytes. `nil` to accept any file at the path.
     package let sha256: [UInt8]?
-    /// Whose keychain a socket leads to. nil: that of the service's user.
+    /// The user whose keychain a socket leads to. `nil` for the user of the service.
     package let user: UInt32?
-    /// An absolute path.
+    /// The path of the entitlements, absolute.
     package let entitlements: String
 
+    /// Decodes an entry.
+    ///
     /// - Parameters:
-    ///   - content: What the file holds.
-    ///   - file: Its path. A path of entitlements that isn't absolute begins at its folder.
-    /// - Throws: ``DistrustedFile`` for anything but such an object.
+    ///   - content: The content of the file.
+    ///   - file: The path of the file. A relative path of entitlements is resolved against its
+    ///     folder.
+    /// - Throws: ``DistrustedFile`` if the content isn't a valid entry.
     package init(_ content: Data, file: String) throws(DistrustedFile) {
         func failure(_ what: String) -> DistrustedFile {
             DistrustedFile(reason: "\(quoted(file)) \(what)")
@@ -124,7 +128,8 @@ package struct RegistryEntry: Hashable, Sendable {
         }
     }
 
-    /// Whether a socket of its own can have the name: its path has to be short.
+    /// Whether a dedicated socket can have the name: 1 to 32 letters, digits and hyphens, since the
+    /// path of a socket has to be short.
     package static func isSocketName(_ name: String) -> Bool {
         (1...32).contains(name.utf8.count)
             && name.unicodeScalars.allSatisfy {
@@ -133,7 +138,7 @@ package struct RegistryEntry: Hashable, Sendable {
             }
     }
 
-    /// Whether a path is absolute and as the kernel writes it.
+    /// Whether a path is absolute and normalized, as the kernel reports paths.
     private static func isPlain(_ path: String) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         return path.hasPrefix("/") && !path.utf8.contains(0)

@@ -1,16 +1,16 @@
-// RegistryFiles: files that say what programs may do, and which of them are believed.
-//   (1) A program that could write such a file could give itself any right. So it has to belong to
-//       the user whom the service runs as, or to root, and no other user may write it. What is
-//       checked is the file that is read, not one that takes its name meanwhile.
-//   (2) What stands beside a program is believed only where all of it is root's, up to the root of
-//       the file system: what a user may move, the user may put together.
+// RegistryFiles: files that define the rights of programs, and which of them are trusted.
+//   (1) A program that can write such a file could give itself any right. So the file has to belong
+//       to root or to the user of the service, and no other user may be able to write it. The check
+//       is made on the open file, not on a path that may lead to a different file later.
+//   (2) A file beside a program is trusted only if root owns the file and all folders above it: a
+//       user could replace files below any folder that the user may move.
 
 package import FoundationEssentials
 import Glibc
 import KeychainCore
 package import KeychainCrypto
 
-/// Why a file isn't believed. The text names the file and says what to do.
+/// The reason why a file isn't trusted. The text names the file and says what to do.
 package struct DistrustedFile: Error, Hashable, Sendable {
     package let reason: String
 
@@ -23,9 +23,9 @@ package struct TrustedFile: Sendable {
     package let content: Data
     package let identity: FileIdentity
 
-    /// Reads a file.
+    /// Reads a file and checks that it can be trusted.
     package init(_ path: String, atMost limit: Int) throws(DistrustedFile) {
-        // What isn't a plain file must not make the service wait.
+        // O_NONBLOCK, so that a file which isn't plain can't block the service.
         guard let descriptor = Files.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = Files.status(of: descriptor)
         else { throw DistrustedFile(reason: "\(quoted(path)) can't be read: \(errorText(errno))") }
@@ -41,7 +41,7 @@ package struct TrustedFile: Sendable {
         identity = status.identity
     }
 
-    /// Checks who may write a file or a folder.
+    /// Checks that no other user may write a file or a folder.
     package static func check(_ path: String, _ status: FileStatus) throws(DistrustedFile) {
         guard status.owner == geteuid() || status.owner == 0 else {
             throw DistrustedFile(
@@ -55,8 +55,8 @@ package struct TrustedFile: Sendable {
         }
     }
 
-    /// Whether a plain file and every folder above it are root's, and nobody else may write them.
-    /// `status` is what the file system says of a path, without following a link.
+    /// Whether root owns a plain file and all folders above it, and no other user may write them.
+    /// `status` returns the status of a path without following a link.
     package static func isRoots(
         _ path: String, status: (String) -> FileStatus? = { Files.status(ofLink: $0) }
     ) -> Bool {

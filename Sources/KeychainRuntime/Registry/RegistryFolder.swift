@@ -1,8 +1,8 @@
 // RegistryFolder: the registry of a user's service, as the tool reads and changes it.
-//   (1) An entry and its list are replaced by renaming: a service that looks meanwhile sees the
-//       earlier or the later ones, whole. The list comes first.
-//   (2) An entry that can't be read is an error, and not as good as none: it may be the one that is
-//       meant.
+//   (1) An entry and its list are replaced by renaming, the list first. A service that reads them
+//       meanwhile finds each file either complete and old or complete and new.
+//   (2) An entry that can't be read is an error. It isn't treated as missing, since it may be the
+//       one that is meant.
 
 package import FoundationEssentials
 import Glibc
@@ -10,15 +10,15 @@ package import KeychainCore
 import KeychainCrypto
 
 package struct RegistryFolder: Sendable {
-    /// An absolute path.
+    /// The path of the folder, absolute.
     package let path: String
 
     package init(path: String) {
         self.path = path
     }
 
-    /// That of this user's service.
-    /// - Throws: `param` where no folder of the user is known.
+    /// The registry of this user's service.
+    /// - Throws: `param` if the user has no home folder.
     package static func ofUser(
         _ environment: [String: String] = ProcessEnvironment.variables
     ) throws(KeychainFailure) -> RegistryFolder {
@@ -33,7 +33,7 @@ package struct RegistryFolder: Sendable {
         return RegistryFolder(path: home + "/.config/keychain/programs")
     }
 
-    /// Its entries, by the names of their files; none where there is no folder.
+    /// The entries, in order of their file names. Empty if the folder doesn't exist.
     package func entries() throws(DistrustedFile) -> [RegistryEntry] {
         guard let status = Files.status(of: path) else { return [] }
         try TrustedFile.check(path, status)
@@ -47,7 +47,7 @@ package struct RegistryFolder: Sendable {
         return entries
     }
 
-    /// What an entry gives.
+    /// The entitlements that an entry gives.
     package func entitlements(
         of entry: RegistryEntry
     ) throws(KeychainFailure) -> Entitlements {
@@ -60,14 +60,14 @@ package struct RegistryFolder: Sendable {
         return try Entitlements(propertyList: list.content, name: entry.entitlements)
     }
 
-    /// Makes an entry, or replaces the one that is there.
+    /// Creates or replaces the entry about a subject.
     ///
     /// - Parameters:
-    ///   - subject: Whom it is about.
-    ///   - sha256: Hexadecimal digits; only of an executable.
+    ///   - subject: The subject.
+    ///   - sha256: The SHA-256 as hexadecimal digits, for executables only.
     ///   - list: The property list of the entitlements.
-    /// - Returns: The file of the entry.
-    /// - Throws: `notAvailable` where the registry can't be trusted or written.
+    /// - Returns: The path of the entry's file.
+    /// - Throws: `notAvailable` if the registry can't be trusted or written.
     package func put(
         _ subject: RegistryEntry.Subject, sha256: String?, list: Data
     ) throws(KeychainFailure) -> String {
@@ -90,14 +90,15 @@ package struct RegistryFolder: Sendable {
         }
     }
 
-    /// Removes the entries about somebody.
-    /// - Returns: How many there were.
+    /// Removes the entries about a subject.
+    /// - Returns: The number of entries that were removed.
+    /// - Throws: `notAvailable` if the registry can't be trusted or written.
     package func remove(_ subject: RegistryEntry.Subject) throws(KeychainFailure) -> Int {
         do throws(DistrustedFile) {
             let entries = try entries().filter { $0.subject == subject }
             for entry in entries {
                 guard Files.remove(entry.file) else { throw Self.failure(entry.file) }
-                // A list that was written with the entry goes with it, and no other one.
+                // The list is removed only if it was created together with the entry.
                 let own = entry.file.dropLast(".json".count) + ".entitlements"
                 if entry.entitlements == own { Files.remove(entry.entitlements) }
             }
@@ -121,7 +122,7 @@ package struct RegistryFolder: Sendable {
         try TrustedFile.check(path, status)
     }
 
-    /// The name of the files without its end: that of the entry which is there, or a free one.
+    /// The name of the files without extension: that of the existing entry, or an unused one.
     private func base(for subject: RegistryEntry.Subject) throws(DistrustedFile) -> String {
         let entries = try entries()
         if let entry = entries.first(where: { $0.subject == subject }) {
@@ -165,7 +166,7 @@ package struct RegistryFolder: Sendable {
 }
 
 extension Entitlements {
-    /// A property list that gives these access groups.
+    /// A property list with these access groups.
     package static func propertyList(groups: [String]) -> Data {
         func escaped(_ text: String) -> String {
             text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")

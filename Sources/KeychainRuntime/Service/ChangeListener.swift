@@ -1,7 +1,7 @@
-// ChangeListener: tells handlers of the changes that the service tells of.
-//   (1) There is one connection for all handlers, with a thread of its own, while there are any.
-//   (2) Every change after `subscribe` has returned is told of. Where the connection broke, the
-//       handlers are called once it is there again: what they missed isn't known.
+// ChangeListener: calls handlers when the service reports changes.
+//   (1) All handlers share one connection with one thread, which exist while there are handlers.
+//   (2) Every change after `subscribe` has returned is reported. If the connection breaks, the
+//       handlers are called once it is restored, since changes may have been missed.
 //   (3) Handlers are called without a lock held.
 
 import Glibc
@@ -14,17 +14,17 @@ final class ChangeListener: Sendable {
     private struct State {
         var handlers: [UInt64: @Sendable () -> Void] = [:]
         var nextID: UInt64 = 0
-        /// nil: no thread listens.
+        /// `nil` while no thread listens.
         var wake: Interruption?
-        /// The process whose thread it is, and the user whose keychain it listens to. A fork takes
-        /// no threads along.
+        /// The process that started the thread, and the user whose keychain it listens to. Threads
+        /// don't survive a fork in the child.
         var holder: ConnectionHolder?
     }
 
     private let path: String
     private let options: ServiceOptions
     private let state = Mutex(State())
-    /// Held while a connection for listening is made, so that it is one.
+    /// Held while the connection is made, so that there is only one.
     private let beginning = Mutex(())
 
     init(path: String, options: ServiceOptions) {
@@ -32,7 +32,9 @@ final class ChangeListener: Sendable {
         self.options = options
     }
 
-    /// - Throws: What connecting throws, or the service answers: nothing is subscribed to then.
+    /// Subscribes to changes.
+    /// - Throws: The errors of connecting, or the failure that the service answers. Nothing is
+    ///   subscribed to then.
     func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {
@@ -60,7 +62,7 @@ final class ChangeListener: Sendable {
         wake?.interrupt()
     }
 
-    /// Whether a thread listens.
+    /// Whether a thread of this process and user listens.
     var isListening: Bool {
         state.withLock { $0.wake != nil && $0.holder == .current }
     }
@@ -75,9 +77,10 @@ final class ChangeListener: Sendable {
             throw .busy("This process has too many open files. Close some and try again.")
         }
         let (isWanted, earlier) = state.withLock { state -> (Bool, Interruption?) in
-            // All of them may have ended meanwhile.
+            // All handlers may have been removed in the meantime.
             guard !state.handlers.isEmpty else { return (false, nil) }
-            // That of an earlier user, whose thread ends; a parent's is left alone.
+            // The thread of an earlier user of this process is ended. That of a parent process is
+            // left alone.
             let earlier = state.holder?.processID == connection.holder.processID ? state.wake : nil
             state.wake = wake
             state.holder = connection.holder
@@ -91,7 +94,7 @@ final class ChangeListener: Sendable {
         }
     }
 
-    /// A new connection on which changes are told of from now on.
+    /// A new connection with a subscription.
     private func subscribed() throws(KeychainFailure) -> ServiceConnection {
         let connection = try ServiceConnection(to: path, options)
         let id: UInt64 = 2
@@ -120,7 +123,7 @@ final class ChangeListener: Sendable {
         }
     }
 
-    /// - Returns: nil when no handler is left.
+    /// - Returns: `nil` if no handler is left.
     private func next(
         _ connection: ServiceConnection, _ wake: Interruption
     ) -> ServiceConnection.Event? {
@@ -130,13 +133,13 @@ final class ChangeListener: Sendable {
             case .readable, .timedOut: break
             }
         }
-        // That of an earlier user of this process.
+        // The connection of an earlier user of this process.
         guard connection.holder == .current else { return .ended }
         return connection.event(within: options.requestTime)
     }
 
-    /// Tries again and again, at first soon and then every few seconds.
-    /// - Returns: nil when no handler is left.
+    /// Reconnects, with a backoff from 20 milliseconds to 5 seconds.
+    /// - Returns: `nil` if no handler is left.
     private func reconnected(_ wake: Interruption) -> ServiceConnection? {
         var milliseconds: Int32 = 20
         while true {

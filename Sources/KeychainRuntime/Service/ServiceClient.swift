@@ -1,23 +1,22 @@
-// ServiceClient: the keychain of the service, the connections to it that no thread uses at the
-// moment, and how long a client waits.
-//   (1) Every call ends: with an answer, or after the time of its kind.
-//   (2) A request whose connection ended is sent again where it was not carried out, which the
-//       service says when it closes one, and once where it changes nothing. Otherwise the failure
-//       says that it isn't known what became of it.
-//   (3) A request has a connection to itself. Several threads have several. A connection is in the
-//       pool or with one thread, never both.
-//   (4) After a fork the child uses none of its parent's connections: answers would go to either.
-//       After a change of the user id none of the earlier user's are used: the service goes by who
-//       made a connection.
+// ServiceClient: the keychain of a service, the pool of idle connections to it, and the timeouts.
+//   (1) Every call ends: with an answer, or after the timeout of its kind.
+//   (2) If the connection ends, a request is sent again if it was not carried out, which the
+//       service says when it closes a connection. A request that changes nothing is also sent again
+//       once if the outcome is unknown. Otherwise the failure says that the outcome is unknown.
+//   (3) A request has a connection to itself, so several threads use several connections. A
+//       connection is either in the pool or used by one thread.
+//   (4) After a fork, the child uses none of its parent's connections, since either process could
+//       receive the answers. After a change of the user id, no connection of the earlier user is
+//       used, since the service identifies a client by who made the connection.
 
 import Glibc
 package import KeychainCore
 package import KeychainWire
 import Synchronization
 
-/// A keychain behind a socket. Safe to use from many threads at once.
+/// The keychain of a service. Safe to use from many threads at once.
 package final class ServiceClient: Sendable {
-    /// Where the service listens, an absolute path.
+    /// The path of the service's socket, absolute.
     package let socketPath: String
     let options: ServiceOptions
     private let pool: ConnectionPool
@@ -25,7 +24,7 @@ package final class ServiceClient: Sendable {
     private let lastWelcome = Mutex<(welcome: Welcome, holder: ConnectionHolder)?>(nil)
     let listener: ChangeListener
 
-    /// Nothing is connected before the first request.
+    /// The first request connects.
     package init(socketPath: String, options: ServiceOptions = ServiceOptions()) {
         self.socketPath = socketPath
         self.options = options
@@ -33,8 +32,8 @@ package final class ServiceClient: Sendable {
         listener = ChangeListener(path: socketPath, options: options)
     }
 
-    /// What the service said when it was last connected to: who this program is to it.
-    /// - Throws: `notAvailable` where it can't be reached.
+    /// The greeting of the service, with this program's entitlements. It connects if necessary.
+    /// - Throws: `notAvailable` if the service can't be reached.
     package func welcome() throws(KeychainFailure) -> Welcome {
         if let last = lastWelcome.withLock({ $0 }), last.holder == .current { return last.welcome }
         let connection = try connect()
@@ -42,7 +41,7 @@ package final class ServiceClient: Sendable {
         return connection.welcome
     }
 
-    /// How many connections are open and not in use.
+    /// The number of idle connections.
     package var idleConnectionCount: Int { pool.idleCount }
 
     private func take() throws(KeychainFailure) -> ServiceConnection {
@@ -84,8 +83,8 @@ extension ServiceClient: RequestHandler {
         let id = nextID.wrappingAdd(1, ordering: .relaxed).newValue
         let frame = try ClientMessage.frame(
             of: request, id: id, claim: caller, limit: options.messageByteCount)
-        // The first connection may be one that was used before and is broken now, and the second
-        // may break in the middle of a read. The third attempt is the last.
+        // The first connection may be an idle one that is broken by now. The second may break
+        // during a read. The third attempt is the last.
         var isRepeated = false
         for attempt in 1...3 {
             let connection = try attempt == 1 ? take() : connect()
@@ -122,7 +121,7 @@ extension ServiceClient: RequestHandler {
 
 // MARK: - Connections
 
-/// Whose a connection is: the process, and the user that the kernel names to the service.
+/// The owner of a connection: the process, and the user that the kernel reports to the service.
 struct ConnectionHolder: Hashable, Sendable {
     var processID: pid_t
     var userID: uid_t
@@ -132,7 +131,7 @@ struct ConnectionHolder: Hashable, Sendable {
 
 final class ConnectionPool: Sendable {
     private struct State {
-        /// The one used last is the last.
+        /// In the order of use, the most recently used one last.
         var idle: [ServiceConnection] = []
         var holder: ConnectionHolder
     }
@@ -142,15 +141,15 @@ final class ConnectionPool: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - limit: The most connections to keep.
-    ///   - holder: The process that asks.
+    ///   - limit: The maximum number of idle connections.
+    ///   - holder: Returns the current owner.
     init(limit: Int, holder: @escaping @Sendable () -> ConnectionHolder = { .current }) {
         self.limit = limit
         self.holder = holder
         state = Mutex(State(holder: holder()))
     }
 
-    /// One that was used before. nil: there is none.
+    /// Takes an idle connection. `nil` if there is none.
     func take() -> ServiceConnection? {
         state.withLock { state in
             forgetOthers(&state)
@@ -161,19 +160,19 @@ final class ConnectionPool: Sendable {
     func putBack(_ connection: ServiceConnection) {
         state.withLock { state in
             forgetOthers(&state)
-            // It may have been made before a change of the user, by another thread.
+            // Another thread may have made it before a change of the user.
             guard connection.holder == state.holder else { return }
             if state.idle.count < limit { state.idle.append(connection) }
         }
     }
 
-    /// Closes them all: one was found broken, and so may be the others.
+    /// Closes all idle connections: if one is broken, the others probably are too.
     func discardAll() {
         let discarded = state.withLock { state in
             defer { state.idle = [] }
             return state.idle
         }
-        // They are closed here, and not under the lock.
+        // The connections are closed here, after the lock is released.
         _ = discarded
     }
 
@@ -182,7 +181,7 @@ final class ConnectionPool: Sendable {
     private func forgetOthers(_ state: inout State) {
         let holder = holder()
         guard state.holder != holder else { return }
-        // Closing a descriptor of this process leaves the parent's open.
+        // Closing the file descriptor in this process doesn't close it in the parent.
         state.idle = []
         state.holder = holder
     }
@@ -190,25 +189,25 @@ final class ConnectionPool: Sendable {
 
 // MARK: - Options
 
-/// How a client speaks to the service.
+/// Options of a client of the service.
 package struct ServiceOptions: Sendable {
-    /// The longest that connecting takes, with all that goes before the first request.
+    /// The timeout for connecting, including the handshake and the greeting.
     package var connectionTime: Duration
-    /// The longest that a request waits for its answer.
+    /// The timeout for the answer to a request.
     package var requestTime: Duration
-    /// The same for requests that derive keys from passwords, which is slow on purpose.
+    /// The same for requests that derive keys from passwords, which is deliberately slow.
     package var derivationTime: Duration
-    /// The same for requests that may go through every item: a check, a change of whatever matches,
-    /// a search without a limit. Where they tell of their progress or give a part of the answer,
-    /// they have as long again.
+    /// The same for requests that may process every item: a check, a change of all matching items,
+    /// a search without a limit. Each progress message or part of the answer restarts the timeout.
     package var surveyTime: Duration
-    /// The most bytes of a message.
+    /// The maximum size of a message in bytes.
     package var messageByteCount: Int
-    /// The most bytes of an answer that comes in several messages.
+    /// The maximum size in bytes of an answer in several messages.
     package var answerByteCount: Int
-    /// The most connections that are kept while no thread uses them.
+    /// The maximum number of idle connections.
     package var idleConnectionCount: Int
-    /// Whether a user may run the service. Secrets go to no other user's service.
+    /// Whether the service may run as the given user. Nothing is sent to the service of any other
+    /// user.
     package var trusts: @Sendable (_ userID: UInt32) -> Bool
 
     package init(
@@ -228,7 +227,7 @@ package struct ServiceOptions: Sendable {
         self.trusts = trusts
     }
 
-    /// The longest that a request waits for a sign of life.
+    /// The timeout until the next message about a request.
     func time(for effort: RequestEffort) -> Duration {
         switch effort {
         case .few: requestTime

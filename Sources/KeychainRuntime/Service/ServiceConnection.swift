@@ -1,9 +1,10 @@
 // ServiceConnection: one connection to the service, from the handshake to its end.
-//   (1) One thread at a time uses it: the one that took it out of the pool. So it needs no lock.
-//   (2) Nothing is sent before it is known whose service it is.
-//   (3) After any outcome but an answer it is of no more use.
-//   (4) A process that keeps others away from its memory can be read while it connects, so it holds
-//       no secret then: see `ProcessProtection`.
+//   (1) One thread at a time uses it: the one that took it from the pool. It therefore needs no
+//       lock.
+//   (2) Nothing is sent before the user that runs the service is known.
+//   (3) After any outcome except an answer or a failure of the request, it must not be used again.
+//   (4) A process that protects its memory has to be readable while it connects, and holds no
+//       secrets then: see `ProcessProtection`.
 
 import KeychainCrypto
 import KeychainCore
@@ -15,36 +16,36 @@ final class ServiceConnection: @unchecked Sendable {
     private let buffer: MessageBuffer
     private let path: String
     private let answerByteCount: Int
-    /// What the service said in its greeting.
+    /// The greeting of the service.
     let welcome: Welcome
-    /// Who made it.
+    /// The process and the user that made the connection.
     let holder: ConnectionHolder
 
-    /// What came of a request.
+    /// The outcome of a request.
     enum Outcome<Answer> {
-        /// The connection can be used again, as after `failed`.
+        /// The service answered. The connection can be used again, as after `failed`.
         case answered(Answer)
-        /// The service didn't carry the request out.
+        /// The service answered with a failure.
         case failed(KeychainFailure)
-        /// The connection ended, and the request was not carried out: the service said so, or the
-        /// request hadn't been sent whole.
+        /// The connection ended before the request was carried out: the service said so, or the
+        /// request was not sent completely.
         case notCarriedOut
-        /// The connection broke after the request was sent.
+        /// The connection broke after the request was sent. It may have been carried out.
         case broken
         case timedOut
         case unreadable
-        /// The answer has more bytes than one may have.
+        /// The answer exceeds the size limit.
         case tooLarge
-        /// The caller doesn't want it any more.
+        /// The caller canceled the request.
         case givenUp
     }
 
     // MARK: Beginning
 
-    /// Connects, and presents itself.
+    /// Connects, and completes the handshake and the greeting.
     ///
-    /// - Throws: `notAvailable` where there is no service that answers, with the cause
-    ///   `permission` where it is another user's; `wrongVersion` for one of another version.
+    /// - Throws: `notAvailable` if no service answers, with the cause `permission` if it belongs to
+    ///   another user; `wrongVersion` if it has another version of the protocol.
     init(to path: String, _ options: ServiceOptions) throws(KeychainFailure) {
         let buffer = MessageBuffer(limit: options.messageByteCount)
         self.path = path
@@ -52,12 +53,12 @@ final class ServiceConnection: @unchecked Sendable {
         holder = .current
         answerByteCount = options.answerByteCount
         do throws(KeychainFailure) {
-            // Until the greeting the service looks at what this process runs.
+            // Until the greeting, the service reads what this process runs.
             (socket, welcome) = try ProcessProtection.whileIdentifiable {
                 () throws(KeychainFailure) in try Self.begun(path, buffer, options)
             }
         } catch {
-            // The service says that it can't see what this process runs, or nothing.
+            // The service reports that it can't see what this process runs, or reports nothing.
             guard ProcessProtection.isHiddenForGood,
                 error.cause == .contention || error.cause == .permission
             else { throw error }
@@ -93,9 +94,9 @@ final class ServiceConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends back what the service sent, over the socket that came with it, so that the service sees
-    /// whose process has the connection.
-    /// - Returns: That socket, which is the connection from here on.
+    /// Returns the service's nonce over the socket that came with it, so that the service knows
+    /// which process has the connection.
+    /// - Returns: That socket, over which the connection continues.
     private static func shakenHands(
         _ first: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> UnixSocket {
@@ -104,8 +105,9 @@ final class ServiceConnection: @unchecked Sendable {
         {
         case .greeting(let bytes, let socket):
             guard let handshake = Handshake(bytes: bytes) else { throw .serviceUnreadable(path) }
-            // It is in one message of the socket: its buffer is empty, so that it takes them all. A
-            // service that refuses the program already has said why.
+            // The nonce is sent with one call: the socket's buffer is empty and accepts it
+            // completely. If that fails, the service has refused this program and has already said
+            // why.
             _ = socket.sends(handshake.bytes, until: deadline)
             return socket
         case .other:
@@ -121,14 +123,16 @@ final class ServiceConnection: @unchecked Sendable {
         _ socket: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> Welcome {
         let hello = try ClientMessage.hello(ClientHello()).frame(id: helloID)
-        // A service that has refused the connection already said why before it closed it.
+        // A failure is ignored here: a service that has refused the connection has said why before
+        // closing it.
         _ = hello.send(to: socket, until: deadline)
         return try welcome(from: socket, buffer, path, until: deadline)
     }
 
     private static let helloID: UInt64 = 1
 
-    /// The answer to hello, or the failure of the whole connection, which comes unasked.
+    /// The answer to `hello`, or the failure of the whole connection, which the service sends
+    /// unasked.
     private static func welcome(
         from socket: UnixSocket, _ buffer: MessageBuffer, _ path: String, until deadline: Deadline
     ) throws(KeychainFailure) -> Welcome {
@@ -158,8 +162,8 @@ final class ServiceConnection: @unchecked Sendable {
 
     // MARK: Asking
 
-    /// Sends a request and waits for its answer. `time` is the longest silence; `progress` is
-    /// told of each sign of life, and gives the request up where it returns false.
+    /// Sends a request and waits for its answer. `time` is the maximum time between two messages.
+    /// `progress` receives each progress message, and returns `false` to cancel the request.
     func exchange<Answer: MessageCodable>(
         _ frame: FrameBuffer, id: UInt64, time: Duration, for type: Answer.Type,
         progress: (RequestProgress) -> Bool = { _ in true }
@@ -190,7 +194,7 @@ final class ServiceConnection: @unchecked Sendable {
         }
     }
 
-    /// - Returns: nil when all was sent.
+    /// - Returns: `nil` if the frame was sent completely.
     private func send<Answer>(
         _ frame: FrameBuffer, until deadline: Deadline
     ) -> Outcome<Answer>? {
@@ -203,17 +207,17 @@ final class ServiceConnection: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// What came unasked, or the end.
+    /// An event that isn't an answer, or the end of the connection.
     enum Event {
         case changed
         case other
         case ended
     }
 
-    /// Whether a notification was received already, together with something else.
+    /// Whether bytes of an event were received already, together with an earlier message.
     var isPending: Bool { buffer.isPending }
 
-    /// Receives what the service sends unasked; it is to be there, or to come within the time.
+    /// Receives an event, which must have arrived or must arrive within `time`.
     func event(within time: Duration) -> Event {
         let received = buffer.message(from: socket, until: Deadline(time)) {
             reader throws(KeychainFailure) in try ServiceMessage.head(from: &reader).kind
@@ -227,11 +231,11 @@ final class ServiceConnection: @unchecked Sendable {
     }
 }
 
-/// A message of the service while an answer is waited for.
+/// A message that arrives while a client waits for an answer.
 private enum Notice<Answer: MessageCodable> {
     case answer(Answer)
     case failure(KeychainFailure)
-    /// The failure of the connection as a whole, which has no request's id.
+    /// The failure of the whole connection, which has no request id.
     case endOfConnection
     case closing
     case part
@@ -258,7 +262,7 @@ private enum Notice<Answer: MessageCodable> {
     }
 }
 
-/// An answer that comes in several messages.
+/// Collects an answer in several messages.
 private struct PartialAnswer {
     private let limit: Int
     private var parts: [FrameBuffer] = []
@@ -266,12 +270,12 @@ private struct PartialAnswer {
 
     init(limit: Int) { self.limit = limit }
 
-    /// - Returns: False where the answer is larger than the limit.
+    /// - Returns: `false` if the answer exceeds the limit.
     mutating func append(from reader: inout MessageReader) -> Bool {
         byteCount += reader.remainingCount
         guard byteCount <= limit else { return false }
         parts.append(reader.rest())
-        // Small ones are joined, so that many of them take no more memory than a few.
+        // Small parts are joined, so that many of them need no more memory than a few.
         while let last = parts.last, let other = parts.dropLast().last,
             other.count <= min(last.count, WireLimits.partByteCount / 2)
         {
@@ -281,7 +285,7 @@ private struct PartialAnswer {
         return true
     }
 
-    /// The answer, whose last part the reader has. nil: it is larger than the limit.
+    /// The complete answer. The reader is at its last part. `nil` if the answer exceeds the limit.
     mutating func completed<Answer: MessageCodable>(
         from reader: inout MessageReader
     ) throws(KeychainFailure) -> Answer? {

@@ -1,4 +1,4 @@
-// ServiceFailures: what is said where the service can't be reached or doesn't answer.
+// ServiceFailures: the errors for a service that can't be reached or doesn't answer.
 
 import KeychainCore
 import KeychainWire
@@ -8,7 +8,7 @@ extension KeychainFailure {
         "`keychainctl status` says what is wrong. KEYCHAIN_SERVICE=embedded opens the keychain "
         + "without the service."
 
-    /// No program takes connections.
+    /// No program accepts connections.
     static func serviceRefuses(_ path: String) -> KeychainFailure {
         .busy(
             "The keychain service at \(path) doesn't take connections: it isn't running, or has "
@@ -20,12 +20,13 @@ extension KeychainFailure {
         .busy("There is no keychain service at \(path). Start it and try again. \(advice)")
     }
 
-    /// Before anything was asked.
+    /// The service doesn't answer before the first request.
     static func serviceSilent(_ path: String) -> KeychainFailure {
         .busy("The keychain service at \(path) doesn't answer. Try again. \(advice)")
     }
 
-    /// A process that holds a secret doesn't let a service of the same user see what it runs.
+    /// A process that holds a secret can't be identified by a service of the same user, so it can't
+    /// reconnect.
     static func serviceLost(_ path: String) -> KeychainFailure {
         .busy(
             "The connection to the keychain service at \(path) broke, and it isn't made anew while "
@@ -55,7 +56,7 @@ extension KeychainFailure {
                 + "Nothing was sent to it.")
     }
 
-    /// The program that listens there is no keychain service, or one that speaks another protocol.
+    /// The program that listens there isn't a keychain service, or has another protocol.
     static func serviceUnreadable(_ path: String) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,
@@ -72,7 +73,7 @@ extension KeychainFailure {
                 + "start the service anew.")
     }
 
-    /// A request was sent, and no answer came.
+    /// A request was sent and no answer arrived.
     static func unanswered(_ operation: RequestCode, timedOut: Bool) -> KeychainFailure {
         let what =
             timedOut

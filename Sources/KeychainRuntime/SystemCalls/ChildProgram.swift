@@ -1,6 +1,8 @@
-// ChildProgram: another program that this one starts, waits for, or leaves running behind it.
-//   (1) It has standard streams only: input from nowhere, output and errors in one place.
-//   (2) It takes the signals that end a program, whatever its parent ignores.
+// ChildProgram: starts another program, and waits for it or leaves it running.
+//   (1) The program has only standard streams: its input is /dev/null, output and errors go to one
+//       descriptor.
+//   (2) Signals that end a program have their default action in it, even if its parent ignores
+//       them.
 
 package import Glibc
 package import KeychainCrypto
@@ -8,14 +10,14 @@ package import KeychainCrypto
 package struct ChildProgram: Sendable {
     package let process: pid_t
 
-    /// POSIX_SPAWN_SETSID of spawn.h, which is declared for GNU sources only.
+    /// POSIX_SPAWN_SETSID of spawn.h, which glibc declares only with _GNU_SOURCE.
     private static let ownSession: Int16 = 0x80
 
-    /// Starts the program at an absolute path, with all of its variables. nil: it can't be started,
-    /// and `errno` says why.
+    /// Starts the program at an absolute path, with exactly the given variables. `nil` with `errno`
+    /// set if it can't be started.
     ///
-    /// A detached one has a session of its own, so that it stays when the terminal goes, and is in
-    /// the folder `/`, where this program is too from then on.
+    /// A detached program has its own session, so that it survives the end of the terminal, and `/`
+    /// as its working folder. This also changes the working folder of the calling process to `/`.
     package init?(
         _ path: String, _ arguments: [String], environment: [String: String],
         output: Int32, isDetached: Bool = false
@@ -43,11 +45,11 @@ package struct ChildProgram: Sendable {
             &actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
-        // What the shell left open would stay open as long as the program runs.
+        // Other inherited file descriptors would stay open for as long as the program runs.
         for descriptor in STDERR_FILENO + 1...255 {
             unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
         }
-        // The program gets this one's folder, and would keep its file system in use.
+        // The program inherits the working folder, and would keep its file system in use.
         if isDetached { _ = unsafe chdir("/") }
         var argv = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
@@ -64,8 +66,8 @@ package struct ChildProgram: Sendable {
         self.process = process
     }
 
-    /// Waits for its end.
-    /// - Returns: Its exit status; nil where a signal ended it.
+    /// Waits for the program to end.
+    /// - Returns: Its exit status. `nil` if a signal ended it.
     package func exitStatus() -> Int32? {
         var status: Int32 = 0
         // SAFETY: the status is written within the call.
@@ -75,7 +77,7 @@ package struct ChildProgram: Sendable {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
     }
 
-    /// Whether it has ended already.
+    /// Whether the program has ended.
     package var hasEnded: Bool {
         var status: Int32 = 0
         // SAFETY: as above.
@@ -83,9 +85,9 @@ package struct ChildProgram: Sendable {
     }
 }
 
-/// A service that answers at a socket, seen from a program of the same user.
+/// A running service, as a program of the same user sees it.
 package enum RunningService {
-    /// The process that listens at a socket. nil: none does.
+    /// The process that listens at a socket. `nil` if there is none.
     package static func process(at socket: String) -> UnixSockets.Credentials? {
         guard let descriptor = UnixSockets.make(),
             UnixSockets.connect(descriptor, to: socket)

@@ -1,15 +1,15 @@
-// Deadline: when something must have come to its end.
+// Deadline: limits how long an operation may wait.
 
-/// A moment at which waiting ends. The clock stands still while the machine sleeps.
+/// A moment at which waiting ends. Its clock doesn't advance while the machine sleeps.
 struct Deadline: Sendable {
     private let instant: SuspendingClock.Instant
 
-    /// So long from now.
+    /// A deadline `limit` from now.
     init(_ limit: Duration) {
         instant = SuspendingClock().now + limit
     }
 
-    /// What is left, rounded up; 0 when nothing is.
+    /// The remaining time in milliseconds, rounded up, or 0.
     var remainingMilliseconds: Int32 {
         let remaining = SuspendingClock().now.duration(to: instant)
         guard remaining > .zero else { return 0 }
@@ -19,7 +19,7 @@ struct Deadline: Sendable {
         return Int32(clamping: milliseconds)
     }
 
-    /// What is left in seconds and microseconds, at least one of these.
+    /// The remaining time in seconds and microseconds, at least one microsecond.
     var remainingTime: (seconds: Int, microseconds: Int) {
         let (seconds, attoseconds) = max(
             SuspendingClock().now.duration(to: instant), .microseconds(1)

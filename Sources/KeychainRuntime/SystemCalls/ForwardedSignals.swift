@@ -1,8 +1,9 @@
-// ForwardedSignals: the signals that a process hands on to the one program that runs below it.
-//   (1) Both are in one process group. What the terminal sends reaches both from the kernel; what a
-//       process sends to this one alone is handed on. So no key is counted twice.
-//   (2) A signal that the caller has ignored stays ignored, for both.
-//   (3) The handler calls only what may be called in one: kill(2), sigaction(2), and atomics.
+// ForwardedSignals: forwards signals to the child program that this process runs.
+//   (1) Both processes are in one process group. Signals from the terminal reach both from the
+//       kernel. A signal that a process sends to this process alone is forwarded. So no key press
+//       is delivered twice.
+//   (2) A signal that the caller ignored stays ignored in both.
+//   (3) The handler calls only what is async-signal-safe: kill(2), sigaction(2), and atomics.
 
 package import Glibc
 import Synchronization
@@ -12,24 +13,26 @@ package enum ForwardedSignals {
         SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM, SIGTSTP,
     ]
 
-    /// 0: there is none yet, or none any more.
+    /// The process id of the program. 0 before it is started and after ``release()``.
     private static let program = Atomic<pid_t>(0)
-    /// What came before there was a program.
+    /// The latest signal that arrived before the program was started.
     private static let early = Atomic<Int32>(0)
 
-    /// Takes the signals, before the program is started. What comes until it is named by ``send(to:)``
-    /// goes to it then.
+    /// Installs the handlers, before the program is started. A signal that arrives before
+    /// ``send(to:)`` is called is delivered then.
     package static func take() {
         program.store(0, ordering: .sequentiallyConsistent)
         early.store(0, ordering: .sequentiallyConsistent)
         // SAFETY: both handlers are functions for the life of the process.
         for number in forwarded { unsafe handle(number, handOn) }
-        // What is written to nobody fails instead. A handler, unlike SIG_IGN, isn't inherited.
+        // Writing to a closed pipe then fails with an error. Unlike SIG_IGN, a handler isn't
+        // inherited by the program.
         unsafe handle(SIGPIPE) { _, _, _ in }
-        // A program that ended is kept until it is waited for.
+        // With the default action, an ended program stays a zombie until it is waited for.
         _ = signal(SIGCHLD, SIG_DFL)
     }
 
+    /// Forwards signals to the program from now on, beginning with the one that has arrived before.
     package static func send(to process: pid_t) {
         program.store(process, ordering: .sequentiallyConsistent)
         let number = early.exchange(0, ordering: .sequentiallyConsistent)
@@ -38,7 +41,7 @@ package enum ForwardedSignals {
         if number == SIGTSTP { stop(with: process) }
     }
 
-    /// From here on signals are this process's own again.
+    /// Restores the default actions of the signals.
     package static func release() {
         program.store(0, ordering: .sequentiallyConsistent)
         for number in forwarded where !isIgnored(number) { _ = signal(number, SIG_DFL) }
@@ -46,7 +49,8 @@ package enum ForwardedSignals {
 
     private static let handOn: Handler = { number, information, _ in
         let code = errno
-        // SAFETY: the kernel gives the handler a whole structure. Codes above 0 are the kernel's own.
+        // SAFETY: the kernel passes the handler a complete structure. Codes above 0 are the
+        // kernel's own.
         let isSent = unsafe (information?.pointee.si_code ?? 0) <= 0
         let process = program.load(ordering: .sequentiallyConsistent)
         if process == 0 {
@@ -58,8 +62,8 @@ package enum ForwardedSignals {
         errno = code
     }
 
-    /// Stops as without a handler, which doesn't happen where nobody could continue it, and continues
-    /// its program with itself.
+    /// Stops this process as the default action would (in an orphaned process group it does
+    /// nothing), and continues the program when this process continues.
     private static func stop(with process: pid_t) {
         _ = signal(SIGTSTP, SIG_DFL)
         raise(SIGTSTP)
@@ -85,15 +89,15 @@ package enum ForwardedSignals {
         // SAFETY: the structure is read within the call, and the handler is a function.
         unsafe action.__sigaction_handler.sa_sigaction = handler
         action.sa_flags = SA_SIGINFO | SA_RESTART
-        // So that it can stop within its handler.
+        // Needed to stop within the handler.
         if number == SIGTSTP { action.sa_flags |= SA_NODEFER }
         _ = unsafe sigaction(number, &action, nil)
     }
 
     /// Waits for the program to end.
     ///
-    /// - Returns: Its exit status, or what a shell makes of the signal that ended it: 128 and the
-    ///   signal's number.
+    /// - Returns: Its exit status, or as in a shell 128 plus the number of the signal that ended
+    ///   it.
     package static func wait(for process: pid_t) -> Int32 {
         var status: Int32 = 0
         // SAFETY: the status is written within the call.

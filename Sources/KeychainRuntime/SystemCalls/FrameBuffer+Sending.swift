@@ -1,10 +1,10 @@
-// FrameBuffer+Sending: whole frames to a socket.
+// FrameBuffer+Sending: sends complete frames to a socket.
 
 import KeychainCore
 
 extension FrameBuffer {
     /// Sends all bytes.
-    /// - Returns: Why not all were sent; nil when all were.
+    /// - Returns: `nil` if all bytes were sent, otherwise why not.
     func send(to socket: UnixSocket, until deadline: Deadline) -> UnixSocket.Transfer? {
         // SAFETY: the bytes are valid within the closure.
         unsafe withUnsafeBytes { unsafe socket.send(all: $0, until: deadline) }

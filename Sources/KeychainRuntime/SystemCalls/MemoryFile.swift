@@ -1,7 +1,7 @@
-// MemoryFile: files in memory that hold a secret for another program.
-//   (1) They have no name in any folder, and are gone with the last process that has them open.
-//   (2) Their bytes and size can't be changed any more once they are made, by whoever has them, and
-//       no program can be executed from them.
+// MemoryFile: files in memory that pass a secret to another program.
+//   (1) They have no name in a folder, and disappear with the last process that has them open.
+//   (2) Once created, their bytes and size can't be changed by any process, and they can't be
+//       executed.
 
 import Glibc
 package import KeychainCrypto
@@ -19,12 +19,12 @@ package enum MemoryFile {
 
     private typealias Create = @convention(c) (UnsafePointer<CChar>, CUnsignedInt) -> Int32
 
-    /// A file with these bytes, readable by this user alone and open at its beginning. Programs that
-    /// are started later don't have it before it is given a number with ``give(_:as:)``.
+    /// Creates a file with these bytes, readable by this user only and opened at its beginning.
+    /// Child programs don't inherit it before ``give(_:as:)`` is called.
     ///
-    /// - Returns: nil where it can't be made; `errno` says why.
+    /// - Returns: `nil` with `errno` set if it can't be created.
     package static func make(of bytes: SecretBytes) -> OwnedDescriptor? {
-        // Kernels before 6.3 don't know the last flag.
+        // Kernels before 6.3 reject the last flag.
         guard let file = create(neverExecuted) ?? (errno == EINVAL ? create(0) : nil),
             bytes.write(to: file.number, at: 0), fchmod(file.number, 0o400) == 0,
             fcntl(file.number, addSeals, seals) == 0
@@ -33,8 +33,8 @@ package enum MemoryFile {
     }
 
     private static func create(_ flags: CUnsignedInt) -> OwnedDescriptor? {
-        // SAFETY: the symbol is glibc's `int memfd_create(const char *, unsigned int)`, which Glibc
-        // doesn't give to Swift; the name is a terminated copy for the call.
+        // SAFETY: the symbol is glibc's `int memfd_create(const char *, unsigned int)`, which the
+        // Glibc module doesn't import; the name is a terminated copy for the call.
         guard let symbol = unsafe dlsym(nil, "memfd_create") else {
             errno = ENOSYS
             return nil
@@ -45,10 +45,10 @@ package enum MemoryFile {
         return file >= 0 ? OwnedDescriptor(file) : nil
     }
 
-    /// Gives a file to the programs that are started from now on, by its own number or by another,
-    /// in the place of what has that.
+    /// Lets programs that are started from now on inherit a file, under its own descriptor number
+    /// or under another, whose previous file is closed.
     ///
-    /// - Returns: The number; nil where the system doesn't have it, and `errno` says why.
+    /// - Returns: The descriptor number. `nil` with `errno` set if it isn't available.
     package static func give(_ file: OwnedDescriptor, as number: Int32? = nil) -> Int32? {
         guard let number else { return fcntl(file.number, F_SETFD, 0) == 0 ? file.number : nil }
         return dup2(file.number, number) == number ? number : nil

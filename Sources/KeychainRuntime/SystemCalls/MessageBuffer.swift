@@ -1,7 +1,8 @@
 // MessageBuffer: receives frames from a socket, one after the other.
-//   (1) The size of a message is held against the limit before anything is set aside for it.
-//   (2) What was received is overwritten when its message has been read: it may hold a secret.
-//   (3) One thread at a time uses it: the one that has its connection.
+//   (1) The size of a message is checked against the limit before memory is allocated for it.
+//   (2) Received bytes are overwritten after their message has been decoded, since they may contain
+//       a secret.
+//   (3) One thread at a time uses it: the one that uses the connection.
 
 import Glibc
 import KeychainCore
@@ -10,17 +11,17 @@ import KeychainWire
 /// The receiving side of a connection.
 @safe
 final class MessageBuffer {
-    /// Most messages are received in one piece, together with their header.
+    /// Large enough to receive most messages together with their header.
     private static let byteCount = 16 << 10
 
     private let block: UnsafeMutableRawBufferPointer
-    /// The bytes in the block that were received and not yet read.
+    /// The bytes in the block that were received and not decoded yet.
     private var pending = 0..<0
     private let limit: Int
 
-    /// - Parameter limit: The most bytes of a message.
+    /// - Parameter limit: The maximum size of a message in bytes.
     init(limit: Int) {
-        // SAFETY: the block is this object's until deinit.
+        // SAFETY: this object owns the block until deinit.
         unsafe block = .allocate(byteCount: Self.byteCount, alignment: 16)
         self.limit = limit
     }
@@ -31,28 +32,29 @@ final class MessageBuffer {
         unsafe block.deallocate()
     }
 
-    /// What came of waiting for a message.
+    /// The outcome of waiting for a message.
     enum Received<Value> {
         case message(Value)
-        /// The other side is gone.
+        /// The peer has closed the connection.
         case closed
         case timedOut
-        /// What came is no message.
+        /// The received bytes aren't a valid message.
         case unreadable(KeychainFailure)
         /// `errno`.
         case failed(Int32)
     }
 
-    /// Whether bytes of a message are here already, so that the socket needn't have any.
+    /// Whether bytes of another message were received already, so that waiting for the socket is
+    /// not necessary.
     var isPending: Bool { !pending.isEmpty }
 
-    /// Receives the next message, and reads it.
+    /// Receives the next message and decodes it.
     ///
     /// - Parameters:
-    ///   - socket: Where from.
-    ///   - deadline: Until when.
-    ///   - read: Reads the message, which it was before it is erased.
-    /// - Returns: What `read` gave.
+    ///   - socket: The socket to receive from.
+    ///   - deadline: The deadline for the complete message.
+    ///   - read: Decodes the message. The bytes are erased afterwards.
+    /// - Returns: The result of `read`, or why there is no message.
     func message<Value>(
         from socket: UnixSocket, until deadline: Deadline,
         _ read: (inout MessageReader) throws(KeychainFailure) -> Value
@@ -88,7 +90,7 @@ final class MessageBuffer {
                 rebasing: block[pending.lowerBound..<pending.lowerBound + size]), read)
     }
 
-    /// A message that doesn't fit into the block goes into a buffer of its own.
+    /// Receives a message that doesn't fit into the block into a separate buffer.
     private func largeMessage<Value>(
         _ size: Int, from socket: UnixSocket, until deadline: Deadline,
         _ read: (inout MessageReader) throws(KeychainFailure) -> Value
@@ -130,8 +132,8 @@ final class MessageBuffer {
         }
     }
 
-    /// Receives until so many bytes are pending.
-    /// - Returns: nil when they are.
+    /// Receives until `count` bytes are pending.
+    /// - Returns: `nil` if they are.
     private func fill<Value>(
         _ count: Int, from socket: UnixSocket, until deadline: Deadline
     ) -> Received<Value>? {
@@ -157,7 +159,7 @@ final class MessageBuffer {
         pending = 0..<pending.count
     }
 
-    /// Erases what was read.
+    /// Erases bytes that were decoded.
     private func consume(_ count: Int) {
         // SAFETY: the bytes are pending, and so in the block.
         if let base = unsafe block.baseAddress {
@@ -169,7 +171,7 @@ final class MessageBuffer {
 }
 
 extension MessageBuffer.Received {
-    /// A transfer that moved nothing.
+    /// The outcome for a transfer that moved no bytes.
     fileprivate init(_ transfer: UnixSocket.Transfer) {
         self =
             switch transfer {

@@ -1,8 +1,8 @@
-// ProgramStart: a program that takes the place of this one, or runs below it, with the variables and
-// descriptors of this process, and its arguments or others.
-//   (1) Arguments and variables that came from the caller go on byte for byte: Swift's texts would
-//       change what is not UTF-8.
-//   (2) What is added to the variables lies in memory for secrets until the kernel has copied it.
+// ProgramStart: a program that replaces this process or runs as its child, with the variables and
+// file descriptors of this process, and its arguments or others.
+//   (1) Arguments and variables from the caller are passed on byte for byte. Swift's strings would
+//       change what isn't UTF-8.
+//   (2) Added variables are kept in memory for secrets until the kernel has copied them.
 
 package import Glibc
 package import KeychainCore
@@ -12,19 +12,21 @@ import KeychainTPM
 package struct ProgramStart {
     private let path: String
     private let argumentCount: Int
-    /// In the place of this process's arguments, its name first.
+    /// Arguments that replace those of this process, the program's name first.
     private let ownArguments: [String]?
     private let isCleared: Bool
-    /// Variables that the caller doesn't have.
+    /// The names of variables that aren't passed on, because this process set them itself.
     private let leftOut: [[UInt8]]
-    /// `NAME=VALUE` with the NUL at its end, by its name.
+    /// Added variables: the name, and `NAME=VALUE` with the terminating NUL.
     private var variables: [(name: [UInt8], entry: SecretBytes)] = []
 
+    /// Starts a program with arguments of this process.
+    ///
     /// - Parameters:
-    ///   - path: Of the program, absolute or relative to the working folder.
-    ///   - argumentCount: How many of this process's last arguments it gets; the first of them is
-    ///     its name.
-    ///   - isCleared: Whether it gets none of this process's variables.
+    ///   - path: The path of the program, absolute or relative to the working folder.
+    ///   - argumentCount: How many of this process's last arguments to pass. The first of them is
+    ///     the program's name.
+    ///   - isCleared: Pass `true` to pass none of this process's variables.
     package init(_ path: String, argumentCount: Int, isCleared: Bool) {
         self.path = path
         self.argumentCount = argumentCount
@@ -33,7 +35,7 @@ package struct ProgramStart {
         leftOut = PlatformHardware.ownVariables.map { Array($0.utf8) }
     }
 
-    /// A program with arguments of its own, of which the first is its name.
+    /// Starts a program with the given arguments, of which the first is its name.
     package init(_ path: String, arguments: [String]) {
         self.path = path
         argumentCount = 0
@@ -42,7 +44,8 @@ package struct ProgramStart {
         leftOut = PlatformHardware.ownVariables.map { Array($0.utf8) }
     }
 
-    /// Sets a variable, in the place of the caller's of this name. A NUL would end its value.
+    /// Sets a variable, which replaces that of the caller with this name. A NUL would end its
+    /// value.
     package mutating func set(_ name: String, to value: SecretBytes) {
         let prefix = SecretBytes(copying: Array((name + "=").utf8))
         let end = SecretBytes(copying: [0])
@@ -51,9 +54,10 @@ package struct ProgramStart {
 
     // MARK: Finding
 
-    /// Where a program is: by its path, or in the folders that `PATH` names.
+    /// Finds a program by its path, or in the folders of `PATH`.
     ///
-    /// - Returns: nil where it isn't, or can't be executed; `errno` says which, by ENOENT.
+    /// - Returns: The path. `nil` if there is none; `errno` is ENOENT if it doesn't exist and
+    ///   EACCES if it can't be executed.
     package static func find(_ name: String, in path: String?) -> String? {
         if name.contains("/") { return isExecutable(name) ? name : nil }
         var code = ENOENT
@@ -82,9 +86,9 @@ package struct ProgramStart {
 
     // MARK: Starting
 
-    /// Has the program take the place of this one, in the same process.
+    /// Replaces this process with the program.
     ///
-    /// - Returns: Only where that failed: the error's number.
+    /// - Returns: The error number. It returns only on failure.
     package func replaceProcess() -> Int32 {
         // SAFETY: the arrays are those that `withVectors` gives, terminated and alive for the call.
         unsafe withVectors { path, arguments, environment in
@@ -93,10 +97,10 @@ package struct ProgramStart {
         }
     }
 
-    /// Starts the program below this process, with other standard streams where they are given.
-    /// In a session of its own it stays when the terminal goes, and takes no signal of it.
+    /// Starts the program as a child, with other standard streams if they are given. With its own
+    /// session, it survives the end of the terminal and receives no signals from it.
     ///
-    /// - Returns: Its process number, or the error's number where it can't be started.
+    /// - Returns: The process id, and 0 or the error number if it can't be started.
     package func spawn(
         input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil,
         hasOwnSession: Bool = false
@@ -120,12 +124,12 @@ package struct ProgramStart {
         return (process, code)
     }
 
-    /// POSIX_SPAWN_SETSID of spawn.h, which is declared for GNU sources only.
+    /// POSIX_SPAWN_SETSID of spawn.h, which glibc declares only with _GNU_SOURCE.
     private static let ownSession: Int16 = 0x80
 
-    /// Waits for a program that was started.
+    /// Waits for a started program to end.
     ///
-    /// - Returns: Its exit status; nil where a signal ended it.
+    /// - Returns: Its exit status. `nil` if a signal ended it.
     package static func exitStatus(of process: pid_t) -> Int32? {
         var status: Int32 = 0
         // SAFETY: the status is written within the call.
@@ -137,12 +141,12 @@ package struct ProgramStart {
 
     private typealias Vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-    /// Calls `start`, and for a text without a line that names its interpreter once more with the
-    /// shell, as execvp(3) does.
+    /// Calls `start` with the program. If the program is a text file without an interpreter line,
+    /// calls it again with the shell, like execvp(3).
     private func withVectors(_ start: (String, Vector, Vector) -> Int32) -> Int32 {
-        // SAFETY: argv holds argc terminated strings for the life of the process, and of the
-        // environment nothing is changed here. The entries of `variables` and the copies of paths
-        // are alive until the end of this function and stay where they are.
+        // SAFETY: argv has argc terminated strings for the life of the process, and the environment
+        // isn't changed here. The entries of `variables` and the copies of paths are alive until
+        // the end of this function and stay where they are.
         var environment = unsafe inherited
         for (_, entry) in variables {
             unsafe environment.append(
@@ -171,10 +175,10 @@ package struct ProgramStart {
         }
     }
 
-    /// The variables of the caller but those that are set here.
+    /// The variables of the caller, except those that are set or left out here.
     private var inherited: [UnsafeMutablePointer<CChar>?] {
-        // SAFETY: the symbol is glibc's `char **environ`, terminated by nil. The tool sets variables
-        // while it has no other threads only.
+        // SAFETY: the symbol is glibc's `char **environ`, terminated by nil. The tool sets
+        // variables only while it has no other threads.
         guard !isCleared, let symbol = unsafe dlsym(nil, "environ"),
             var entry = unsafe symbol.load(as: Vector?.self)
         else { return unsafe [] }

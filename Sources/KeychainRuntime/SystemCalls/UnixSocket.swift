@@ -1,12 +1,11 @@
-// UnixSocket: one connected socket, and every call into the system that is made for it.
-//   (1) It is closed when the last reference is gone, and programs that are started don't inherit
-//       it.
-//   (2) No call waits beyond its deadline, and none raises SIGPIPE.
+// UnixSocket: a connected socket, and all system calls on it.
+//   (1) It is closed with its last reference, and child programs don't inherit it.
+//   (2) No call waits beyond its deadline or raises SIGPIPE.
 
 import Glibc
 import KeychainCrypto
 
-/// A stream to a process on this machine.
+/// A stream connection to a process on this machine.
 final class UnixSocket: Sendable {
     private let owned: OwnedDescriptor
 
@@ -18,17 +17,17 @@ final class UnixSocket: Sendable {
 
     // MARK: Connecting
 
-    /// What came of an attempt to connect.
+    /// The outcome of an attempt to connect.
     enum Attempt {
         case connected(UnixSocket)
-        /// No program takes connections.
+        /// No program accepts connections.
         case refused
-        /// There is nothing of that name.
+        /// There is no file at the path.
         case missing
-        /// This user may not.
+        /// This user may not connect.
         case denied
         case timedOut
-        /// The path is longer than the system takes, 107 bytes.
+        /// The path is empty, contains a NUL, or is longer than 107 bytes, the limit of the system.
         case tooLong
         /// `errno`.
         case failed(Int32)
@@ -40,7 +39,7 @@ final class UnixSocket: Sendable {
         guard let owned = UnixSockets.make() else { return .failed(errno) }
         let socket = UnixSocket(owned)
         while true {
-            // Connecting waits while the other side's queue is full, as long as sending may.
+            // While the service's queue is full, connecting blocks for as long as the send timeout.
             guard deadline.remainingMilliseconds > 0 else { return .timedOut }
             socket.setSendingTime(deadline)
             if UnixSockets.connect(owned, to: path) { return .connected(socket) }
@@ -63,23 +62,23 @@ final class UnixSocket: Sendable {
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// The user who listens at the other side. nil: the system doesn't say.
+    /// The user whose process listens at the socket. `nil` if the system doesn't report it.
     var peerUserID: UInt32? { UnixSockets.peer(of: owned)?.uid }
 
     // MARK: Bytes
 
-    /// What came of a transfer.
+    /// The outcome of a transfer.
     enum Transfer: Equatable {
-        /// So many bytes, 1 and up.
+        /// The number of bytes transferred, at least 1.
         case moved(Int)
-        /// The other side is gone.
+        /// The peer has closed the connection.
         case closed
         case timedOut
         /// `errno`.
         case failed(Int32)
     }
 
-    /// Sends some of the bytes, at least one.
+    /// Sends at least one of the bytes.
     func send(_ bytes: UnsafeRawBufferPointer, until deadline: Deadline) -> Transfer {
         while true {
             // SAFETY: the bytes are valid for the call.
@@ -95,7 +94,7 @@ final class UnixSocket: Sendable {
         }
     }
 
-    /// Receives some bytes, as many as fit and are there, at least one.
+    /// Receives at least one byte, and as many as are available and fit.
     func receive(
         into target: UnsafeMutableRawBufferPointer, until deadline: Deadline
     ) -> Transfer {
@@ -116,16 +115,17 @@ final class UnixSocket: Sendable {
 
     // MARK: The beginning
 
-    /// What the other side says first.
+    /// The first data from the peer.
     enum Beginning {
-        /// So many bytes, and the socket that came with them.
+        /// The requested bytes, and the socket that came with them.
         case greeting([UInt8], UnixSocket)
-        /// Something else. It is still to be received.
+        /// Other data, which is still to be received.
         case other
         case ended(Transfer)
     }
 
-    /// Takes so many bytes, which begin with the mark and come in one piece with another socket.
+    /// Receives `count` bytes that begin with `mark` and arrive in one piece, together with another
+    /// socket.
     func beginning(
         _ count: Int, markedWith mark: [UInt8], until deadline: Deadline
     ) -> Beginning {
@@ -142,12 +142,12 @@ final class UnixSocket: Sendable {
             let (bytes, passed) = UnixSockets.receive(
                 atMost: count, withDescriptorFrom: descriptor)
         else { return .ended(.failed(errno)) }
-        // Where this process can open no more descriptors, the system gives it none.
+        // If this process can't open more file descriptors, the system drops the passed one.
         guard bytes.count == count, let passed else { return .ended(.failed(EMFILE)) }
         return .greeting(bytes, UnixSocket(passed))
     }
 
-    /// - Returns: nil when something can be done, or the other side is gone.
+    /// - Returns: `nil` if the socket is ready or the peer has closed it.
     private func wait(for events: Int32, until deadline: Deadline) -> Transfer? {
         while true {
             let milliseconds = deadline.remainingMilliseconds
