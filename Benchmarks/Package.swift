@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// One executable, so that `swift run` needs no name.
+// There is a single executable, so that `swift run` needs no name.
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
@@ -18,8 +18,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     ],
     targets: [
-        // What is done with figures: limits, noise, tables and plots. It imports nothing that has to
-        // be built, so that its tests take seconds.
+        // Evaluation of figures: limits, noise, tables and plots. It has no dependencies that have
+        // to be built, so its tests take seconds.
         .target(name: "BenchmarkFigures", swiftSettings: settings),
         .testTarget(
             name: "BenchmarkFiguresTests", dependencies: ["BenchmarkFigures"],
@@ -29,7 +29,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Keychain", package: "swift-keychain"),
                 .product(name: "KeychainServices", package: "swift-keychain"),
-                // For the floors: what the same work costs without a keychain.
+                // For the floors: the cost of the same work without a keychain.
                 .product(name: "Crypto", package: "swift-crypto"),
                 "BenchmarkFigures", "CBenchmarkSQLite",
             ],

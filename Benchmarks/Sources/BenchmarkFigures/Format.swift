@@ -1,4 +1,4 @@
-// Format: figures as people read them.
+// Format: figures as text.
 
 import Foundation
 
@@ -13,8 +13,8 @@ package enum Format {
         }
     }
 
-    /// - Parameter nanoseconds: 0 and up.
-    /// - Returns: The time with the unit that makes it short.
+    /// - Parameter nanoseconds: A time of at least 0.
+    /// - Returns: The time in the unit that gives the shortest text.
     package static func time(_ nanoseconds: Double) -> String {
         switch nanoseconds {
         case ..<1e3: number(nanoseconds) + " ns"
@@ -24,7 +24,7 @@ package enum Format {
         }
     }
 
-    /// Three digits that count, and no zeros at the end.
+    /// A number with three significant digits and without trailing zeros.
     package static func number(_ value: Double) -> String {
         let places = abs(value) < 10 ? 2 : abs(value) < 100 ? 1 : 0
         let text = String(format: "%.\(places)f", value)
@@ -35,7 +35,7 @@ package enum Format {
         return String(digits)
     }
 
-    /// A whole number with a comma at every thousand.
+    /// An integer with a comma as thousands separator.
     package static func grouped(_ value: Double) -> String {
         guard value.isFinite else { return "?" }
         var digits = Array(String(Int(value.rounded())))

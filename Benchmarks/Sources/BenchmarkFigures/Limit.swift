@@ -1,9 +1,11 @@
-// Limit: the figures that must hold, in one table.
-//   (1) A limit stands here and nowhere else, with what is still to be reached. What the systems'
-//       sources ask for in milliseconds `systems-benchmarks` in Examples/Systems holds.
-//   (2) Noise is told by the rounds of the same run: a limit is missed where at least three of four
-//       rounds miss it. Where the median misses it and more than a quarter of the rounds don't, that
-//       is within the noise. What was counted or measured once has no noise.
+// Limit: all limits on the figures, in one table.
+//   (1) Each limit is defined only here, together with the aim still to be reached. The times in
+//       milliseconds that the systems' sources require are in `systems-benchmarks` in
+//       Examples/Systems.
+//   (2) Noise is determined from the rounds of the same run. A limit is missed if its median and at
+//       least three of four rounds miss it. If the median misses it but more than a quarter of the
+//       rounds don't, the result is within noise. A figure that was counted or measured once has no
+//       noise.
 
 package enum Limit: String, CaseIterable, Encodable, Sendable {
     case load = "load by key, against the floor"
@@ -29,8 +31,8 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
     case memory = "peak memory of a process"
     case serviceMemory = "peak memory of the service"
 
-    /// What holds now, with some room for other machines. Of a ratio in times, of a figure in its unit:
-    /// nanoseconds, bytes, items a second.
+    /// The limit that is enforced now, with some tolerance for other machines. For ratios it is a
+    /// factor, otherwise in the figure's unit: nanoseconds, bytes, items per second.
     package var bound: Bound {
         switch self {
         // At each size.
@@ -39,22 +41,22 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         case .loadGrowth: .atMost(2)
         case .copyMatching: .atMost(8.5)
         case .copyMatchingAlone: .atMost(5.7)
-        // Of a new item and over one.
+        // For a new item and for a replaced one.
         case .save, .saveAtMillion: .atMost(3.2)
         case .saveReference: .atLeast(3)
         case .roundTripReference: .atLeast(1)
         case .logFramesOfNewItem: .atMost(7)
         case .logFramesOverItem: .atMost(2)
-        // Of four times what one writer saves, or of what as many gain on bare SQLite, if that is
-        // less on this machine.
+        // A factor of four times the rate of one writer, or of the gain of as many writers on bare
+        // SQLite if that is smaller on this machine.
         case .threads, .processes: .atLeast(1)
         // On one thread.
         case .list: .atLeast(75_000)
-        // The load of a process on its own keychain and the round trip of a bare socket.
+        // A factor of an embedded load plus the round trip of a bare socket.
         case .serviceLoad: .atMost(12)
         case .coldStart, .serviceColdStart: .atMost(30e6)
         case .oneShot: .atMost(20e6)
-        // As installed: linked statically, without symbols.
+        // As installed: statically linked and stripped.
         case .keychainctlSize: .atMost(20e6)
         case .keychaindSize: .atMost(25e6)
         case .memory: .atMost(64 * 1_048_576)
@@ -63,7 +65,8 @@ package enum Limit: String, CaseIterable, Encodable, Sendable {
         }
     }
 
-    /// What is still to be reached. nil: it is. The run doesn't fail where one isn't.
+    /// The aim still to be reached. `nil` if it is reached. The run doesn't fail if an aim isn't
+    /// met.
     package var aim: Bound? {
         switch self {
         case .load: .atMost(2.5)
@@ -85,7 +88,7 @@ package enum Bound: Sendable {
     case atMost(Double)
     case atLeast(Double)
 
-    /// What isn't a number holds to nothing.
+    /// Whether a value is within the bound. NaN never is.
     package func holds(_ value: Double) -> Bool {
         switch self {
         case .atMost(let limit): value <= limit

@@ -1,4 +1,4 @@
-// Machine: what the figures were measured on.
+// Machine: the machine that the figures were measured on.
 
 import Foundation
 
@@ -6,7 +6,7 @@ package struct Machine: Encodable {
     let processor: String
     let coreCount: Int
     let system: String
-    /// Processes that were running or waiting, over the last minute.
+    /// The average number of running or waiting processes in the last minute.
     let loadAtStart: Double
     package var loadAtEnd: Double
 
@@ -26,12 +26,13 @@ package struct Machine: Encodable {
         text("/proc/loadavg").split(separator: " ").first.flatMap { Double($0) } ?? .nan
     }
 
-    /// One program measures; whatever else ran took processor or disk from it.
+    /// Whether other processes took processor or disk time. The measuring process itself accounts
+    /// for a load of 1 at the end.
     package var isLoaded: Bool { max(loadAtStart, loadAtEnd - 1) > 0.5 }
 
-    /// The most memory that a process ever had, in bytes.
+    /// The peak memory of a process in bytes.
     ///
-    /// Not that of `getrusage`, which is kept over `exec` and so counts what the parent had.
+    /// `getrusage` isn't used: its value survives `exec`, and so includes the memory of the parent.
     package static func peakMemory(ofProcess name: String = "self") -> Double {
         let line = text("/proc/\(name)/status").split(separator: "\n")
             .first { $0.hasPrefix("VmHWM:") }

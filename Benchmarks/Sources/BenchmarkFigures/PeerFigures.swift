@@ -1,6 +1,6 @@
-// PeerFigures: what other stores of secrets took for the same work, as a table and as a drawing.
+// PeerFigures: the times of other secret stores for the same work, as a table and as a plot.
 
-/// What is asked of every store.
+/// The calls that are measured with every store.
 package enum PeerCall: String, CaseIterable, Encodable, Sendable {
     case load
     case save
@@ -15,11 +15,11 @@ package enum PeerCall: String, CaseIterable, Encodable, Sendable {
     }
 }
 
-/// One way to one store: its name, and the median times of a call by number of items.
+/// One way of using a store: its name, and the median times of each call by number of items.
 package struct PeerFigures: Encodable {
     package let name: String
     package let color: String
-    /// Whether each call is a process from its start to its end.
+    /// Whether each call is measured as a whole process, from start to end.
     package let isWholeProcess: Bool
     package private(set) var points: [String: [Series.Point]] = [:]
 
@@ -40,7 +40,7 @@ package struct PeerFigures: Encodable {
         }
     }
 
-    /// In Markdown, which a document takes as it is.
+    /// A table in Markdown.
     package static func table(_ peers: [PeerFigures]) -> [String] {
         let counts = Set(peers.flatMap { $0.points.values.joined().map(\.itemCount) }).sorted()
         let head = ["Call", "Store"] + counts.map { Format.grouped(Double($0)) + " items" }
@@ -58,10 +58,10 @@ package struct PeerFigures: Encodable {
     }
 }
 
-/// What a process answers that carries calls out one after the other: their times.
+/// The answer of a process that carries out several calls: their times.
 package enum PeerAnswer {
-    /// Whole nanoseconds with a space between them; nil where the line is anything else, or not
-    /// `count` times.
+    /// Integer nanoseconds, separated by spaces. `nil` if the line is anything else or doesn't
+    /// contain `count` times.
     package static func times(_ line: String, count: Int) -> [Double]? {
         let times = line.split(separator: " ").compactMap { UInt64($0) }.map { Double($0) }
         let isWhole = times.count == line.split(separator: " ").count

@@ -6,7 +6,7 @@ package struct Report: Encodable {
     package var machine: Machine
     package var rows: [Row] = []
     package var peers: [PeerFigures] = []
-    /// What a reader must know about how the figures came about.
+    /// Notes on how the figures were measured.
     package var remarks: [String] = []
     /// What was not measured, and why.
     package var leftOut: [String] = []
@@ -17,7 +17,8 @@ package struct Report: Encodable {
 
     // MARK: Limits
 
-    /// A line for each limit that was missed by more than noise: what, its figure and the limit.
+    /// A line for each limit that was missed by more than noise: the subject, its figure and the
+    /// limit.
     package var missed: [String] { lines(of: .missed) }
 
     package func lines(of verdict: Verdict) -> [String] {
@@ -38,7 +39,7 @@ package struct Report: Encodable {
         }
     }
 
-    /// The limits that no figure of this run was held to.
+    /// The limits that no figure of this run was compared with.
     package var unmeasured: [Limit] {
         let measured = Set(rows.flatMap(\.comparisons).compactMap(\.limit))
         return Limit.allCases.filter { !measured.contains($0) }
@@ -105,7 +106,7 @@ package struct Report: Encodable {
             var text = ""
             for (column, cell) in line.enumerated() {
                 let space = String(repeating: " ", count: widths[column] - cell.count)
-                // Figures end at the same place, words begin there.
+                // Figures are aligned right, words left.
                 text += [1, 3, 4].contains(column) ? space + cell : cell + space
                 text += "  "
             }

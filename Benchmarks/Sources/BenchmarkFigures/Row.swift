@@ -1,4 +1,4 @@
-// Row: one measured figure and what it is held against.
+// Row: one measured figure and its comparisons.
 
 /// A figure of a run. Times are in nanoseconds, sizes in bytes.
 package struct Row: Encodable {
@@ -13,7 +13,7 @@ package struct Row: Encodable {
     package let subject: String
     /// The median of the rounds.
     package let figure: Double
-    /// Where the middle half of the rounds lies.
+    /// The quartiles of the rounds.
     package let quartiles: [Double]
     package let unit: Unit
     package let comparisons: [Comparison]
@@ -30,19 +30,19 @@ package struct Row: Encodable {
     }
 }
 
-/// A figure held against something: a floor, an earlier figure or a limit.
+/// A comparison of a figure with a floor, an earlier figure or a limit.
 package struct Comparison: Encodable {
-    /// What the figure is held against, with its own figure where that was measured.
+    /// The name of what the figure is compared with.
     package let with: String
-    /// What the figure is held against, in the unit of the figure.
+    /// The figure that it is compared with, in the same unit. `nil` for a comparison with a limit
+    /// only.
     package let base: Double?
-    /// How the two compare, as the median of the rounds; nil where the figure itself is held to
-    /// the limit.
+    /// The median of the rounds' ratios. `nil` if the limit applies to the figure itself.
     package let ratio: Double?
-    /// Where the middle half of the rounds lies of what is held to the limit.
+    /// The quartiles of the values that the limit applies to.
     package let quartiles: [Double]
     package let limit: Limit?
-    /// nil: there is no limit.
+    /// `nil` if there is no limit.
     package let verdict: Verdict?
 
     private init(
@@ -56,7 +56,7 @@ package struct Comparison: Encodable {
         verdict = limit?.bound.verdict(on: held)
     }
 
-    /// So many times the figure of `base`, measured in the same rounds.
+    /// A figure as a multiple of `base`, measured in the same rounds.
     package static func times(
         _ figure: Samples, of base: Samples, _ name: String, _ limit: Limit? = nil
     ) -> Comparison {
@@ -64,7 +64,7 @@ package struct Comparison: Encodable {
         return Comparison(name, base: base.median, ratio: ratio, held: ratio, limit)
     }
 
-    /// So many times faster than a known time.
+    /// How many times faster a figure is than a known time.
     package static func faster(
         _ figure: Samples, than base: Double, _ limit: Limit
     ) -> Comparison {
@@ -73,12 +73,12 @@ package struct Comparison: Encodable {
             "reference time, how many times faster", base: base, ratio: ratio, held: ratio, limit)
     }
 
-    /// The figure itself.
+    /// The figure itself, compared with a limit.
     package static func itself(_ figure: Samples, _ limit: Limit) -> Comparison {
         Comparison("", base: nil, ratio: nil, held: figure, limit)
     }
 
-    /// The limit as people read it, and what is still to be reached.
+    /// The limit and the aim as text.
     package func limitText(_ unit: Row.Unit) -> String {
         func text(_ value: Double) -> String {
             ratio == nil ? Format.value(value, unit) : Format.number(value) + " ×"
@@ -94,8 +94,8 @@ package struct Comparison: Encodable {
     }
 }
 
-/// Times in nanoseconds that the package set out to beat: those of a program that kept its keys
-/// in the keychain of the system it ran on.
+/// The times in nanoseconds that this package set out to beat: those of a program that kept its
+/// keys in the keychain of the operating system.
 package enum ReferenceTime {
     package static let save = 2.76e6
     package static let load = 2.64e6

@@ -1,4 +1,4 @@
-// Samples: what measuring one thing again and again gave.
+// Samples: the results of measuring the same thing repeatedly.
 
 package struct Samples: Sendable {
     /// In the order of the rounds.
@@ -6,7 +6,7 @@ package struct Samples: Sendable {
 
     package init(_ values: [Double]) { self.values = values }
 
-    /// Of what was counted or measured once: it has no spread.
+    /// A single value that was counted or measured once. It has no spread.
     package init(_ value: Double) { values = [value] }
 
     /// The middle value, or the mean of the two in the middle.
@@ -17,7 +17,7 @@ package struct Samples: Sendable {
         return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }
 
-    /// A quarter of the values lies below the first, and a quarter above the second.
+    /// The values below and above which a quarter of the samples lie.
     package var quartiles: [Double] {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return [] }
@@ -28,7 +28,8 @@ package struct Samples: Sendable {
         Samples(values.map(transform))
     }
 
-    /// Round by round: what hit both in a round has no part in how they compare.
+    /// Combines two figures round by round, so that disturbances which affected both in a round
+    /// don't distort the result.
     package func combined(
         with other: Samples, _ combine: (Double, Double) -> Double
     ) -> Samples {

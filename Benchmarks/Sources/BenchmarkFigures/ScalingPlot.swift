@@ -1,11 +1,11 @@
-// ScalingPlot: time over number of items as an SVG, both on logarithmic axes.
+// ScalingPlot: an SVG plot of time over number of items, both on logarithmic axes.
 
 import Foundation
 
 /// One line of the plot.
 package struct Series: Encodable {
     package let name: String
-    /// Any colour that SVG knows.
+    /// A color in SVG syntax.
     package let color: String
     package let isDashed: Bool
     package let points: [Point]
@@ -28,7 +28,7 @@ package struct Series: Encodable {
     }
 }
 
-/// One field of the plot, and the lines in it.
+/// One panel of the plot and its lines.
 package struct Panel {
     let title: String
     let series: [Series]
@@ -46,12 +46,13 @@ package enum ScalingPlot {
     private static let gap = 44.0
     private static let top = 50.0
     private static let bottom = 60.0
-    /// More than a character of a name takes.
+    /// An upper bound of the width of a character in a name.
     private static let characterWidth = 6.6
 
-    /// - Parameter panels: Beside each other, with the same axes; at least one line with a point,
-    ///   and times above zero. The names at the side are those of the first panel.
-    /// - Returns: A whole SVG document.
+    /// - Parameter panels: The panels, drawn side by side with the same axes. At least one line
+    ///   must have a point, and times must be above zero. The legend names the lines of the first
+    ///   panel.
+    /// - Returns: A complete SVG document.
     package static func svg(_ panels: [Panel]) -> String {
         let points = panels.flatMap(\.series).flatMap(\.points)
         let columns = decades(points.map { Double($0.itemCount) })
@@ -116,8 +117,8 @@ package enum ScalingPlot {
             }
     }
 
-    /// Names beside the lines would lie on one another where the lines do: they stand at the side,
-    /// in the order in which the lines end there.
+    /// The legend. Names at the ends of the lines would overlap where the lines do, so they are
+    /// listed at the side, in the order in which the lines end.
     private static func legend(_ series: [Series], _ x: Double) -> [String] {
         let ordered = series.sorted {
             ($0.points.last?.nanoseconds ?? 0) > ($1.points.last?.nanoseconds ?? 0)
@@ -133,7 +134,7 @@ package enum ScalingPlot {
 
     // MARK: Axes
 
-    /// The powers of ten from below the smallest value to above the largest.
+    /// The exponents of the powers of ten from below the smallest value to above the largest.
     private static func decades(_ values: [Double]) -> ClosedRange<Int> {
         var low = 0
         while power(low + 1) <= (values.min() ?? 1) { low += 1 }

@@ -1,4 +1,4 @@
-// WriteAheadLog: how much is in the log of a database of SQLite
+// WriteAheadLog: counts the frames in the write-ahead log of an SQLite database
 // (https://www.sqlite.org/fileformat2.html, section 4).
 
 package import Foundation
@@ -7,8 +7,8 @@ package enum WriteAheadLog {
     private static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
 
-    /// The frames since the log was begun anew. The file stays as long as it ever was: older frames
-    /// have other salts than its header.
+    /// The number of frames since the log was last restarted. The file isn't truncated then: older
+    /// frames remain, whose salts differ from those in its header.
     package static func frameCount(of log: Data) -> Int {
         let bytes = [UInt8](log)
         guard bytes.count >= headerByteCount else { return 0 }

@@ -7,19 +7,20 @@ struct UsageError: Error, CustomStringConvertible {
 }
 
 struct Options {
-    /// How many items the keychains hold, ascending.
+    /// The numbers of items in the keychains, ascending.
     var sizes = [1_000, 10_000, 100_000, 1_000_000]
     var isJSON = false
-    /// Whether other stores are measured and nothing else is.
+    /// Whether to measure only the comparison with other stores.
     var isPeersOnly = false
-    /// Where the measured keychains are made and removed again: on a disk, or a durable write
-    /// costs nothing.
+    /// The folder in which the measured keychains are created, and removed again. It has to be on a
+    /// disk: in memory, a durable write costs nothing.
     var folder: String
-    /// Where the plot goes.
+    /// The folder for the plots.
     var results: String
     var keychainctl: String
     var keychaind: String
-    /// The folder of the scripts that use other stores, and the Python that has what they import.
+    /// The folder of the scripts that use other stores, and a Python that has the packages which
+    /// they import.
     var peers: String
     var python: String
 
@@ -41,7 +42,7 @@ struct Options {
         It ends with 1 if a limit is missed by more than the noise of the run.
         """
 
-    /// - Returns: nil where the usage was asked for.
+    /// - Returns: `nil` if the usage was requested.
     init?(_ arguments: [String]) throws {
         let files = FileManager.default
         folder = Environment.value("XDG_DATA_HOME") ?? ".build"

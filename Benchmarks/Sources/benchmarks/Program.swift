@@ -1,12 +1,13 @@
-// Program: the order of the run, and what becomes of its results.
+// Program: runs the measurements in order, and outputs the results.
 
 import BenchmarkFigures
 import Foundation
 import Keychain
 
 enum Program {
-    /// - Parameter arguments: Those of the process, without its name.
-    /// - Returns: The exit status: 1 for a limit that is missed by more than noise, too.
+    /// - Parameter arguments: The arguments of the process, without its name.
+    /// - Returns: The exit status: 64 for wrong arguments, 1 for an error or a limit that is missed
+    ///   by more than noise, otherwise 0.
     static func run(_ arguments: [String]) -> Int32 {
         do {
             if let role = try Role(arguments) {
@@ -32,7 +33,7 @@ enum Program {
 
         try FileManager.default.createDirectory(
             atPath: options.results, withIntermediateDirectories: true)
-        // First: it is measured in processes with variables of their own.
+        // Measured first, before variables of this process are set: its processes have their own.
         report.peers = try PeerRows.measure(folder, options, leftOut: &report.leftOut)
         report.remarks.append(PeerRows.remark)
         report.plots.append(
@@ -56,7 +57,8 @@ enum Program {
         let ladder = try Ladder.build(options.sizes, in: folder)
         report.remarks += ladder.remarks
         let smallest = try ladder.smallest()
-        // The keychain of this process from here on: the SecItem functions take no other.
+        // The keychain of this process from here on, since the SecItem functions can't be given
+        // one.
         Environment.set("KEYCHAIN_SERVICE", "embedded")
         Environment.set("KEYCHAIN_DIRECTORY", smallest.directory)
 
@@ -74,7 +76,7 @@ enum Program {
         report.plots.append(try write([panel], "scaling.svg", options))
     }
 
-    /// - Returns: The path of the drawing.
+    /// - Returns: The path of the plot.
     private static func write(
         _ panels: [Panel], _ name: String, _ options: Options
     ) throws -> String {
@@ -83,7 +85,7 @@ enum Program {
         return plot.path(percentEncoded: false)
     }
 
-    /// Progress and failures go to standard error, so that standard output holds the results.
+    /// Writes progress and failures to standard error, since standard output contains the results.
     static func note(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }

@@ -1,4 +1,4 @@
-// The benchmarks: what the package's operations cost, each beside what the same work costs
+// The benchmarks: the cost of the package's operations, compared with the cost of the same work
 // without a keychain.
 
 import Foundation

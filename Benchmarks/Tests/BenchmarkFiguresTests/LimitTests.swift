@@ -1,4 +1,4 @@
-// Limits, and how noise is told from a miss.
+// Tests of limits, and of telling noise from a missed limit.
 
 import BenchmarkFigures
 import Testing

@@ -1,4 +1,4 @@
-// Drawings and tables, and what is read to make them.
+// Tests of plots and tables, and of parsing the data that they are made from.
 
 import BenchmarkFigures
 import Foundation
@@ -32,7 +32,7 @@ import Testing
             let start = ["start": x, "middle": x - length / 2, "end": x - length][match.3]
             return start.map { CGRect(x: $0, y: y - font, width: length, height: font) }
         }
-        // Numbers of items and titles of two panels, times, names.
+        // Item counts and titles of two panels, times, names.
         #expect(boxes.count > 2 * (4 + 2) + 5 + 2)
         for (index, box) in boxes.enumerated() {
             #expect(box.minX >= 0 && box.maxX <= width && box.minY >= 0 && box.maxY <= height)

@@ -1,19 +1,21 @@
-// Contest: several operations measured side by side.
-//   (1) Every round runs all of them, so that whatever else the machine does hits all.
-//   (2) The order changes from round to round, so that none always follows the same one.
-//   (3) The first round warms caches up and isn't counted.
+// Contest: measures several operations side by side.
+//   (1) Each round runs all operations, so that other activity of the machine affects all of them.
+//   (2) The operation that begins rotates from round to round, so that none is always the first.
+//       Within a round, each follows the same one.
+//   (3) The first round warms up caches and isn't counted.
 
 import BenchmarkFigures
 
 struct Contest {
-    /// How often the whole set is run and counted.
+    /// The number of rounds that are counted.
     let rounds: Int
-    /// How often an operation is repeated in a round.
+    /// The number of repetitions of each operation in a round.
     let repetitions: Int
 
-    /// - Parameter operations: Each is given a number that counts up and never repeats.
+    /// - Parameter operations: The operations. Each receives a number that increases and never
+    ///   repeats.
     /// - Returns: For each operation its mean time in each round, in nanoseconds.
-    /// - Throws: What an operation throws.
+    /// - Throws: The errors of the operations.
     func run(_ operations: [(Int) throws -> Void]) throws -> [Samples] {
         var times = [[Double]](repeating: [], count: operations.count)
         for round in 0...rounds {

@@ -1,9 +1,9 @@
-// Instant: a point of the clock that all processes of a machine share.
+// Instant: a time of the monotonic clock, which all processes of a machine share.
 
 import Foundation
 
 struct Instant {
-    /// Since the machine started.
+    /// Nanoseconds since the machine was started.
     let nanoseconds: UInt64
 
     static var now: Instant {

@@ -1,9 +1,10 @@
-// Sample: the items of a measured keychain: their names, their secrets, and which are asked for.
+// Sample: the items of a measured keychain: their names, their secrets, and which of them are
+// loaded.
 
 import Foundation
 
 enum Sample {
-    /// So many items have the same service, so that listing one lists as many.
+    /// The number of items with the same service, which is also the number that listing it returns.
     static let itemsPerService = 10_000
     static let secretByteCount = 32
 
@@ -13,7 +14,7 @@ enum Sample {
 
     static func account(of index: Int) -> String { "account-\(index)@example.org" }
 
-    /// Different for every item, and cheap to make while a million are.
+    /// A secret that differs for every item, and is cheap to compute for a million items.
     static func secret(of index: Int) -> Data {
         var numbers = SplitMix(state: UInt64(truncatingIfNeeded: index))
         var bytes: [UInt8] = []
@@ -24,19 +25,20 @@ enum Sample {
         return Data(bytes)
     }
 
-    /// Sixteen bytes in the place of an item's labels, as scattered as they are.
+    /// Sixteen bytes that stand for an item's labels, and are as randomly distributed.
     static func key(of index: Int) -> Data {
         secret(of: index ^ 0x5EED).prefix(16)
     }
 
-    /// Which of `size` items to ask for, the same in every run.
+    /// The indices of items to load, out of `size` items: the same in every run.
     static func choice(of count: Int, from size: Int) -> [Int] {
         var numbers = SplitMix(state: 7)
         return (0..<count).map { _ in Int.random(in: 0..<size, using: &numbers) }
     }
 }
 
-/// The generator of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators".
+/// The random number generator of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+/// Generators".
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

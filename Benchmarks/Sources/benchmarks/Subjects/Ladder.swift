@@ -1,7 +1,8 @@
-// Ladder: keychains of growing size, filled through the public interface, and a floor for each.
-//   (1) A keychain is filled by a process of its own and copied after that has ended.
-//   (2) It is filled in memory, where no write waits for a disk, and measured on the disk.
-//   (3) Saves that are measured go to the copy of one size; the next size never sees them.
+// Ladder: keychains of increasing size, filled through the public interface, and a floor for each.
+//   (1) Each keychain is filled by a separate process, and copied after that process has ended.
+//   (2) Keychains are filled in memory, where writes don't wait for a disk, and measured on the
+//       disk.
+//   (3) Measured saves change only the copy of one size, never the source of the next size.
 
 import BenchmarkFigures
 import Foundation
@@ -9,7 +10,7 @@ import Foundation
 /// A keychain of one size.
 struct Level {
     let itemCount: Int
-    /// The keychain's folder, on the disk.
+    /// The folder of the keychain on the disk.
     let directory: String
     let floor: Floor
 }
@@ -18,7 +19,7 @@ struct Ladder {
     let levels: [Level]
     let remarks: [String]
 
-    /// More than an item takes in a keychain or a floor.
+    /// An upper bound of the bytes per item in a keychain or a floor.
     static let bytesPerItem = 2_500
 
     static func build(_ sizes: [Int], in folder: WorkingFolder) throws -> Ladder {

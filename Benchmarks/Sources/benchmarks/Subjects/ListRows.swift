@@ -1,4 +1,4 @@
-// ListRows: the attributes of many items at once.
+// ListRows: reading the attributes of many items at once.
 
 import BenchmarkFigures
 import Foundation

@@ -1,4 +1,4 @@
-// LoadRows: one secret found by its name and opened.
+// LoadRows: finding one secret by its name and decrypting it.
 
 import BenchmarkFigures
 import Foundation
@@ -60,8 +60,8 @@ enum LoadRows {
         ]
     }
 
-    /// With a new dictionary, and the result as Swift's `Data`, as callers do it. Without an
-    /// account, any one item of the service.
+    /// Calls `SecItemCopyMatching` as applications do: with a new dictionary, and the result cast
+    /// to `Data`. Without an account, it finds any item of the service.
     static func copyMatching(_ service: String, _ account: String? = nil) throws {
         var query = query(service)
         query[kSecAttrAccount] = account
@@ -73,7 +73,7 @@ enum LoadRows {
         }
     }
 
-    /// The call alone.
+    /// The call without conversions.
     private static func copyMatching(_ query: CFDictionary) throws {
         var result: CFTypeRef?
         // SAFETY: the pointer is used within the call only.

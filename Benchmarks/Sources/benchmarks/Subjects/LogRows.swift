@@ -1,5 +1,5 @@
-// LogRows: how many pages a save writes to the log, which is what a disk has to take. They are
-// counted: they are the same on every machine.
+// LogRows: the number of pages that a save writes to the write-ahead log, and thus to the disk. The
+// pages are counted, so the figures are the same on every machine.
 
 import BenchmarkFigures
 import Foundation
@@ -21,7 +21,7 @@ enum LogRows {
                 let before = try count()
                 try keychain.save(Sample.secret(of: counts.count), for: key)
                 let more = try count() - before
-                // The log was begun anew meanwhile.
+                // A negative number means that the log was restarted in between.
                 if more >= 0 { counts.append(Double(more)) }
             }
             return Samples(counts)

@@ -1,4 +1,4 @@
-// ProcessRows: what a whole process costs: its start, its memory, its life.
+// ProcessRows: the cost of whole processes: start, memory and duration.
 
 import BenchmarkFigures
 import Foundation
@@ -29,12 +29,12 @@ enum ProcessRows {
         return rows
     }
 
-    /// The file of a program as it is installed.
+    /// The size of a program's file as installed.
     private static func size(
         _ path: String, _ limit: Limit, _ leftOut: inout [String]
     ) throws -> [Row] {
         guard let program = FileManager.default.contents(atPath: path) else { return [] }
-        // A part of it would be measured as the whole.
+        // A dynamically linked program would be measured without the libraries that it needs.
         guard program.range(of: Data("libswiftCore.so".utf8)) == nil else {
             leftOut.append("\(limit.rawValue): \(path) isn't built with --static-swift-stdlib")
             return []
@@ -43,7 +43,7 @@ enum ProcessRows {
         return [Row(limit.rawValue, size, .size, [.itself(size, limit)])]
     }
 
-    /// From the start of a process until it has a secret.
+    /// The time from the start of a process until it has loaded its first secret.
     private static func coldStart() throws -> Row {
         let program = try ChildProcess.ownPath()
         var toSecret: [Double] = []
@@ -61,13 +61,13 @@ enum ProcessRows {
             ])
     }
 
-    /// From the start of a process until the moment that it writes.
+    /// The time from the start of a process until the moment that it writes.
     private static func timeToOutput(_ program: String, _ role: String) throws -> Double {
         let run = try ChildProcess.run(program, [role])
         return try run.moment().nanoseconds(since: run.started)
     }
 
-    /// The whole life of a process that writes one secret to standard output.
+    /// The duration of a process that writes one secret to standard output.
     private static func oneShot(_ keychainctl: String) throws -> Row {
         var whole: [Double] = []
         var nothing: [Double] = []
@@ -93,7 +93,7 @@ enum ProcessRows {
             ])
     }
 
-    /// The most memory of a process that loads from the largest keychain.
+    /// The peak memory of a process that loads from the largest keychain.
     private static func memory(_ level: Level) throws -> Row {
         Environment.set("KEYCHAIN_DIRECTORY", level.directory)
         let peak = Samples(

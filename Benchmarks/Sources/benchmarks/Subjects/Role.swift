@@ -1,5 +1,5 @@
-// Role: what this program does when a run starts it a second time, to measure a process or to
-// fill a keychain that is closed afterwards. The first argument names the role.
+// Role: what this program does as a child of a run, to measure a process or to fill a keychain that
+// is closed afterwards. The first argument names the role.
 
 import BenchmarkFigures
 import Foundation
@@ -8,17 +8,17 @@ import Keychain
 enum Role {
     /// Adds items to the keychain in a folder.
     case fill(directory: String, range: Range<Int>)
-    /// Writes the time at which the program could begin.
+    /// Writes the time at which `main` began.
     case begin
-    /// Writes the time at which the first secret was there.
+    /// Writes the time at which the first secret was loaded.
     case firstLoad
-    /// Loads, and writes the most memory that was needed.
+    /// Loads, and writes the peak memory of the process.
     case memory(itemCount: Int, loads: Int)
     /// Loads, and writes the mean time of a load.
     case meanLoad(itemCount: Int, loads: Int)
-    /// Saves for an agreed span of time, and writes how many it made a second.
+    /// Saves for an agreed period, and writes the number of saves per second.
     case saves(start: UInt64, writer: Int)
-    /// Carries out calls that it reads, and writes their times.
+    /// Carries out the calls that it reads, and writes their times.
     case peer
     /// Repeats one call on the keychain in a folder, for a profiler.
     case loop(Call, directory: String, itemCount: Int, count: Int)
@@ -28,11 +28,11 @@ enum Role {
         case copyMatching = "copy-matching"
         case list
         case save
-        /// `SecItemCopyMatching` by service alone, where all the items have the same service.
+        /// `SecItemCopyMatching` by service only, where all items have the same service.
         case first
     }
 
-    /// - Returns: nil where the arguments name no role.
+    /// - Returns: `nil` if the arguments name no role.
     init?(_ arguments: [String]) throws {
         guard let name = arguments.first, name.hasPrefix("role:") else { return nil }
         func number(_ position: Int) throws -> Int {
@@ -81,7 +81,7 @@ enum Role {
             print(Machine.peakMemory())
         case .meanLoad(let itemCount, let loads):
             let indices = Sample.choice(of: loads, from: itemCount)
-            // Opens what has to be open, and fetches what is not in memory.
+            // Opens the keychain and fills caches before the measurement.
             try Self.load(Self.keys(indices))
             let start = Instant.now
             try Self.load(Self.keys(indices))
@@ -150,7 +150,7 @@ enum Role {
         }
     }
 
-    /// Durable additions through the public interface, one commit an item.
+    /// Adds items through the public interface, each with a durable commit.
     private static func fill(_ database: KeychainDatabase, _ range: Range<Int>) throws {
         let start = Instant.now
         for (index, name) in keys(range, in: database) {

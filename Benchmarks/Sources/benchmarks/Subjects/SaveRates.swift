@@ -1,8 +1,8 @@
-// SaveRates: how many durable saves a second come from several writers at once.
-//   (1) All write in the same span of time, which is agreed upon before it begins, so that the
-//       start of a thread or a process isn't measured.
-//   (2) What several gain on one has a limit in the machine: that of bare SQLite, where writers share
-//       commits too. It takes turns with what it is held against.
+// SaveRates: the rate of durable saves by several concurrent writers.
+//   (1) All writers save in the same period, which is agreed before it begins, so that starting
+//       threads or processes isn't measured.
+//   (2) The machine limits what several writers gain over one: to the gain of bare SQLite, also
+//       with group commit. Both are measured in alternation.
 
 import BenchmarkFigures
 import Foundation
@@ -12,10 +12,10 @@ import Synchronization
 enum SaveRates {
     private static let rounds = 5
     private static let span = 1e9
-    /// Until the last of the writers has started.
+    /// The time in nanoseconds by which all writers have started.
     private static let lead = 1e9
 
-    /// The threads of one process on its own keychain.
+    /// Threads of one process that save to its own keychain.
     static func measure(_ level: Level) throws -> [Row] {
         Program.note("Measuring saves of several threads")
         return [
@@ -25,7 +25,8 @@ enum SaveRates {
         ]
     }
 
-    /// The rate of `count` writers against that of one, and against what bare SQLite gains.
+    /// The rate of `count` writers, compared with the rate of one writer and with the gain on bare
+    /// SQLite.
     static func row(
         of count: Int, _ name: String, _ floor: Floor, _ limit: Limit,
         _ rate: (Int) throws -> Double
@@ -71,8 +72,8 @@ enum SaveRates {
         return try together(count) { try saves(start, $0) }
     }
 
-    /// Saves into the keychain for one span.
-    /// - Returns: How many a second.
+    /// Saves to the keychain for one period.
+    /// - Returns: The number of saves per second.
     static func saves(from start: UInt64, writer: Int) throws -> Double {
         let keychain = Keychain(service: "org.example.rates")
         let key = KeychainKey<Data>("writer \(writer)")
@@ -87,9 +88,9 @@ enum SaveRates {
         }
     }
 
-    /// Saves for one span, as fast as it can be done.
+    /// Saves as often as possible for one period.
     private static func rate(from start: UInt64, _ save: (Int) throws -> Void) throws -> Double {
-        // Opens what has to be open.
+        // Opens files and connections before the measurement.
         try save(0)
         let start = Instant(nanoseconds: start)
         while Instant.now.nanoseconds(since: start) < 0 { usleep(100) }

@@ -1,4 +1,4 @@
-// SaveRows: secrets made durable.
+// SaveRows: durable saves of secrets.
 
 import BenchmarkFigures
 import Crypto
@@ -40,7 +40,7 @@ enum SaveRows {
         ]
     }
 
-    /// The name of a row that the floor doesn't have.
+    /// The name of a row that the floor doesn't contain.
     static func newName(_ index: Int) -> Data { Sample.key(of: -1 - index) }
 
     private static func row(_ subject: String, _ figure: Samples, _ floor: Samples) -> Row {

@@ -1,4 +1,4 @@
-// ScalingRows: loads and saves at every size, all sizes in the same rounds.
+// ScalingRows: loads and saves at every size, with all sizes in the same rounds.
 
 import BenchmarkFigures
 import Foundation
@@ -17,7 +17,7 @@ enum ScalingRows {
         let load = try loads.run(levels.flatMap(loadOperations))
         let save = try saves.run(levels.flatMap(saveOperations))
         let change = try saves.run(levels.flatMap(changeOperations))
-        // Each size gave two operations: the keychain's and the floor's.
+        // There are two operations per size: the keychain's and the floor's.
         func points(_ figures: [Samples], _ offset: Int) -> [Series.Point] {
             levels.enumerated().map { index, level in
                 Series.Point(
@@ -90,7 +90,7 @@ enum ScalingRows {
         let keychain = Keychain(service: "org.example.scaling", in: database(level))
         return [
             { try keychain.save(Sample.secret(of: $0), for: KeychainKey<Data>("new-\($0)")) },
-            // Beyond the names that other rows have added.
+            // Names that other rows haven't added.
             {
                 try level.floor.add(
                     Sample.secret(of: $0), under: SaveRows.newName(1_000_000 + $0))
@@ -98,7 +98,8 @@ enum ScalingRows {
         ]
     }
 
-    /// Each item keeps its secret, which other rows look for; it is sealed and written anew.
+    /// Saves each item with its existing secret, which other rows check. It is sealed and written
+    /// again.
     private static func changeOperations(_ level: Level) -> [(Int) throws -> Void] {
         let database = database(level)
         let indices = Sample.choice(of: 10_000, from: level.itemCount)

@@ -1,4 +1,4 @@
-// ServiceRows: a keychain that a service keeps, used by other processes.
+// ServiceRows: a keychain that a service keeps and other processes use.
 
 import BenchmarkFigures
 import Foundation
@@ -34,7 +34,7 @@ enum ServiceRows {
         }
     }
 
-    /// Each figure is that of a process of its own, which loads many times.
+    /// Each figure is from a new process that loads many times.
     private static func load(_ level: Level, _ service: Service) throws -> Row {
         let embedded = ["KEYCHAIN_SERVICE": "embedded", "KEYCHAIN_DIRECTORY": level.directory]
         var figures: [[Double]] = [[], [], []]
@@ -56,7 +56,7 @@ enum ServiceRows {
             ])
     }
 
-    /// How many saves a second 8 processes make at once, against one.
+    /// The rate of saves by 8 processes at once, compared with one process.
     private static func saves(_ level: Level, _ service: Service) throws -> Row {
         try SaveRates.row(
             of: clients, "processes saving through the service", level.floor, .processes

@@ -1,4 +1,4 @@
-// BackgroundProcess: a program that runs beside this one, and ends with the object.
+// BackgroundProcess: a program that runs in the background, and ends with the object.
 
 import Foundation
 
@@ -6,7 +6,7 @@ final class BackgroundProcess {
     let identifier: pid_t
     private static let longestStart = 10e9
 
-    /// Starts it, and waits until its socket is there.
+    /// Starts the program, and waits until its socket exists.
     init(
         _ program: String, _ arguments: [String], _ variables: ChildProcess.Variables = [:],
         input: String = "", listeningAt socket: String

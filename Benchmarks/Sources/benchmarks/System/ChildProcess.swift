@@ -1,4 +1,4 @@
-// ChildProcess: another process, from its start to its end.
+// ChildProcess: starts other processes and waits for their end.
 
 import Foundation
 
@@ -8,14 +8,14 @@ struct ChildFailure: Error, CustomStringConvertible {
 
 enum ChildProcess {
     struct Run {
-        /// What it wrote to standard output.
+        /// The standard output of the process.
         let output: String
         let started: Instant
         let ended: Instant
 
         var duration: Double { ended.nanoseconds(since: started) }
 
-        /// The one number that it wrote.
+        /// The number that the process wrote.
         func number() throws -> Double {
             let text = output.trimmingCharacters(in: .whitespacesAndNewlines)
             guard let number = Double(text) else {
@@ -24,18 +24,18 @@ enum ChildProcess {
             return number
         }
 
-        /// The moment that it wrote.
+        /// The moment that the process wrote.
         func moment() throws -> Instant { Instant(nanoseconds: UInt64(try number())) }
     }
 
-    /// What a child has in its environment beside what this process has; nil: what it has not.
+    /// Changes to the environment of this process for a child. `nil` removes a variable.
     typealias Variables = [String: String?]
 
     /// Runs a program and waits for its end.
     ///
-    /// `posix_spawn` is called directly: the time that Foundation's class needs is that of a
-    /// small program's whole life. `input` has to be short. Standard error stays that of this
-    /// process, unless it is to be `quiet`.
+    /// `posix_spawn` is called directly, since Foundation's class takes as long as the whole life
+    /// of a small program. `input` has to be short. The program has the standard error of this
+    /// process, unless `isQuiet` is `true`.
     static func run(
         _ path: String, _ arguments: [String], _ variables: Variables = [:], input: String = "",
         isQuiet: Bool = false
@@ -50,7 +50,7 @@ enum ChildProcess {
         ]
         if isQuiet { descriptors[2] = nowhere.fileDescriptor }
         let started = Instant.now
-        // A handle closes its descriptor when it goes.
+        // A handle closes its descriptor when it is released.
         let identifier = try withExtendedLifetime((reading, nowhere)) {
             try spawn(path, arguments, environment, descriptors)
         }
@@ -69,7 +69,7 @@ enum ChildProcess {
         try run(try ownPath(), role, variables).number()
     }
 
-    /// Starts a program whose output nobody reads.
+    /// Starts a program and discards its output.
     static func start(
         _ path: String, _ arguments: [String], _ variables: Variables = [:], input: String = ""
     ) throws -> pid_t {
@@ -83,7 +83,7 @@ enum ChildProcess {
         }
     }
 
-    /// Starts a program that is spoken with.
+    /// Starts a program that communicates over pipes.
     static func start(
         _ path: String, _ arguments: [String], _ variables: Variables, input: Pipe, output: Pipe
     ) throws -> pid_t {
@@ -99,7 +99,7 @@ enum ChildProcess {
     }
 
     /// Waits for the end of a child.
-    /// - Returns: Its status, as `waitpid` gives it.
+    /// - Returns: Its status as from `waitpid`.
     static func end(of identifier: pid_t) throws -> Int32 {
         var status: Int32 = 0
         // SAFETY: the call fills the value that it is given.
@@ -109,7 +109,8 @@ enum ChildProcess {
         return status
     }
 
-    /// No other child gets its ends: it would never end while one has it open.
+    /// A pipe whose ends other children don't inherit. The reader would never see the end of the
+    /// input while another process has the pipe open.
     static func pipe() -> Pipe {
         let pipe = Pipe()
         for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
@@ -122,7 +123,7 @@ enum ChildProcess {
         try FileHandle(forUpdating: URL(fileURLWithPath: "/dev/null"))
     }
 
-    /// What a program reads to its end.
+    /// A pipe that contains the complete input of a program.
     private static func pipe(holding input: String) throws -> FileHandle {
         let pipe = pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
@@ -159,7 +160,7 @@ enum ChildProcess {
         return identifier
     }
 
-    /// Where a program is that is found by its name.
+    /// The path of a program, found by its name in `PATH`.
     static func path(of program: String) throws -> String {
         let folders = Environment.value("PATH")?.split(separator: ":").map(String.init) ?? []
         let paths = folders.map { $0 + "/" + program }
@@ -169,7 +170,7 @@ enum ChildProcess {
         return path
     }
 
-    /// The program that runs now.
+    /// The path of this program.
     static func ownPath() throws -> String {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }

@@ -1,9 +1,9 @@
-// Environment: the variables of this process.
+// Environment: the environment variables of this process.
 
 import Foundation
 
 enum Environment {
-    /// - Returns: nil for an empty variable too.
+    /// - Returns: The value. `nil` if the variable isn't set or is empty.
     static func value(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }

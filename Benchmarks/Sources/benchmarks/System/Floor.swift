@@ -1,7 +1,9 @@
-// Floor: what storing and finding a sealed secret costs without a keychain: one table in SQLite
+// Floor: the cost of storing and finding a sealed secret without a keychain, with one SQLite table
 // and AES-256-GCM.
-//   (1) The settings that decide about time are the keychain's: WAL, synchronous = FULL.
-//   (2) A statement is prepared once. A pointer given to it is used before the call ends.
+//   (1) The settings that determine the time are the same as the keychain's: WAL, synchronous =
+//       FULL.
+//   (2) Statements are prepared once. A pointer that is bound to a statement is used before the
+//       call ends.
 
 import CBenchmarkSQLite
 import Crypto
@@ -13,9 +15,10 @@ struct FloorFailure: Error, CustomStringConvertible {
 
 @safe
 final class Floor {
-    /// What a row has beside the sealed secret, so that it is as long as a keychain's.
+    /// Additional bytes per row, so that rows are as long as in a keychain.
     private static let restByteCount = 400
-    /// So many commits of one row are more pages than SQLite lets a log grow to.
+    /// A number of single-row commits that writes more pages than the log grows to before a
+    /// checkpoint.
     private static let logLengthCommits = 600
 
     let path: String
@@ -26,7 +29,7 @@ final class Floor {
     private let key = SymmetricKey(size: .bits256)
     private let rest = Data(Sample.choice(of: restByteCount, from: 256).map { UInt8($0) })
 
-    /// A new database with the sample's first `count` items.
+    /// Creates a database with the first `count` items of the sample.
     init(path: String, count: Int) throws {
         self.path = path
         // SAFETY: the connection and its statements stay open as long as this object lives.
@@ -44,15 +47,15 @@ final class Floor {
             "INSERT INTO items(key, secret, rest) VALUES (?, ?, ?)", database)
         unsafe change = try Self.prepare(
             "UPDATE items SET secret = ?2, rest = ?3 WHERE key = ?1", database)
-        // One transaction: filling isn't measured.
+        // In one transaction, since filling isn't measured.
         try unsafe Self.execute("BEGIN IMMEDIATE", database)
         for index in 0..<count {
             try unsafe store(Sample.secret(of: index), under: Sample.key(of: index), insertion)
         }
         try unsafe Self.execute("COMMIT", database)
         try unsafe Self.execute("PRAGMA wal_checkpoint(TRUNCATE)", database)
-        // A commit that makes the log longer waits for the disk twice. The logs of the filled
-        // keychains have their length; this one gets it now.
+        // A commit that extends the log file waits for the disk twice. The logs of the filled
+        // keychains have their final length, and this makes the floor's log as long.
         for index in 0..<Self.logLengthCommits {
             try add(Sample.secret(of: index), under: Sample.key(of: .min + index))
         }
@@ -66,7 +69,7 @@ final class Floor {
         unsafe sqlite3_close(database)
     }
 
-    /// One look-up by an index, and the secret opened.
+    /// Finds a row by an index and decrypts its secret.
     func load(_ name: Data) throws -> Data {
         // SAFETY: the name outlives the step; the column's bytes are copied before the reset.
         let sealed = try unsafe name.withUnsafeBytes { bytes in
@@ -80,19 +83,19 @@ final class Floor {
         return try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: key)
     }
 
-    /// One commit of a new row with its secret sealed.
+    /// Commits a new row with a sealed secret.
     func add(_ secret: Data, under name: Data) throws {
         // SAFETY: the statement is this object's.
         try unsafe store(secret, under: name, insertion)
     }
 
-    /// One commit of a changed row with its secret sealed.
+    /// Commits a changed row with a sealed secret.
     func replace(_ secret: Data, under name: Data) throws {
         // SAFETY: the statement is this object's.
         try unsafe store(secret, under: name, change)
     }
 
-    /// One commit of what is done meanwhile.
+    /// Commits all changes that `body` makes in one transaction.
     func together(_ body: () throws -> Void) throws {
         // SAFETY: the connection is open as long as this object lives.
         try unsafe Self.execute("BEGIN IMMEDIATE", database)

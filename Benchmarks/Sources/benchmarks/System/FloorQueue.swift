@@ -1,11 +1,11 @@
-// FloorQueue: the floor for several threads, whose rows share commits as the keychain's do.
-//   (1) Who has the turn commits for all that wait; the others find their rows committed when it is
-//       theirs.
+// FloorQueue: the floor for several threads, with group commit like the keychain's.
+//   (1) The thread that has the turn commits the rows of all waiting threads. When these get their
+//       turn, their rows are committed already.
 
 import Foundation
 import Synchronization
 
-/// The floor is used by the thread that has the lock `turn` alone.
+/// Only the thread that holds the lock `turn` uses the floor.
 final class FloorQueue: @unchecked Sendable {
     private struct Row {
         let number: Int
@@ -16,12 +16,12 @@ final class FloorQueue: @unchecked Sendable {
     private let floor: Floor
     private let turn = NSLock()
     private let waiting = Mutex<(rows: [Row], count: Int)>(([], 0))
-    /// The numbers of rows below this one are committed; guarded by `turn`.
+    /// Rows with lower numbers are committed. Guarded by `turn`.
     private var committed = 0
 
     init(_ floor: Floor) { self.floor = floor }
 
-    /// Returns after the commit that the changed row is in.
+    /// Changes a row, and returns after its commit.
     func replace(_ secret: Data, under name: Data) throws {
         let number = waiting.withLock { waiting in
             waiting.rows.append(Row(number: waiting.count, name: name, secret: secret))

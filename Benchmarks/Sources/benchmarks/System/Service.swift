@@ -1,17 +1,17 @@
-// Service: a keychaind of this run's own, on the keychain in a folder.
-//   (1) It is reached by a socket of its own, so it can't be mistaken for the user's.
-//   (2) It ends with the object, and with it everything that it had open.
+// Service: a keychaind that serves the keychain in a folder for this run.
+//   (1) It has its own socket, so it can't be confused with the user's service.
+//   (2) It ends with the object.
 
 import BenchmarkFigures
 import Foundation
 
 final class Service {
-    /// Of a program that uses this service. Without the folder it can't take the keychain for its
-    /// own by mistake, and be measured as if it had asked.
+    /// The variables for a program that uses this service. KEYCHAIN_DIRECTORY is removed, so that
+    /// the program can't open the keychain itself by mistake and be measured as a client.
     let variables: ChildProcess.Variables
     private let process: BackgroundProcess
 
-    /// Starts it, with what it does by default, and waits until it answers.
+    /// Starts the service with its defaults, and waits until its socket exists.
     init(_ program: String, directory: String, in folder: WorkingFolder) throws {
         let socket = folder.disk + "/socket"
         variables = ["KEYCHAIN_DIRECTORY": nil, "KEYCHAIN_SERVICE": socket]
@@ -19,6 +19,6 @@ final class Service {
             program, ["--directory", directory, "--socket", socket], listeningAt: socket)
     }
 
-    /// The most memory that it ever had, in bytes.
+    /// The peak memory of the service in bytes.
     var peakMemory: Double { Machine.peakMemory(ofProcess: "\(process.identifier)") }
 }

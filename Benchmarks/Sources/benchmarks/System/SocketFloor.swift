@@ -1,10 +1,10 @@
-// SocketFloor: what a question and its answer cost between two threads, over a socket and with
-// nothing else done.
+// SocketFloor: the cost of a message and its answer between two threads over a socket, without any
+// other work.
 
 import Foundation
 
 enum SocketFloor {
-    /// About as long as a request for one item, and as its answer.
+    /// About the size of a request for one item, and of its answer.
     private static let byteCount = 256
 
     /// - Returns: The mean time of a round trip, in nanoseconds.

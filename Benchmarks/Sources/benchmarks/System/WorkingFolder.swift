@@ -1,10 +1,11 @@
-// WorkingFolder: what a run leaves nothing of. A part is on a disk and a part in memory.
+// WorkingFolder: the folders of a run, which are removed at its end. One is on a disk and one in
+// memory.
 
 import Foundation
 
 struct WorkingFolder {
     let disk: String
-    /// In memory, where the system has such a place: a write to it need not wait for a disk.
+    /// A folder in memory, where writes don't wait for a disk. `nil` if the system has none.
     let memory: String?
 
     init(in parent: String) throws {
@@ -30,7 +31,7 @@ struct WorkingFolder {
         FileManager.default.isWritableFile(atPath: path)
     }
 
-    /// Copies a folder of plain files that no process has open, and waits for the disk.
+    /// Copies a folder of plain files that no process has open, and synchronizes the disks.
     static func copy(_ source: String, to target: String) throws {
         let files = FileManager.default
         try files.createDirectory(
@@ -42,9 +43,10 @@ struct WorkingFolder {
         sync()
     }
 
-    /// Reads a file, or the files of a folder, so that the system has them in memory.
+    /// Reads a file or all files in a folder, so that they are in the page cache.
     ///
-    /// What was written a while ago may have left it, and then a load measures the disk.
+    /// Data that was written some time ago may no longer be cached. A load would then measure the
+    /// disk.
     static func warm(_ path: String) throws {
         if let names = try? FileManager.default.contentsOfDirectory(atPath: path) {
             for name in names { try warm(path + "/" + name) }
@@ -55,7 +57,7 @@ struct WorkingFolder {
         try file.close()
     }
 
-    /// Bytes that can still be written below a path.
+    /// The free space at a path in bytes.
     static func freeByteCount(at path: String) -> Int {
         let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
         return (attributes?[.systemFreeSize] as? NSNumber)?.intValue ?? .max

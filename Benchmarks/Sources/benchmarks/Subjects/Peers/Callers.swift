@@ -1,9 +1,10 @@
-// Callers: calls to a store from a process that stays, and as processes of their own.
+// Callers: calls to a store from a long-lived process, and as one process per call.
 
 import BenchmarkFigures
 import Foundation
 
-/// A process that reads a call and its indices from each line, and answers with the times.
+/// A long-lived process. It reads lines with a call and its indices, and answers each with the
+/// times.
 final class StayingProcess: Caller {
     private let name: String
     private let identifier: pid_t
@@ -21,7 +22,7 @@ final class StayingProcess: Caller {
             program, arguments, variables, input: input, output: output)
     }
 
-    /// It ends when there is nothing more to read.
+    /// The process ends when its input is closed.
     deinit {
         try? input.fileHandleForWriting.close()
         _ = try? ChildProcess.end(of: identifier)
@@ -45,7 +46,7 @@ final class StayingProcess: Caller {
     }
 }
 
-/// A process for each call, from its start to its end.
+/// A new process for each call, measured from start to end.
 struct WholeProcesses: Caller {
     struct Command {
         let arguments: [String]
@@ -54,7 +55,7 @@ struct WholeProcesses: Caller {
 
     let program: String
     let variables: ChildProcess.Variables
-    /// The arguments of a call for the item of an index; nil where there is no such call.
+    /// The arguments of a call for the item with an index. `nil` if the store has no such call.
     let command: (PeerCall, Int) -> Command?
 
     func times(of call: PeerCall, _ indices: [Int]) throws -> [Double]? {

@@ -1,8 +1,9 @@
-// GnomeKeyring: gnome-keyring's daemon with a session bus and a keyring of its own, through libsecret
-// in one process and through secret-tool.
-//   (1) It is filled with a keyring file in the daemon's form of plain text, which it reads at its start
-//       and writes encrypted when the keyring is given a password: each item that is added makes it
-//       write the whole file, so thousands would take many minutes.
+// GnomeKeyring: gnome-keyring's daemon with its own session bus and keyring, through libsecret in
+// one process and through secret-tool.
+//   (1) It is filled with a keyring file in the daemon's plain-text format. The daemon reads it at
+//       its start, and writes it encrypted when the keyring is given a password. Adding items one
+//       by one makes the daemon write the whole file each time, which would take many minutes for
+//       thousands of items.
 
 import BenchmarkFigures
 import Foundation

@@ -1,5 +1,5 @@
-// OwnKeychain: this package's keychain as one of the stores: in the process, through the service, and
-// by keychainctl. It is filled by its own saves, of which each is durable.
+// OwnKeychain: the keychain of this package as one of the stores: embedded, through the service,
+// and with keychainctl. It is filled by ordinary saves, each of which is durable.
 
 import BenchmarkFigures
 import Foundation
@@ -54,7 +54,7 @@ final class OwnKeychain: Peer {
         }
     }
 
-    /// A process with a service that ends after it.
+    /// A process with a service that ends after the process.
     private struct ServedProcess: Caller {
         let service: Service
         let process: StayingProcess
@@ -72,7 +72,7 @@ final class OwnKeychain: Peer {
 
     // MARK: The process
 
-    /// Carries out the calls on standard input, and writes the times of each line.
+    /// Carries out the calls that it reads from standard input, and writes the times of each line.
     static func answer() throws {
         let keychain = Keychain(service: PeerSample.service)
         while let line = readLine() {

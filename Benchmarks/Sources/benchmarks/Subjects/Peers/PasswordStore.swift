@@ -1,5 +1,5 @@
-// PasswordStore: pass, with a key of GnuPG's that has no passphrase. It has no library.
-//   (1) It is filled by one process of GnuPG's that encrypts all items: each is a file.
+// PasswordStore: pass, with a GnuPG key without a passphrase. It has no library.
+//   (1) It is filled by a single gpg process that encrypts all items, each of which is a file.
 
 import BenchmarkFigures
 import Foundation

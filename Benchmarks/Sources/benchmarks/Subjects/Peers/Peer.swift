@@ -1,29 +1,31 @@
-// Peer: a store of secrets beside which the keychain is measured, and the ways to it.
+// Peer: a secret store that the keychain is compared with, and the ways of using it.
 
 import BenchmarkFigures
 import Foundation
 
 protocol Peer: AnyObject {
-    /// A new store with the first so many items, and what must run for it; it ends with the object.
+    /// Creates a store with the first `itemCount` items, and starts the processes that it needs.
+    /// They end with the object.
     ///
-    /// - Throws: What is missing.
+    /// - Throws: An error that names what is missing.
     init(itemCount: Int, _ place: PeerPlace) throws
 
-    /// Each is measured in its turn, and open meanwhile only.
+    /// The ways of using the store. They are measured one after the other, and each is open only
+    /// while it is measured.
     var ways: [Way] { get }
 }
 
-/// Where a store is.
+/// The folders of a store.
 struct PeerPlace {
     let options: Options
-    /// A folder of its own on the disk, for what has to be durable.
+    /// A folder on the disk for the store only, for what has to be durable.
     let disk: String
-    /// A folder of its own in memory, with a short path: for sockets.
+    /// A folder in memory for the store only, with a short path: for sockets.
     let memory: String
     let working: WorkingFolder
 }
 
-/// A way to a store.
+/// A way of using a store.
 struct Way {
     let name: String
     let color: String
@@ -32,12 +34,12 @@ struct Way {
 }
 
 protocol Caller {
-    /// Carries out a call for one item after the other; a list is given the number of items that it
-    /// must have. The times are in nanoseconds; nil where the store has no such call.
+    /// Carries out a call for each index in turn. For a list, the index is the number of items that
+    /// must be returned. The times are in nanoseconds. `nil` if the store has no such call.
     func times(of call: PeerCall, _ indices: [Int]) throws -> [Double]?
 }
 
-/// The items of all stores: text, since some take nothing else.
+/// The items of all stores. They are text, since some stores accept nothing else.
 enum PeerSample {
     static let service = "org.example.peers"
 

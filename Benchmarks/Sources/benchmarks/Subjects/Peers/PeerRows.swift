@@ -1,8 +1,9 @@
-// PeerRows: the same work with other stores of secrets, each as durable as it is.
-//   (1) The stores of a size are made, measured and removed one after the other. All loads and lists
-//       come before the first save, so that they meet the size that is named.
-//   (2) The first call opens what has to be open and isn't counted; the others take a second or so.
-//       One that takes many seconds is carried out once, and counted.
+// PeerRows: the same work with other secret stores, each with its own level of durability.
+//   (1) For each size, the stores are created, measured and removed one after the other. All loads
+//       and lists are measured before the first save, so that the store has exactly the stated
+//       size.
+//   (2) The first call opens files and connections and isn't counted. The others take about a
+//       second in total. A call that takes many seconds is carried out once and counted.
 
 import BenchmarkFigures
 import Foundation
@@ -24,7 +25,7 @@ enum PeerRows {
         ]
     }
 
-    /// How often at most. A save makes the store larger.
+    /// The maximum number of calls. It is low for saves, since each enlarges the store.
     private static func repetitions(of call: PeerCall) -> Int {
         switch call {
         case .load: 200
@@ -80,7 +81,7 @@ enum PeerRows {
         }
     }
 
-    /// The first call tells how many more there is time for.
+    /// The duration of the first call determines how many more there is time for.
     private static func times(
         _ caller: any Caller, _ call: PeerCall, _ size: Int, firstNew: Int
     ) throws -> Samples? {

@@ -1,7 +1,7 @@
-// PythonKeyring: Python's keyring with the encrypted file of keyrings.alt, in one process and in one
-// for each call. It can't list.
-//   (1) It is filled in one go, by the library's own encryption and in its form: each item that is added
-//       makes it read and write the whole file.
+// PythonKeyring: Python's keyring with the encrypted file of keyrings.alt, in one process and in
+// one process per call. It can't list items.
+//   (1) It is filled in one step, with the library's own encryption and format. Adding items one by
+//       one would read and write the whole file for each.
 
 import BenchmarkFigures
 import Foundation
@@ -35,7 +35,7 @@ final class PythonKeyring: Peer {
 }
 
 extension PeerPlace {
-    /// The program and first arguments that run one of the scripts of the peers.
+    /// The program and the first arguments that run one of the peers' scripts.
     func python(_ script: String) throws -> [String] {
         let path = options.peers + "/" + script
         for needed in [options.python, path] where !FileManager.default.fileExists(atPath: needed) {
