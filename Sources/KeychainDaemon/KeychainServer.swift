@@ -255,7 +255,7 @@ package final class KeychainServer: Sendable {
         opened.whenFailure { _ in onEnd() }
     }
 
-    // MARK: Time
+    // MARK: Periodic tasks
 
     /// Starts the periodic tasks: locking and closing unused keychains, and verifying keychains
     /// whose files were changed by another program.

@@ -92,7 +92,7 @@ package enum EmbeddedKeychain {
         FreshnessOptions(folder: RuntimeFolder(environment).path.map { $0 + "/keychain" })
     }
 
-    // MARK: Where
+    // MARK: Location
 
     /// The folder of the keychain, and what determined it.
     package struct Location: Hashable, Sendable {
@@ -129,7 +129,7 @@ package enum EmbeddedKeychain {
             directory: home + "/.local/share/keychain", reason: "the default for this user")
     }
 
-    // MARK: Who
+    // MARK: Entitlements
 
     /// Where the entitlements come from.
     package enum EntitlementsSource: Hashable, Sendable {

@@ -128,7 +128,7 @@ extension KeychainChoice.Mode {
     }
 }
 
-// MARK: - What decides
+// MARK: - The context
 
 /// Variables, files and sockets, as a process sees them. Tests replace them.
 package struct ChoiceContext: Sendable {

@@ -45,7 +45,7 @@ package struct Report: Encodable {
         return Limit.allCases.filter { !measured.contains($0) }
     }
 
-    // MARK: Forms
+    // MARK: Output
 
     package func json() throws -> String {
         let encoder = JSONEncoder()

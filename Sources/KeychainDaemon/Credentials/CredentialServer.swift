@@ -134,7 +134,7 @@ final class CredentialServer: Sendable {
     }
 }
 
-// MARK: - Of a service
+// MARK: - Use in a service
 
 extension CredentialServer {
     /// The credential server of a service. It takes secrets from root's keychain. `nil` if no

@@ -215,7 +215,7 @@ private struct State {
         }
     }
 
-    // MARK: What it names
+    // MARK: Subjects and lists
 
     func named(_ program: Executable) -> [RegistryEntry] {
         entries.filter { $0.subject == .executable(program.path) }

@@ -164,7 +164,7 @@ final class ServedKeychain: Sendable {
         }?.close()
     }
 
-    // MARK: Numbers
+    // MARK: Statistics
 
     /// Counts a request that was answered.
     func note(_ operation: String, _ status: Status, _ duration: Duration) {

@@ -14,7 +14,7 @@ enum Sockets {
 
     typealias Credentials = UnixSockets.Credentials
 
-    // MARK: Making and finding
+    // MARK: Creating and inspecting
 
     /// A non-blocking, close-on-exec socket. `nil` with `errno` set if it can't be created.
     static func make() -> OwnedDescriptor? { UnixSockets.make(flags: SOCK_NONBLOCK) }
@@ -75,7 +75,7 @@ enum Sockets {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
-    // MARK: Who is there
+    // MARK: Peer credentials
 
     /// A process file descriptor of the process that connected. `nil` if that process has ended or
     /// the kernel is older than 6.5.

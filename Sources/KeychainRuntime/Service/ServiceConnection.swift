@@ -40,7 +40,7 @@ final class ServiceConnection: @unchecked Sendable {
         case givenUp
     }
 
-    // MARK: Beginning
+    // MARK: Connecting
 
     /// Connects, and completes the handshake and the greeting.
     ///
@@ -160,7 +160,7 @@ final class ServiceConnection: @unchecked Sendable {
         }
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     /// Sends a request and waits for its answer. `time` is the maximum time between two messages.
     /// `progress` receives each progress message, and returns `false` to cancel the request.

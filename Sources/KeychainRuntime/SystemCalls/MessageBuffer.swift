@@ -84,7 +84,7 @@ final class MessageBuffer {
         }
         consume(FrameHeader.byteCount)
         defer { consume(size) }
-        // SAFETY: fill put so many bytes into the block.
+        // SAFETY: `fill` has put that many bytes into the block.
         return unsafe Self.value(
             of: UnsafeRawBufferPointer(
                 rebasing: block[pending.lowerBound..<pending.lowerBound + size]), read)

@@ -113,7 +113,7 @@ final class UnixSocket: Sendable {
         }
     }
 
-    // MARK: The beginning
+    // MARK: The handshake
 
     /// The first data from the peer.
     enum Beginning {
