@@ -19,8 +19,8 @@
 //   (6) The path and the file of an executable must match: the file that the process runs has to be
 //       the one at the path, as the service sees the file system. An executable that was deleted or
 //       replaced, or that runs in a different mount namespace, has no valid path and is refused.
-//   (7) On a dedicated socket the process isn't checked. A client that can connect to the socket has
-//       its identity, even if the kernel can't name the process.
+//   (7) On a dedicated socket the process isn't checked. A client that can connect to the socket
+//       has its identity, even if the kernel can't name the process.
 
 import Glibc
 import KeychainCore
