@@ -1,11 +1,11 @@
-// LocalChanges: tells of the changes that this process makes through this package, where the
-// keychain itself tells of none.
-//   (1) The SecItem functions have no notice of changes on any platform. So behind them another
-//       process's change is seen at the next look for another reason.
+// LocalChanges: notifications of the changes that this process makes through this package, for
+// platforms where the keychain itself sends none.
+//   (1) The SecItem functions have no change notification on any platform. A change by another
+//       process is therefore noticed only when the keychain is next read for another reason.
 
 import KeychainCore
 
 enum LocalChanges {
-    /// Those of all SecItem handlers: on Apple platforms there is one keychain.
+    /// One set of subscribers for all SecItem handlers, because Apple platforms have one keychain.
     static let shared = ChangeSubscribers()
 }

@@ -1,9 +1,10 @@
-// SecItemHandler+SecureEnclave: keys in hardware by the functions on keys. The same on every platform.
-//   (1) The functions give a key itself, not the bytes it is used by. The blob of a key holds the
-//       persistent reference by which it is found again or, before it is stored, a name under which
-//       this handler holds it.
-//   (2) A status leaves as a number, unchanged. An error of another domain becomes the status that the
-//       calls on items have for it.
+// SecItemHandler+SecureEnclave: hardware keys, by way of the SecKey functions. The same code runs
+// on every platform.
+//   (1) The functions return a key object, not the key's blob. The blob that this handler makes
+//       therefore contains the key's persistent reference or, before the key is stored, a random
+//       name under which this handler holds the key object.
+//   (2) An OSStatus is passed on unchanged. An error of another domain is mapped to the status that
+//       the SecItem functions return in the same situation.
 
 package import Foundation
 import KeychainAuthentication
@@ -37,7 +38,7 @@ extension SecItemHandler {
         _ request: MakeSecureEnclaveKey, as caller: AccessGroups
     ) throws(KeychainFailure) -> MadeSecureEnclaveKey {
         let parameters = asking(try SecItemQuery.newKey(request.key)) as CFDictionary
-        // SAFETY: the place for the error is used during the call only.
+        // SAFETY: the pointer for the error is used during the call only.
         let key = try unsafe answer { unsafe SecKeyCreateRandomKey(parameters, $0) }
         let name = ItemReference.random()
         let blob = SecureEnclaveBlob(
@@ -48,7 +49,8 @@ extension SecItemHandler {
         return MadeSecureEnclaveKey(blob: blob.encoded, publicKey: blob.publicKey)
     }
 
-    /// Stores a key that was made here. The blob of the item is another than that of the key.
+    /// Stores a key that this handler created. The stored item gets a new blob, different from the
+    /// one the key had before.
     func addKey(_ item: NewItem) throws(KeychainFailure) -> ItemSnapshot {
         guard let key = item.data.flatMap({ keys.take($0) }) else {
             throw .param("A key of the Secure Enclave is made there. It can't be imported.")
@@ -58,7 +60,7 @@ extension SecItemHandler {
         return added
     }
 
-    /// What an item that was found or added gives in place of the key.
+    /// The blob that takes the place of the key's bytes in an item that was found or added.
     func blob(
         of item: ItemSnapshot, reference: CFTypeRef
     ) throws(KeychainFailure) -> Data {
@@ -71,11 +73,11 @@ extension SecItemHandler {
         return blob.encoded
     }
 
-    /// The system keeps what a blob of this package has sealed.
+    /// A placeholder: the system keeps what this package would seal in the blob.
     private static let nothingSealed = Data(
         count: SecureEnclaveBlob.sealedAuthorizationSizes.lowerBound)
 
-    // MARK: Using
+    // MARK: Use
 
     package func execute(
         _ request: SignDigest, as caller: AccessGroups
@@ -113,14 +115,14 @@ extension SecItemHandler {
         return SecretBytes(copying: secret as Data)
     }
 
-    /// The key of a blob: one that this handler holds, or one that is stored.
+    /// The key for a blob: one that this handler holds, or a stored one.
     private func key(of blob: Data) throws(KeychainFailure) -> SecKey {
         if let key = keys.key(for: blob) { return key }
         guard let parsed = SecureEnclaveBlob(decoding: blob) else { throw .foreignSecureEnclaveKey }
         let query = asking(SecItemQuery.key(withReference: parsed.wrappedKey)) as CFDictionary
         var object: CFTypeRef?
-        // SAFETY: the pointer is used during the call only, and what is written through it is owned
-        // by the variable.
+        // SAFETY: the pointer is used during the call only, and the variable owns the object that
+        // is written through it.
         try call { unsafe SecItemCopyMatching(query, &object) }
         guard let object else { throw Self.unexpectedResult }
         let key = try secKey(object)
@@ -128,21 +130,22 @@ extension SecItemHandler {
         return key
     }
 
-    // MARK: Answers
+    // MARK: Results
 
-    /// 04 ‖ X ‖ Y.
+    /// The public key of `key`, as 04 ‖ X ‖ Y.
     private func publicKey(of key: SecKey) throws(KeychainFailure) -> Data {
         guard let half = SecKeyCopyPublicKey(key) else { throw Self.unexpectedResult }
         // SAFETY: as above.
         return try unsafe answer { unsafe SecKeyCopyExternalRepresentation(half, $0) } as Data
     }
 
-    /// The answer of a function that has a place for an error.
+    /// Calls a function that reports its error through a pointer.
     private func answer<Value>(
         _ function: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> Value?
     ) throws(KeychainFailure) -> Value {
         var slot: Unmanaged<CFError>?
-        // SAFETY: the variable outlives the call; an error in it is the caller's.
+        // SAFETY: the variable outlives the call, and the caller of the function owns an error in
+        // it.
         if let value = withKeychain({ unsafe function(&slot) }) { return value }
         guard let error = unsafe slot?.takeRetainedValue() else { throw Self.unexpectedResult }
         throw KeychainFailure(error as (any Error) as NSError)
@@ -151,7 +154,7 @@ extension SecItemHandler {
     private func secKey(_ object: CFTypeRef) throws(KeychainFailure) -> SecKey {
         #if canImport(Darwin)
         guard CFGetTypeID(object) == SecKeyGetTypeID() else { throw Self.unexpectedResult }
-        // SAFETY: the type was looked at. Swift has no cast to a Core Foundation type that can fail.
+        // SAFETY: the type was checked. Swift has no failable cast to a Core Foundation type.
         return unsafe unsafeDowncast(object, to: SecKey.self)
         #else
         guard let key = object as? SecKey else { throw Self.unexpectedResult }
@@ -160,11 +163,11 @@ extension SecItemHandler {
     }
 }
 
-/// The keys that a handler holds, by their blobs: those that are not stored yet, and the last ones
-/// that were used, which can be used after their items were deleted.
+/// The keys that a handler holds, by their blobs: keys that are not stored yet, and the keys used
+/// most recently. The latter remain usable after their items are deleted.
 final class SecureEnclaveKeys: Sendable {
-    /// `@unchecked`: no lock is needed, for a key doesn't change and its functions can be called from
-    /// many threads at once. Apple's declaration doesn't say so.
+    /// `@unchecked` because no lock is needed: a key doesn't change, and its functions may be
+    /// called from many threads at once. Apple's declaration doesn't say so.
     private struct Held: @unchecked Sendable {
         let blob: Data
         let key: SecKey
@@ -187,7 +190,7 @@ final class SecureEnclaveKeys: Sendable {
         held.withLock { held in held.first { $0.blob == blob } }?.key
     }
 
-    /// Gives a key, and holds it no longer.
+    /// Returns a key and stops holding it.
     func take(_ blob: Data) -> SecKey? {
         held.withLock { held in
             held.firstIndex { $0.blob == blob }.map { held.remove(at: $0) }
@@ -196,8 +199,9 @@ final class SecureEnclaveKeys: Sendable {
 }
 
 extension KeychainFailure {
-    /// What a function on keys failed with. On Apple platforms other frameworks' errors come through
-    /// it, such as that a person declined: a number says something within its domain only.
+    /// The failure for an error of a SecKey function. On Apple platforms these functions pass on
+    /// errors of other frameworks, such as that the user canceled. An error code has a meaning only
+    /// within its domain.
     init(_ error: NSError) {
         let reason = error.userInfo[NSLocalizedDescriptionKey] as? String ?? ""
         switch error.domain {
@@ -214,8 +218,8 @@ extension KeychainFailure {
         }
     }
 
-    /// As the calls on items answer. `systemCancel`: the question was taken away, and no person
-    /// declined.
+    /// The status that the SecItem functions return for a code. `systemCancel` is not
+    /// `userCanceled`: the system canceled the prompt, not the user.
     private static func status(of code: LAError.Code?) -> Status {
         switch code {
         case .userCancel: .userCanceled
@@ -224,10 +228,11 @@ extension KeychainFailure {
         }
     }
 
-    /// The domain of CryptoTokenKit, to which the Secure Enclave is a token: `TKErrorDomain`.
+    /// The domain of CryptoTokenKit, `TKErrorDomain`. CryptoTokenKit treats the Secure Enclave as a
+    /// token.
     private static let tokenErrorDomain = "CryptoTokenKit"
 
-    /// `TKError.Code`.
+    /// The status for a `TKError.Code`.
     private static func statusOfToken(_ code: Int) -> Status {
         switch code {
         case -1: .unimplemented

@@ -1,5 +1,6 @@
-// SecItemHandler+Unimplemented: what the SecItem functions have no words for, or the Swift API no use.
-//   (1) The system itself locks, unlocks and authenticates; there is nothing to administer.
+// SecItemHandler+Unimplemented: requests that the SecItem functions can't express, or that the
+// Swift API doesn't need on these platforms.
+//   (1) The system itself locks, unlocks and authenticates, so there is nothing to administer.
 
 package import KeychainCore
 

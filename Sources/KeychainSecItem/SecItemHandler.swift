@@ -1,13 +1,16 @@
-// SecItemHandler: carries out requests by the SecItem functions.
-//   (1) The only handler on Apple platforms, where it calls the system's functions. On Linux it calls
-//       those of KeychainServices, so that what runs there is tested; no program is linked with it.
-//   (2) A status is all that Apple's functions give. On Linux, this package's own tell why
-//       beside it; on Apple platforms the cause is what follows from the status.
-//   (3) The functions know the caller and ask the person themselves, by a context where one was
-//       given. A request's authorization is not looked at.
-//   (4) The functions don't tell how many items a change or deletion met. They are counted just
-//       before it where the query names no account; else the answer is 1.
-//   (5) What has no words in a dictionary is refused with `unimplemented`, never left out.
+// SecItemHandler: carries out requests by calling the SecItem functions.
+//   (1) On Apple platforms this is the only handler, and it calls the system's functions. On Linux
+//       it calls those of KeychainServices, so that the tests run the same code; no program is
+//       linked with it there.
+//   (2) Apple's functions return only a status, so on Apple platforms the cause of a failure is
+//       inferred from the status. On Linux, this package's functions also report the cause.
+//   (3) The functions determine the caller's access groups and prompt the user themselves, with an
+//       authentication context if one was passed. A request's authorization is ignored.
+//   (4) The functions don't report how many items an update or deletion affected. If the query is
+//       for passwords and names no account, the matching items are counted immediately before the
+//       call; otherwise the result is 1.
+//   (5) A request that can't be expressed in a dictionary fails with `unimplemented`. No part of a
+//       request is ever left out.
 
 import Foundation
 package import KeychainAuthentication
@@ -21,14 +24,14 @@ package import KeychainRuntime
 import KeychainServices
 #endif
 
-/// The keychain behind the SecItem functions.
+/// A handler that accesses the keychain through the SecItem functions.
 package struct SecItemHandler: RequestHandler, RequestExecutor {
     private(set) var keys = SecureEnclaveKeys()
-    /// Who answers for the person, and whether the person may be asked.
+    /// How the user authenticates, and whether prompting is allowed.
     private var authentication = AuthenticationOptions()
 
-    /// The same keychain, with another answer for the person. A key that was found for one isn't
-    /// used for another.
+    /// The same keychain with other authentication options. The new handler starts without held
+    /// keys, so that a key found under one set of options isn't used under another.
     package func authenticating(_ options: AuthenticationOptions) -> SecItemHandler {
         guard !options.isDefault else { return self }
         var handler = self
@@ -37,11 +40,12 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         return handler
     }
 
-    /// A dictionary of a call that may ask the person.
+    /// Adds the authentication context to the dictionary of a call that may prompt the user.
     func asking(_ dictionary: SecItemQuery.Dictionary) -> SecItemQuery.Dictionary {
         guard !authentication.isDefault else { return dictionary }
         var options = authentication
-        // A context can't be kept from asking for one request alone.
+        // A context can't be told not to prompt for one request only, so a new context takes its
+        // place.
         if !options.allowsQuestions { options.context = nil }
         let context: Any = options.makeContext()
         return dictionary.merging([kSecUseAuthenticationContext: context]) { $1 }
@@ -52,14 +56,14 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
 
     /// The system's keychain.
     ///
-    /// - Parameter context: Runs what it is given, once, with what a test puts around it.
+    /// - Parameter context: Calls its argument exactly once. Tests use it to surround each call.
     package init(in context: @escaping @Sendable (() -> Void) -> Void = { $0() }) {
         self.context = context
     }
     #else
     private let keychain: @Sendable () -> ProcessConnection
 
-    /// A keychain, which is asked for at every request.
+    /// Creates a handler for a keychain. `keychain` is called for every request.
     package init(_ keychain: @escaping @Sendable () -> ProcessConnection) {
         self.keychain = keychain
     }
@@ -71,13 +75,13 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         _ request: FindItems, as caller: AccessGroups
     ) throws(KeychainFailure) -> [ItemSnapshot] {
         var query = asking(try SecItemQuery.search(request.query, request.retrieval))
-        // What hardware keeps has no data. A reference is what its blob is made of.
+        // Hardware keys have no data. Their blobs are made from references instead.
         let isKey = request.query.itemClass == .key
         if isKey, request.retrieval.includesData {
             query[kSecReturnData] = nil
             query[kSecReturnRef] = true
         }
-        // SAFETY: the function writes to a variable of `answer`, as below.
+        // SAFETY: the function writes to a variable of `answer`, see there.
         let object = try unsafe answer(to: query, SecItemCopyMatching)
         let found = object as? [NSDictionary] ?? (object as? NSDictionary).map { [$0] }
         guard let found else { throw Self.unexpectedResult }
@@ -125,7 +129,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         return count
     }
 
-    /// In two steps: the functions know no single one.
+    /// Takes two calls, because the SecItem functions have no single call for it.
     package func execute(
         _ request: PutItem, as caller: AccessGroups
     ) throws(KeychainFailure) -> Done {
@@ -153,8 +157,9 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         return count
     }
 
-    /// How many items a query means, as far as it can mean several. One call deletes all or nothing;
-    /// deleting them one by one would count exactly and could stop half-way.
+    /// The number of items that match a query, or 1 if the query can match only one. Deleting the
+    /// items one at a time would give an exact count, but could stop half-way; one call deletes all
+    /// or none.
     private func count(
         _ query: ItemQuery, _ caller: AccessGroups
     ) throws(KeychainFailure) -> Int {
@@ -174,10 +179,10 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
 
     private static let knownDefaultGroup = Mutex<String?>(nil)
 
-    /// The group that an addition goes to which names none.
+    /// The access group of an added item whose request names none.
     ///
-    /// The system says so of an item that was added and in no other way. One that is deleted at once
-    /// is added for it, once in a process.
+    /// The system reveals this group only in an item that was added. So a probe item is added and
+    /// deleted at once, once per process.
     private func defaultGroup(of caller: AccessGroups) throws(KeychainFailure) -> String {
         if let known = Self.knownDefaultGroup.withLock({ $0 }) { return known }
         let attributes: Attributes = [
@@ -198,7 +203,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
 
     #else
 
-    /// The group that an addition goes to which names none.
+    /// The access group of an added item whose request names none.
     private func defaultGroup(of caller: AccessGroups) throws(KeychainFailure) -> String {
         guard let group = caller.defaultGroup else {
             throw .missingEntitlement("Name an access group: the caller has no default one.")
@@ -210,28 +215,28 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
 
     // MARK: Calls
 
-    /// What a function gives for a dictionary.
+    /// Calls a function with a dictionary and returns its result.
     private func answer(
         to query: SecItemQuery.Dictionary,
         _ function: (CFDictionary, UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus
     ) throws(KeychainFailure) -> CFTypeRef? {
         let query = query as CFDictionary
         var object: CFTypeRef?
-        // SAFETY: the pointer is used during the call only, and what is written through it is owned
-        // by the variable.
+        // SAFETY: the pointer is used during the call only, and the variable owns the object that
+        // is written through it.
         try call { unsafe function(query, &object) }
         return object
     }
 
     /// Calls a function on this keychain.
-    /// - Throws: The status that it gives, unless that is success.
+    /// - Throws: The status that the function returns, unless it is `errSecSuccess`.
     func call(_ function: () -> OSStatus) throws(KeychainFailure) {
         #if canImport(Darwin)
         let status = withKeychain(function)
         #else
         let recorder = FailureRecorder()
         let status = KeychainContext.$recorder.withValue(recorder) { withKeychain(function) }
-        // A reason belongs to its own status only.
+        // Use the recorded failure only if its status is the one that was returned.
         if status != errSecSuccess, let failure = recorder.failure,
             failure.status.rawValue == status
         {
@@ -243,7 +248,7 @@ package struct SecItemHandler: RequestHandler, RequestExecutor {
         }
     }
 
-    /// Runs functions on this keychain.
+    /// Runs `body` with this handler's keychain as the current one.
     func withKeychain<Result>(_ body: () -> Result) -> Result {
         #if canImport(Darwin)
         var result: Result?

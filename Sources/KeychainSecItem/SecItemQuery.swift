@@ -1,8 +1,8 @@
-// SecItemQuery: every dictionary that this package hands to the SecItem functions is built here, and
-// every one that they give is read here.
-//   (1) Each call gets a fresh dictionary; none is used twice.
-//   (2) Every dictionary names class and synchronizable, so that no call is about more items than the
-//       request, and asks for the data-protection keychain.
+// SecItemQuery: builds every dictionary that this package passes to the SecItem functions, and
+// reads every dictionary that they return.
+//   (1) Each call gets a new dictionary; none is used twice.
+//   (2) Every query and addition names the class and synchronizable, so that a call never affects
+//       more items than the request means, and requests the data-protection keychain.
 //   (3) Keys are Apple's constants, never literals.
 
 import Foundation
@@ -14,13 +14,13 @@ import KeychainServicesDarwin
 import KeychainServices
 #endif
 
-/// The dictionaries of the SecItem functions.
+/// Builds and reads the dictionaries of the SecItem functions.
 enum SecItemQuery {
     typealias Dictionary = [CFString: Any]
 
     // MARK: Requests
 
-    /// The items that a query means.
+    /// The dictionary that selects the items of a query.
     static func query(_ query: ItemQuery) throws(KeychainFailure) -> Dictionary {
         guard !query.isTombstone, query.hostOrSubdomain == nil else {
             throw SecItemHandler.unimplemented
@@ -38,7 +38,8 @@ enum SecItemQuery {
         return dictionary
     }
 
-    /// A search. What tells an item from others is always asked for.
+    /// The dictionary of a search. It always requests the attributes and persistent references,
+    /// which identify items.
     static func search(
         _ query: ItemQuery, _ retrieval: Retrieval
     ) throws(KeychainFailure) -> Dictionary {
@@ -57,7 +58,7 @@ enum SecItemQuery {
         return search
     }
 
-    /// A new item, whose attributes are asked for.
+    /// The dictionary of a new item. It requests the attributes of the added item.
     static func addition(_ item: NewItem) throws(KeychainFailure) -> Dictionary {
         guard !item.isTombstone, !item.keepsExisting else { throw SecItemHandler.unimplemented }
         var addition = try dictionary(item.itemClass, item.attributes)
@@ -70,7 +71,7 @@ enum SecItemQuery {
         return addition
     }
 
-    /// The second dictionary of an update. It may hold attributes and the secret only.
+    /// The second dictionary of an update, which may contain only attributes and the secret.
     static func changes(_ changes: ItemChanges) throws(KeychainFailure) -> Dictionary {
         guard changes.isTombstone == nil else { throw SecItemHandler.unimplemented }
         var dictionary: Dictionary = [:]
@@ -88,7 +89,7 @@ enum SecItemQuery {
         return dictionary
     }
 
-    /// The parameters of a new key in hardware, which is not stored.
+    /// The parameters of a new hardware key, which is not stored.
     static func newKey(_ key: NewSecureEnclaveKey) throws(KeychainFailure) -> Dictionary {
         let own: Dictionary = [
             kSecAttrIsPermanent: false,
@@ -103,7 +104,7 @@ enum SecItemQuery {
         ]
     }
 
-    /// What stores a key in hardware, which brings its other attributes itself.
+    /// The dictionary that stores a hardware key. The key itself supplies its other attributes.
     static func addition(
         _ item: NewItem, of key: SecKey
     ) throws(KeychainFailure) -> Dictionary {
@@ -116,7 +117,7 @@ enum SecItemQuery {
         return addition
     }
 
-    /// The search for a key itself by its persistent reference.
+    /// The search that finds a key object by its persistent reference.
     static func key(withReference reference: Data) -> Dictionary {
         [
             kSecClass: kSecClassKey,
@@ -152,7 +153,8 @@ enum SecItemQuery {
         }
     }
 
-    /// When and for whom an item can be opened. The functions take one of the two constants.
+    /// Sets the protection class and constraints. The functions accept either `kSecAttrAccessible`
+    /// or `kSecAttrAccessControl`, not both.
     private static func set(
         _ protection: ProtectionClass, _ constraints: AccessConstraints,
         in dictionary: inout Dictionary
@@ -164,11 +166,11 @@ enum SecItemQuery {
         }
     }
 
-    /// - Throws: `param` where the two don't go together.
+    /// - Throws: `param` if the protection class and the constraints can't be combined.
     private static func control(
         _ protection: ProtectionClass, _ constraints: AccessConstraints
     ) throws(KeychainFailure) -> SecAccessControl {
-        // The bits of the core are Apple's.
+        // The core uses Apple's bit values.
         let flags = SecAccessControlCreateFlags(rawValue: CFOptionFlags(constraints.rawValue))
         let control = SecAccessControlCreateWithFlags(
             nil, protection.code as CFString, flags, nil)
@@ -176,9 +178,9 @@ enum SecItemQuery {
         return control
     }
 
-    // MARK: Answers
+    // MARK: Results
 
-    /// An item of a result.
+    /// The item that a dictionary of a result describes.
     static func item(
         _ result: NSDictionary, of itemClass: ItemClass
     ) throws(KeychainFailure) -> ItemSnapshot {
@@ -207,11 +209,12 @@ enum SecItemQuery {
         return item
     }
 
-    /// The constraints of an item's access control; nil where they can't be identified.
+    /// The constraints of an item's access control, or `nil` if they can't be identified.
     ///
-    /// No function opens an access control. Two are equal when they hold the same, so this one is
-    /// compared with those that `Keychain` makes. What `SecItemAdd` makes on Apple's systems of an
-    /// item without one is equal to none of them.
+    /// No function reads the contents of an access control. Two access controls are equal if they
+    /// have the same contents, so this one is compared with those that `Keychain` creates. The
+    /// access control that `SecItemAdd` on Apple's systems gives to an item without constraints is
+    /// equal to none of them.
     private static func constraints(
         of object: Any?, _ protection: ProtectionClass
     ) -> AccessConstraints? {
@@ -231,7 +234,7 @@ enum SecItemQuery {
 }
 
 extension Attribute {
-    /// Apple's constant. nil: no request of the Swift API names the attribute.
+    /// Apple's constant for the attribute, or `nil` if no request of the Swift API uses it.
     fileprivate var constant: CFString? {
         switch self {
         case .creationDate: kSecAttrCreationDate
@@ -269,7 +272,7 @@ extension AttributeValue {
         }
     }
 
-    /// - Returns: nil for what is no value of an attribute.
+    /// - Returns: `nil` if the object can't be an attribute's value.
     fileprivate init?(_ object: Any?) {
         switch object {
         case let text as String: self = .string(text)

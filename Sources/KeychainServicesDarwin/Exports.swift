@@ -1,7 +1,7 @@
-// KeychainServicesDarwin: the system's Security, and what is taken from its CryptoKit, for the modules
-// that may not name them. A module that is built under `-module-alias KeychainServices=Security`, or
-// that imports one that is, may not say `import Security` anywhere, not even in a branch that is
-// compiled out.
+// KeychainServicesDarwin: re-exports the system's Security module, and what is needed of CryptoKit,
+// for modules that may not import them. A module built with `-module-alias
+// KeychainServices=Security`, or one that imports such a module, can't contain `import Security`
+// anywhere, not even in a branch that is compiled out.
 
 #if canImport(Darwin)
 import CryptoKit
