@@ -66,6 +66,10 @@ let package = Package(
                 "Keys in a TPM 2.0, the Secure Enclave of other machines. It is built with "
                 + "tpm2-tss: libtss2-dev on Debian."),
         .trait(
+            name: "Synchronization",
+            description:
+                "Items between machines, through etcd. async-http-client is built for it."),
+        .trait(
             name: "NSStringHashing",
             description:
                 "On Linux, an NSString in an AnyHashable equals the String of its text, as on "
@@ -81,6 +85,7 @@ let package = Package(
             url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
     ],
     targets: [
         // What a request and its answer are.
@@ -117,6 +122,27 @@ let package = Package(
         .target(
             name: "KeychainSynchronization",
             dependencies: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", crypto],
+            swiftSettings: settings),
+        // A client of etcd, which is where circles of machines meet.
+        .target(
+            name: "KeychainEtcd",
+            dependencies: [
+                .product(
+                    name: "AsyncHTTPClient", package: "async-http-client",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOCore", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOPosix", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOHTTP1", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOSSL", package: "swift-nio-ssl",
+                    condition: .when(traits: ["Synchronization"])),
+            ],
             swiftSettings: settings),
         // What client and service say to each other.
         .target(

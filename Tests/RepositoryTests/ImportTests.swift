@@ -34,6 +34,9 @@ struct ImportRow: CustomStringConvertible {
             module: "KeychainSynchronization",
             imports: ["KeychainCore", "KeychainCrypto", "KeychainSQLite", "Crypto"]),
         ImportRow(
+            module: "KeychainEtcd",
+            imports: ["AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL"]),
+        ImportRow(
             module: "KeychainTPM", imports: ["KeychainCore", "KeychainCrypto", "CKeychainTSS2"]),
         ImportRow(module: "KeychainWire", imports: ["KeychainCore"]),
         ImportRow(
@@ -114,8 +117,8 @@ struct ImportRow: CustomStringConvertible {
     /// size. The tools are such programs.
     static let lean: Set<String> = [
         "KeychainCore", "KeychainCrypto", "KeychainSQLite", "KeychainEngine", "KeychainTPM",
-        "KeychainSynchronization", "KeychainWire", "KeychainRuntime", "KeychainDaemon", "keychaind",
-        "KeychainTool", "keychainctl",
+        "KeychainSynchronization", "KeychainEtcd", "KeychainWire", "KeychainRuntime",
+        "KeychainDaemon", "keychaind", "KeychainTool", "keychainctl",
     ]
 
     @Test func `the table has a row for every module and no other`() throws {

@@ -128,7 +128,7 @@ struct Manifest {
             return rows[name] ?? 0
         }
         let width = modules.map(\.name.count).max() ?? 0
-        let traits: Set = ["OlderPKCS12", "TPM"]
+        let traits: Set = ["OlderPKCS12", "TPM", "Synchronization"]
         func line(_ module: Target) -> String {
             func adds(_ dependency: Dependency) -> Bool {
                 !module.dependencies.contains {

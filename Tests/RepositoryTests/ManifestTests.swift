@@ -96,11 +96,12 @@ import Testing
     @Test(arguments: [
         "KeychainServices", "KeychainSecItem", "KeychainAsymmetricKeys", "KeychainDaemon",
         "KeychainTool", "X509", "SwiftASN1", "NIOSSL", "NIOCore", "NIOPosix", "ServiceLifecycle",
-        "UnixSignals", "ArgumentParser",
+        "UnixSignals", "ArgumentParser", "KeychainEtcd", "AsyncHTTPClient",
     ])
     func `Keychain is built without`(_ name: String) throws {
         let manifest = try Manifest()
-        let all = manifest.closure(of: "Keychain", traits: ["OlderPKCS12", "TPM"])
+        let all = manifest.closure(
+            of: "Keychain", traits: ["OlderPKCS12", "TPM", "Synchronization"])
         #expect(!all.contains(name))
         // What isn't named anywhere could not be found.
         #expect(

@@ -1,0 +1,164 @@
+// EtcdAnswers: the messages from etcd's JSON gateway, by their names in etcd's `rpc.proto`.
+//   (1) Every answer has a header. What hasn't is not etcd's, so that `{}` of some other server
+//       doesn't mean that there are no keys.
+
+#if Synchronization
+
+struct AnswerHeader: Decodable {
+    let memberID: String
+    let revision: Int64
+
+    enum CodingKeys: CodingKey { case memberId, revision }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        memberID = try container.text(.memberId)
+        revision = try container.number(.revision)
+    }
+}
+
+/// A key with its value. Of one that was deleted, key and revision only.
+struct KeyValue: Decodable {
+    let key: EtcdKey
+    let value: [UInt8]
+    let createRevision: Int64
+    let modRevision: Int64
+    let version: Int64
+
+    enum CodingKeys: CodingKey { case key, value, createRevision, modRevision, version }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        key = EtcdKey(try container.bytes(.key))
+        value = try container.bytes(.value)
+        createRevision = try container.number(.createRevision)
+        modRevision = try container.number(.modRevision)
+        version = try container.number(.version)
+    }
+
+    /// - Parameter prefix: That of the circle.
+    /// - Returns: nil if the key doesn't begin with it.
+    func item(below prefix: EtcdKey) -> EtcdItem? {
+        key.dropping(prefix).map {
+            EtcdItem(
+                key: $0, value: value, createRevision: createRevision, modRevision: modRevision,
+                version: version)
+        }
+    }
+}
+
+struct RangeAnswer: Decodable {
+    let header: AnswerHeader
+    let keyValues: [KeyValue]
+    let hasMore: Bool
+
+    enum CodingKeys: CodingKey { case header, kvs, more }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        header = try container.decode(AnswerHeader.self, forKey: .header)
+        keyValues = try container.list(.kvs)
+        hasMore = try container.flag(.more)
+    }
+}
+
+struct DeletionAnswer: Decodable {
+    let header: AnswerHeader
+    let count: Int64
+
+    enum CodingKeys: CodingKey { case header, deleted }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        header = try container.decode(AnswerHeader.self, forKey: .header)
+        count = try container.number(.deleted)
+    }
+}
+
+struct TransactionAnswer: Decodable {
+    /// The answer to one operation. Those to puts and deletions say nothing of interest.
+    struct Part: Decodable {
+        let responseRange: RangeAnswer?
+    }
+
+    let header: AnswerHeader
+    let succeeded: Bool
+    let parts: [Part]
+
+    enum CodingKeys: CodingKey { case header, succeeded, responses }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        header = try container.decode(AnswerHeader.self, forKey: .header)
+        succeeded = try container.flag(.succeeded)
+        parts = try container.list(.responses)
+    }
+}
+
+struct StatusAnswer: Decodable {
+    let header: AnswerHeader
+    let version: String
+    /// A number. Left out, or 0, if there is none.
+    let leader: String
+    let databaseByteCount: Int64
+
+    enum CodingKeys: CodingKey { case header, version, leader, dbSize }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        header = try container.decode(AnswerHeader.self, forKey: .header)
+        version = try container.text(.version)
+        let leader = try container.text(.leader)
+        self.leader = leader == "0" ? "" : leader
+        databaseByteCount = try container.number(.dbSize)
+    }
+}
+
+struct AuthenticationAnswer: Decodable {
+    let token: String
+}
+
+struct ErrorAnswer: Decodable {
+    let message: String
+    /// Of gRPC.
+    let code: Int
+}
+
+/// One message of a watch.
+struct WatchAnswer: Decodable {
+    struct Event: Decodable {
+        /// A put is left out: it is the default.
+        enum Kind: String, Decodable { case put = "PUT", deletion = "DELETE" }
+
+        let type: Kind?
+        let kv: KeyValue
+    }
+
+    struct Message: Decodable {
+        let header: AnswerHeader
+        let isCreated: Bool
+        let isCanceled: Bool
+        let compactRevision: Int64
+        /// Whether the next message has more events of this one's last revision.
+        let isFragment: Bool
+        let events: [Event]
+
+        enum CodingKeys: CodingKey {
+            case header, created, canceled, compactRevision, fragment, events
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            header = try container.decode(AnswerHeader.self, forKey: .header)
+            isCreated = try container.flag(.created)
+            isCanceled = try container.flag(.canceled)
+            compactRevision = try container.number(.compactRevision)
+            isFragment = try container.flag(.fragment)
+            events = try container.list(.events)
+        }
+    }
+
+    let result: Message
+}
+
+#endif

@@ -1,0 +1,101 @@
+// EtcdRequests: the messages to etcd's JSON gateway, by their names in etcd's `rpc.proto`.
+
+#if Synchronization
+
+/// A method of the gateway: its path, and what it answers.
+struct EtcdMethod<Answer: Decodable & Sendable>: Sendable {
+    let path: String
+}
+
+extension EtcdMethod where Answer == RangeAnswer {
+    static var range: Self { Self(path: "/v3/kv/range") }
+}
+extension EtcdMethod where Answer == TransactionAnswer {
+    static var transaction: Self { Self(path: "/v3/kv/txn") }
+}
+extension EtcdMethod where Answer == DeletionAnswer {
+    static var deleteRange: Self { Self(path: "/v3/kv/deleterange") }
+}
+extension EtcdMethod where Answer == StatusAnswer {
+    static var status: Self { Self(path: "/v3/maintenance/status") }
+}
+extension EtcdMethod where Answer == AuthenticationAnswer {
+    static var authenticate: Self { Self(path: "/v3/auth/authenticate") }
+}
+extension EtcdMethod where Answer == WatchAnswer {
+    static var watch: Self { Self(path: "/v3/watch") }
+}
+
+struct AuthenticationRequest: Encodable {
+    let name: String
+    let password: String
+}
+
+struct StatusRequest: Encodable {}
+
+struct RangeRequest: Encodable {
+    var key: Base64Bytes
+    var rangeEnd: Base64Bytes?
+    var limit: DecimalNumber?
+    var revision: DecimalNumber?
+    var keysOnly: Bool?
+}
+
+struct DeletionRequest: Encodable {
+    var key: Base64Bytes
+    var rangeEnd: Base64Bytes?
+}
+
+struct TransactionRequest: Encodable {
+    struct Compare: Encodable {
+        let key: Base64Bytes
+        let target: String
+        var result = "EQUAL"
+        var modRevision: DecimalNumber?
+        var createRevision: DecimalNumber?
+        var version: DecimalNumber?
+    }
+
+    struct Put: Encodable {
+        let key: Base64Bytes
+        let value: Base64Bytes
+    }
+
+    enum Operation: Encodable {
+        case requestPut(Put)
+        case requestDeleteRange(DeletionRequest)
+        case requestRange(RangeRequest)
+
+        enum CodingKeys: CodingKey { case requestPut, requestDeleteRange, requestRange }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            switch self {
+            case .requestPut(let put): try container.encode(put, forKey: .requestPut)
+            case .requestDeleteRange(let deletion):
+                try container.encode(deletion, forKey: .requestDeleteRange)
+            case .requestRange(let range): try container.encode(range, forKey: .requestRange)
+            }
+        }
+    }
+
+    let compare: [Compare]
+    let success: [Operation]
+    let failure: [Operation]
+}
+
+struct WatchRequest: Encodable {
+    struct Creation: Encodable {
+        let key: Base64Bytes
+        let rangeEnd: Base64Bytes
+        let startRevision: DecimalNumber
+        /// A message from time to time that says how far the watch is.
+        var progressNotify = true
+        /// Large answers in several messages.
+        var fragment = true
+    }
+
+    let createRequest: Creation
+}
+
+#endif
