@@ -273,6 +273,28 @@ let package = Package(
                 "KeychainSQLite",
             ],
             swiftSettings: settings),
+        // Clusters of etcd for tests, and their certificates.
+        .target(
+            name: "EtcdTestSupport", dependencies: ["KeychainEtcd"],
+            path: "Tests/EtcdTestSupport", swiftSettings: settings),
+        .testTarget(
+            name: "KeychainEtcdTests",
+            dependencies: [
+                "KeychainEtcd", "EtcdTestSupport",
+                .product(
+                    name: "NIOCore", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOPosix", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOHTTP1", package: "swift-nio",
+                    condition: .when(traits: ["Synchronization"])),
+                .product(
+                    name: "NIOSSL", package: "swift-nio-ssl",
+                    condition: .when(traits: ["Synchronization"])),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "KeychainWireTests",
             dependencies: ["TestPrograms", "KeychainWire", "KeychainCore"],

@@ -6,7 +6,9 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         // With the traits that `dev` builds the package with, so that one build serves both.
-        .package(name: "swift-keychain", path: "../..", traits: ["OlderPKCS12", "TPM"])
+        .package(
+            name: "swift-keychain", path: "../..",
+            traits: ["OlderPKCS12", "TPM", "Synchronization"])
     ],
     targets: [
         .executableTarget(

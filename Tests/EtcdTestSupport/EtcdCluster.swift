@@ -1,0 +1,211 @@
+// EtcdCluster: a cluster of etcd for one test, of one node or several, on loopback, with TLS for
+// clients and peers, and with users if the test has some.
+//   (1) Clients and peers need a certificate of the cluster's own authority.
+//   (2) All processes are killed, and the folder is removed, when the test is done with it.
+
+#if Synchronization
+
+import Foundation
+import Glibc
+package import KeychainEtcd
+
+package actor EtcdCluster {
+    /// A user with a role that reads and writes the keys with one prefix.
+    package struct User: Sendable {
+        package let name: String
+        package let password: String
+        package let prefix: String
+
+        package init(name: String, password: String, prefix: String) {
+            (self.name, self.password, self.prefix) = (name, password, prefix)
+        }
+    }
+
+    private static let rootPassword = "root of the test"
+
+    package nonisolated let endpoints: [String]
+    package nonisolated let certificates: TestCertificates
+    private let nodes: [EtcdNode]
+    private let folder: URL
+    private let hasUsers: Bool
+
+    /// Runs a test with a cluster.
+    ///
+    /// - Throws: What the test throws; ``MissingProgram`` if etcd isn't installed or doesn't start.
+    package static func with<Result: Sendable>(
+        nodes count: Int, users: [User] = [],
+        _ test: @Sendable (EtcdCluster) async throws -> Result
+    ) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "etcd-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let cluster = try EtcdCluster(nodes: count, folder: folder, hasUsers: !users.isEmpty)
+        do {
+            try await cluster.start(users)
+            let result = try await test(cluster)
+            await cluster.end()
+            return result
+        } catch {
+            await cluster.end()
+            throw error
+        }
+    }
+
+    private init(nodes count: Int, folder: URL, hasUsers: Bool) throws {
+        certificates = try TestCertificates(folder: folder)
+        (self.folder, self.hasUsers) = (folder, hasUsers)
+        let ports = FreePorts.some(2 * count)
+        let clients = ports.prefix(count).map { "https://127.0.0.1:\($0)" }
+        let peers = ports.suffix(count).map { "https://127.0.0.1:\($0)" }
+        endpoints = clients
+        let cluster = peers.enumerated().map { "n\($0)=\($1)" }.joined(separator: ",")
+        nodes = (0..<count).map { [certificates] index in
+            EtcdNode(
+                arguments: [
+                    "--name", "n\(index)", "--data-dir", folder.appending(path: "n\(index)").path,
+                    "--listen-client-urls", clients[index],
+                    "--advertise-client-urls", clients[index],
+                    "--listen-peer-urls", peers[index],
+                    "--initial-advertise-peer-urls", peers[index],
+                    "--initial-cluster", cluster,
+                    "--initial-cluster-token", folder.lastPathComponent,
+                    "--cert-file", certificates.server, "--key-file", certificates.serverKey,
+                    "--trusted-ca-file", certificates.authority, "--client-cert-auth",
+                    "--peer-cert-file", certificates.server,
+                    "--peer-key-file", certificates.serverKey,
+                    "--peer-trusted-ca-file", certificates.authority, "--peer-client-cert-auth",
+                    "--heartbeat-interval", "100", "--election-timeout", "1000",
+                    "--auth-token", "simple", "--bcrypt-cost", "4", "--logger", "zap",
+                    "--log-level", "warn",
+                ], log: folder.appending(path: "n\(index).log"))
+        }
+    }
+
+    private func start(_ users: [User]) async throws {
+        for node in nodes { try node.start() }
+        for index in nodes.indices { try await waitUntilReady(index) }
+        guard hasUsers else { return }
+        try control(["user", "add", "root:\(Self.rootPassword)"])
+        try control(["user", "grant-role", "root", "root"])
+        for user in users {
+            try control(["role", "add", user.name])
+            try control([
+                "role", "grant-permission", "--prefix=true", user.name, "readwrite", user.prefix,
+            ])
+            try control(["user", "add", "\(user.name):\(user.password)"])
+            try control(["user", "grant-role", user.name, user.name])
+        }
+        try control(["auth", "enable"])
+    }
+
+    private func end() {
+        for node in nodes { node.kill() }
+    }
+
+    /// Waits until a node takes part in the cluster.
+    private func waitUntilReady(_ index: Int) async throws {
+        var timing = EtcdTiming()
+        timing.overallDeadline = .seconds(60)
+        let client = try EtcdClient(configuration(nodes: [index], timing: timing))
+        do {
+            // With users it is refused, which is an answer of the cluster, too.
+            _ = try await client.get("readiness")
+        } catch let failure as EtcdFailure where failure.reason == .permissionDenied {
+        } catch {
+            throw MissingProgram(
+                description: "etcd did not start: \(error)\n\(nodes[index].lastWords)")
+        }
+        await client.shutDown()
+    }
+
+    // MARK: For tests
+
+    /// What a client is made with. It knows some of the nodes, in this order, or all of them.
+    package func configuration(
+        prefix: String = "test/", nodes chosen: [Int]? = nil, user: User? = nil,
+        timing: EtcdTiming = EtcdTiming()
+    ) throws -> EtcdConfiguration {
+        try EtcdConfiguration(
+            endpoints: (chosen ?? Array(endpoints.indices)).map { endpoints[$0] }, prefix: prefix,
+            authorityFile: certificates.authority,
+            clientCertificate: .init(
+                certificateFile: certificates.client, keyFile: certificates.clientKey),
+            user: user.map { user in .init(name: user.name, password: { user.password }) },
+            timing: timing)
+    }
+
+    /// Ends a node without notice.
+    package func kill(_ index: Int) { nodes[index].kill() }
+
+    /// Starts a node that was killed, with its data, and waits until it is ready.
+    package func restart(_ index: Int) async throws {
+        try nodes[index].start()
+        try await waitUntilReady(index)
+    }
+
+    /// Keeps a node from running. Its connections stay.
+    package func suspend(_ index: Int) { nodes[index].send(SIGSTOP) }
+
+    package func resume(_ index: Int) { nodes[index].send(SIGCONT) }
+
+    /// The node that leads.
+    package func leader() async throws -> Int {
+        while true {
+            for index in nodes.indices {
+                let client = try EtcdClient(configuration(nodes: [index]))
+                let status = try? await client.status()
+                await client.shutDown()
+                if let status, status.leader == status.member { return index }
+            }
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Forgets all revisions before one.
+    package func compact(_ revision: Int64) throws {
+        let user = hasUsers ? ["--user=root:\(Self.rootPassword)"] : []
+        try control(["compaction", String(revision)] + user)
+    }
+
+    private func control(_ arguments: [String]) throws {
+        try Program.run(
+            "etcdctl", package: "etcd-server etcd-client",
+            arguments + [
+                "--endpoints=\(endpoints[0])", "--cacert=\(certificates.authority)",
+                "--cert=\(certificates.client)", "--key=\(certificates.clientKey)",
+            ], ["ETCDCTL_API": "3"])
+    }
+}
+
+private enum FreePorts {
+    /// Ports on loopback that nothing listens on, below those that the system gives to connections.
+    static func some(_ count: Int) -> [UInt16] {
+        var ports: Set<UInt16> = []
+        while ports.count < count {
+            let port = UInt16.random(in: 20000..<32000)
+            if isFree(port) { ports.insert(port) }
+        }
+        return Array(ports)
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        // SAFETY: the address is a value of this function, and bind reads as many bytes as it has.
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}
+
+#endif

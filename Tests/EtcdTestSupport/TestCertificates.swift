@@ -1,0 +1,92 @@
+// TestCertificates: an authority of a test's own, and certificates signed by it, made by OpenSSL.
+
+#if Synchronization
+
+package import Foundation
+
+/// A program that a test needs and that isn't there, or failed.
+package struct MissingProgram: Error, CustomStringConvertible {
+    package let description: String
+}
+
+/// Files in PEM, in a folder that the caller removes.
+package struct TestCertificates: Sendable {
+    package let authority: String
+    /// For servers on loopback, and for etcd's peers.
+    package let server: String
+    package let serverKey: String
+    /// Without a common name: etcd's gateway would take that for a user.
+    package let client: String
+    package let clientKey: String
+
+    /// - Throws: ``MissingProgram``.
+    package init(folder: URL) throws {
+        func path(_ name: String) -> String { folder.appending(path: name).path }
+        func make(_ name: String, _ options: [String]) throws {
+            _ = try Program.run(
+                "openssl", package: "openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                    "-nodes", "-days", "2", "-keyout", path("\(name).key"), "-out",
+                    path("\(name).pem"),
+                ] + options)
+        }
+        let signed = [
+            "-CA", path("authority.pem"), "-CAkey", path("authority.key"),
+            "-addext", "basicConstraints=CA:FALSE",
+        ]
+        try make("authority", ["-subj", "/O=authority"])
+        try make(
+            "server",
+            signed + ["-subj", "/O=server", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"])
+        try make("client", signed + ["-subj", "/O=client"])
+        authority = path("authority.pem")
+        (server, serverKey) = (path("server.pem"), path("server.key"))
+        (client, clientKey) = (path("client.pem"), path("client.key"))
+    }
+}
+
+enum Program {
+    /// Where a program is.
+    ///
+    /// - Throws: ``MissingProgram``, which names the packages of Debian that it is in.
+    static func path(_ name: String, package: String) throws -> String {
+        let folders = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
+        let paths = folders.split(separator: ":").map { "\($0)/\(name)" }
+        guard let path = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
+            throw MissingProgram(
+                description: "These tests take \(name), which is not installed. Debian has it in "
+                    + "its package: apt-get install \(package)")
+        }
+        return path
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Returns: What it wrote.
+    /// - Throws: ``MissingProgram`` if it isn't there or fails.
+    @discardableResult
+    static func run(
+        _ name: String, package: String, _ arguments: [String],
+        _ environment: [String: String] = [:]
+    ) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: try path(name, package: package))
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let written = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let text = String(decoding: written, as: UTF8.self)
+        guard process.terminationStatus == 0 else {
+            throw MissingProgram(description: "\(name) \(arguments[0]) failed: \(text)")
+        }
+        return text
+    }
+}
+
+#endif

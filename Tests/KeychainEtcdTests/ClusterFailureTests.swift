@@ -1,0 +1,164 @@
+// Nodes that are killed, suspended and restarted while they are used.
+
+#if Synchronization
+
+import EtcdTestSupport
+import KeychainEtcd
+import Testing
+
+extension `With etcd` {
+    /// Writers append to logs of their own, and each remembers what it was told. The unanswered
+    /// writes of the dead leader were carried out or not: the client has to find out.
+    @Test func `no acknowledged write is lost and none is made twice when the leader is killed`()
+        async throws
+    {
+        try await EtcdCluster.with(nodes: 3) { cluster in
+            let leader = try await cluster.leader()
+            let (progress, reporter) = AsyncStream.makeStream(of: Int.self)
+            let watcher = try EtcdClient(await cluster.configuration())
+            let acknowledged = try await withThrowingTaskGroup(
+                of: [EtcdKey: Int64].self, returning: [EtcdKey: Int64].self
+            ) { group in
+                for writer in 0..<4 {
+                    let client = try EtcdClient(await cluster.configuration())
+                    group.addTask {
+                        var written: [EtcdKey: Int64] = [:]
+                        for index in 0..<100 {
+                            let key = EtcdKey("log/\(writer)/\(100 + index)")
+                            let outcome = try await client.putIfAbsent(
+                                key, Self.bytes("\(writer) \(index)"))
+                            // Each key has one writer: a refusal would be its own first try.
+                            #expect(outcome.succeeded, "\(writer) \(index)")
+                            written[key] = outcome.revision
+                            reporter.yield(index)
+                        }
+                        return written
+                    }
+                }
+                for await index in progress where index == 20 {
+                    await cluster.kill(leader)
+                    break
+                }
+                return try await group.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+            }
+            var page = try await watcher.range("log/", limit: 1000)
+            #expect(page.items.count == 400)
+            for item in page.items {
+                #expect(acknowledged[item.key] == item.modRevision)
+                #expect(item.version == 1)
+            }
+            // The node that was dead has them, too, once it is back.
+            try await cluster.restart(leader)
+            let late = try EtcdClient(await cluster.configuration(nodes: [leader]))
+            page = try await late.range("log/", limit: 1000)
+            #expect(page.items.count == 400)
+        }
+    }
+
+    /// A counter that every writer reads, adds one to and swaps: a swap that is made twice, or
+    /// reported wrongly, makes the sum differ.
+    @Test func `a suspended leader's unanswered swaps are made once`() async throws {
+        try await EtcdCluster.with(nodes: 3) { cluster in
+            let leader = try await cluster.leader()
+            let order = [leader] + (0..<3).filter { $0 != leader }
+            let client = try EtcdClient(await cluster.configuration(nodes: order))
+            var revision = try await client.putIfAbsent("counter", [0]).revision
+            for value in UInt8(1)...20 {
+                // The request is at the leader, which can't answer it before it is resumed.
+                if value == 5 { await cluster.suspend(leader) }
+                let outcome = try await client.compareAndSwap(
+                    "counter", modRevision: revision, [value])
+                #expect(outcome.succeeded)
+                revision = outcome.revision
+                if value == 10 { await cluster.resume(leader) }
+            }
+            let all = try EtcdClient(await cluster.configuration(nodes: [leader]))
+            let counter = try #require(try await all.get("counter"))
+            #expect(counter.value == [20])
+            #expect(counter.version == 21)
+            #expect(counter.modRevision == revision)
+        }
+    }
+
+    @Test func `a client authenticates anew at a node that was restarted`() async throws {
+        try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in
+            let client = try EtcdClient(
+                await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice))
+            #expect(try await client.putIfAbsent("key", [1]).succeeded)
+            await cluster.kill(0)
+            try await cluster.restart(0)
+            #expect(try await client.get("key")?.value == [1])
+            #expect(try await client.putIfAbsent("other", [2]).succeeded)
+        }
+    }
+
+    @Test func `a watch goes on after a restart of its node, without a gap`() async throws {
+        try await EtcdCluster.with(nodes: 1, users: [Self.alice]) { cluster in
+            let client = try EtcdClient(
+                await cluster.configuration(prefix: Self.alice.prefix, user: Self.alice))
+            let start = try await client.putIfAbsent("log/1", [1])
+            var events = client.watch("log/", from: start.revision).makeAsyncIterator()
+            func key() async throws -> EtcdKey? {
+                guard case .put(let item)? = try await events.next() else { return nil }
+                return item.key
+            }
+            #expect(try await key() == "log/1")
+            #expect(try await client.putIfAbsent("log/2", [2]).succeeded)
+            #expect(try await key() == "log/2")
+            await cluster.kill(0)
+            try await cluster.restart(0)
+            #expect(try await client.putIfAbsent("log/3", [3]).succeeded)
+            #expect(try await key() == "log/3")
+            let revision = try #require(try await client.get("log/1")).modRevision
+            let swapped = try await client.transaction(
+                if: [EtcdComparison("log/1", .modRevision(revision))], then: [.delete("log/1")])
+            #expect(
+                try await events.next() == .deletion("log/1", revision: swapped.revision))
+        }
+    }
+
+    @Test func `a watch leaves a suspended node`() async throws {
+        try await EtcdCluster.with(nodes: 3) { cluster in
+            var timing = EtcdTiming()
+            timing.watchCheckInterval = .milliseconds(200)
+            timing.tryDeadline = .seconds(1)
+            let follower = (try await cluster.leader() + 1) % 3
+            let others = (0..<3).filter { $0 != follower }
+            let watcher = try EtcdClient(
+                await cluster.configuration(nodes: [follower] + others, timing: timing))
+            let writer = try EtcdClient(await cluster.configuration(nodes: others))
+            let start = try await writer.putIfAbsent("log/1", [1])
+            var events = watcher.watch("log/", from: start.revision).makeAsyncIterator()
+            _ = try await events.next()
+            await cluster.suspend(follower)
+            let second = try await writer.putIfAbsent("log/2", [2])
+            guard case .put(let item)? = try await events.next() else {
+                Issue.record("another event")
+                return
+            }
+            #expect(item.modRevision == second.revision)
+        }
+    }
+
+    @Test func `a watch of what is compacted says so, and goes on`() async throws {
+        try await EtcdCluster.with(nodes: 1) { cluster in
+            let client = try EtcdClient(await cluster.configuration())
+            let start = try await client.putIfAbsent("log/1", [1])
+            _ = try await client.putIfAbsent("log/2", [2])
+            let third = try await client.putIfAbsent("log/3", [3])
+            try await cluster.compact(third.revision)
+            var events = client.watch("log/", from: start.revision).makeAsyncIterator()
+            #expect(try await events.next() == .compacted(third.revision))
+            #expect(
+                await reason { _ = try await client.range("", revision: start.revision) }
+                    == .compacted(nil))
+            guard case .put(let item)? = try await events.next() else {
+                Issue.record("another event")
+                return
+            }
+            #expect(item.key == "log/3")
+        }
+    }
+}
+
+#endif

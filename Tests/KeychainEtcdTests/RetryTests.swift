@@ -1,0 +1,266 @@
+// What the client does with nodes that are late, dead or wrong.
+
+#if Synchronization
+
+import KeychainEtcd
+import Synchronization
+import Testing
+
+@Suite struct `Tries` {
+    private static let range = "/v3/kv/range"
+    private static let transaction = "/v3/kv/txn"
+    private static let found = StandInReply.answer(200, Wire.range([Wire.pair("test/k", "v")]))
+    private static let user = EtcdConfiguration.User(name: "u", password: { "secret of u" })
+
+    /// The items of the changed keys, as a transaction whose comparisons don't hold reads them.
+    private static func failed(_ pairs: [[String]]) -> StandInReply {
+        let parts = pairs.map { #"{"response_range":\#(Wire.range($0))}"# }
+        return .answer(200, #"{\#(Wire.header),"responses":[\#(parts.joined(separator: ","))]}"#)
+    }
+
+    @Test(arguments: [
+        StandInReply.silence, .close, .answer(200, "{}"), .answer(502, "<html>"),
+        .answer(307, ""), Wire.refusal(503, 14, "etcdserver: no leader"),
+        .parts(["{"], closes: false), .parts(["{"], closes: true),
+    ])
+    func `after a node that fails the next one is asked`(_ reply: StandInReply) async throws {
+        try await StandInServer.with([{ _ in reply }, { _ in Self.found }]) { servers, files in
+            let client = try standInClient(
+                servers.map(\.endpoint), files, try: .seconds(5))
+            #expect(try await client.get("k")?.value == Array("v".utf8))
+            #expect(servers[0].requests(Self.range).count == 1)
+            // From then on, the one that answered.
+            _ = try await client.get("k")
+            #expect(servers[0].requests(Self.range).count == 1)
+        }
+    }
+
+    @Test func `where no node can be reached, nothing has been applied`() async throws {
+        try await StandInServer.with([]) { _, files in
+            let client = try standInClient(
+                ["https://127.0.0.1:1"], files, try: .seconds(1), overall: .seconds(2))
+            let failure = await #expect(throws: EtcdFailure.self) {
+                _ = try await client.putIfAbsent("k", [1])
+            }
+            #expect(failure?.reason == .unreachable)
+            #expect(failure?.mayHaveBeenApplied == false)
+            #expect(failure?.node == "https://127.0.0.1:1")
+        }
+    }
+
+    @Test func `a write that is never answered may have been applied`() async throws {
+        try await StandInServer.with([{ _ in .silence }]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, try: .seconds(1), overall: .seconds(3))
+            let failure = await #expect(throws: EtcdFailure.self) {
+                _ = try await client.putIfAbsent("k", Array("value of k".utf8))
+            }
+            #expect(failure?.reason == .deadline)
+            #expect(failure?.mayHaveBeenApplied == true)
+            #expect(servers[0].requests(Self.transaction).count > 1)
+            #expect(await reason { _ = try await client.get("k") } == .deadline)
+        }
+    }
+
+    @Test func `what isn't etcd, or trusted, is given up after two tries`() async throws {
+        try await StandInServer.with([{ _ in .answer(404, "Not Found") }]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            guard case .malformed? = await reason({ _ = try await client.get("k") }) else {
+                Issue.record("another reason")
+                return
+            }
+            #expect(servers[0].requests(Self.range).count == 2)
+            try await StandInServer.with([]) { _, others in
+                let stranger = try standInClient([servers[0].endpoint], others)
+                #expect(await reason { _ = try await stranger.get("k") } == .untrusted)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            // Its own value, whatever came of the rest.
+            ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "2")], []], 5),
+            // Of another writer, or of none.
+            ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "3")], []], nil),
+            ([[Wire.pair("test/a", "1")], [], []], nil),
+            ([[], [], []], nil),
+            // Of two transactions.
+            ([[Wire.pair("test/a", "1")], [Wire.pair("test/b", "2", revision: 6)], []], nil),
+            // What is to be deleted is there.
+            (
+                [
+                    [Wire.pair("test/a", "1")], [Wire.pair("test/b", "2")],
+                    [Wire.pair("test/c", "1")],
+                ], nil
+            ),
+        ] as [([[String]], Int64?)])
+    func `an unanswered transaction that was carried out is recognized`(
+        _ items: [[String]], _ revision: Int64?
+    ) async throws {
+        let script: StandInServer.Script = { request in
+            request.index == 0 ? .close : Self.failed(items)
+        }
+        let changes: [EtcdChange] = [
+            .put("a", Array("1".utf8)), .put("b", Array("2".utf8)), .delete("c"),
+        ]
+        try await StandInServer.with([script]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            let outcome = try await client.transaction(if: [.isAbsent("a")], then: changes)
+            #expect(outcome.succeeded == (revision != nil))
+            #expect(outcome.revision == revision ?? 9)
+            let requests = servers[0].requests(Self.transaction)
+            #expect(requests.count == 2)
+            #expect(requests[0].body == requests[1].body)
+        }
+        // Without a try before it, the same answer is another writer's success.
+        try await StandInServer.with([{ _ in Self.failed(items) }]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            #expect(
+                try await client.transaction(if: [.isAbsent("a")], then: changes).succeeded == false
+            )
+        }
+    }
+
+    @Test func `a transaction that could be carried out twice is not repeated`() async throws {
+        try await StandInServer.with([{ _ in .close }]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            for comparison in [
+                EtcdComparison("other", .modRevision(3)), EtcdComparison("k", .createRevision(3)),
+            ] {
+                let failure = await #expect(throws: EtcdFailure.self) {
+                    _ = try await client.transaction(if: [comparison], then: [.put("k", [1])])
+                }
+                #expect(failure?.mayHaveBeenApplied == true)
+            }
+            #expect(servers[0].requests(Self.transaction).count == 2)
+        }
+    }
+
+    // MARK: Authentication
+
+    @Test func `requests that a node rejects together authenticate once`() async throws {
+        let script: StandInServer.Script = { request in
+            if request.path.hasSuffix("authenticate") {
+                return .answer(200, #"{\#(Wire.header),"token":"t\#(request.index)"}"#)
+            }
+            return request.token == "t1" ? Self.found : Wire.invalidToken
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files, user: Self.user)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 { group.addTask { _ = try await client.get("k") } }
+                try await group.waitForAll()
+            }
+            let authentications = servers[0].requests("/v3/auth/authenticate")
+            #expect(authentications.count == 2)
+            #expect(authentications[0].body.contains("secret of u"))
+            #expect(authentications[0].token == nil)
+        }
+    }
+
+    @Test(arguments: [
+        "etcdserver: authentication failed, invalid user ID or password",
+        "etcdserver: user name is empty",
+    ])
+    func `a wrong password is told without the password`(_ message: String) async throws {
+        try await StandInServer.with([{ _ in Wire.refusal(400, 3, message) }]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files, user: Self.user)
+            let failure = await #expect(throws: EtcdFailure.self) { _ = try await client.get("k") }
+            #expect(failure?.reason == .unauthenticated)
+            #expect(failure.map { "\($0) \($0.reason)" }?.contains("secret") == false)
+        }
+    }
+
+    @Test func `a node that never takes a token is given up, and so is a token that is none`()
+        async throws
+    {
+        try await StandInServer.with([
+            {
+                $0.path.hasSuffix("authenticate")
+                    ? .answer(200, #"{\#(Wire.header),"token":"t"}"#) : Wire.invalidToken
+            },
+            { _ in .answer(200, #"{\#(Wire.header),"token":"a\r\nhost: b"}"#) },
+        ]) { servers, files in
+            let first = try standInClient([servers[0].endpoint], files, user: Self.user)
+            #expect(await reason { _ = try await first.get("k") } == .unauthenticated)
+            let second = try standInClient([servers[1].endpoint], files, user: Self.user)
+            guard case .malformed? = await reason({ _ = try await second.get("k") }) else {
+                Issue.record("another reason")
+                return
+            }
+            #expect(servers[1].requests(Self.range).isEmpty)
+        }
+    }
+
+    // MARK: Answers
+
+    @Test(arguments: [
+        [Wire.pair("other/k", "v")], [Wire.pair("test/l", "v")],
+        [Wire.pair("test/k", "v"), Wire.pair("test/k", "v")],
+    ])
+    func `another key than the one that was asked for is refused`(_ pairs: [String]) async throws {
+        try await StandInServer.with([{ _ in .answer(200, Wire.range(pairs)) }]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            guard case .malformed? = await reason({ _ = try await client.get("k") }) else {
+                Issue.record("another reason")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["test/k/b", "test/k/a"], false), (["test/k/a", "test/k/a"], false),
+        (["test/l"], false), (["other"], false), (["test/k/0"], false), ([], true),
+        (["test/k/a", "test/k/b", "test/k/c", "test/k/d"], false),
+    ])
+    func `a page with other keys than were asked for is refused`(
+        _ keys: [String], _ more: Bool
+    ) async throws {
+        let answer = Wire.range(keys.map { Wire.pair($0, "v") }, more: more)
+        try await StandInServer.with([{ _ in .answer(200, answer) }]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            guard
+                case .malformed? = await reason({
+                    _ = try await client.range("k/", after: "k/0", limit: 3)
+                })
+            else {
+                Issue.record("another reason")
+                return
+            }
+        }
+    }
+
+    @Test func `an answer that is too large makes pages smaller`() async throws {
+        let large = String(repeating: " ", count: 9 << 20)
+        let script: StandInServer.Script = { request in
+            request.body.contains(#""limit":"2""#)
+                ? .answer(200, Wire.range([Wire.pair("test/k", "v")]))
+                : request.body.contains(#""limit":"1""#) ? .close : .parts([large], closes: false)
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            #expect(try await client.range("", limit: 8).items.count == 1)
+            #expect(
+                await reason { _ = try await client.get("k") } == .answerTooLarge(8 << 20))
+        }
+    }
+
+    @Test func `a cancelled call ends at once`() async throws {
+        let (began, signal) = AsyncStream.makeStream(of: Void.self)
+        let script: StandInServer.Script = { _ in
+            signal.yield()
+            return .silence
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, try: .seconds(600), overall: .seconds(600))
+            let call = Task { try await client.putIfAbsent("k", [1]) }
+            for await _ in began { break }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,223 @@
+// Watches of nodes that break off, go silent, or send what they should not.
+
+#if Synchronization
+
+import EtcdTestSupport
+import KeychainEtcd
+import Testing
+
+@Suite struct `Watches` {
+    private static let watch = "/v3/watch"
+    private static let created = Wire.watch(#","created":true"#)
+
+    /// The revisions of puts, and what else is reported as a negative number.
+    private static func revisions(_ watch: EtcdWatch, count: Int) async throws -> [Int64] {
+        var revisions: [Int64] = []
+        for try await event in watch {
+            switch event {
+            case .put(let item): revisions.append(item.modRevision)
+            case .deletion(_, let revision): revisions.append(-revision)
+            case .compacted(let revision): revisions.append(-1000 - revision)
+            }
+            if revisions.count == count { break }
+        }
+        return revisions
+    }
+
+    /// Runs a watch from revision 5 at one node, which sends these parts and breaks off, one list
+    /// after the other.
+    private static func follow(
+        _ connections: [[String]], count: Int,
+        _ check: ([Int64], [String]) -> Void
+    ) async throws {
+        let script: StandInServer.Script = { request in
+            guard request.path == watch else { return Wire.empty }
+            return request.index < connections.count
+                ? .parts(connections[request.index], closes: true) : .silence
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            let revisions = try await revisions(client.watch("", from: 5), count: count)
+            let starts = servers[0].requests(watch).map {
+                String($0.body.firstMatch(of: /"start_revision":"(\d+)"/)?.1 ?? "")
+            }
+            check(revisions, starts)
+        }
+    }
+
+    private static func put(_ revision: Int) -> String {
+        Wire.pair("test/k", "v", revision: revision)
+    }
+
+    @Test func `a watch goes on after the last revision, however the lines are cut`()
+        async throws
+    {
+        let line = Wire.events([Self.put(6), Self.put(6), Self.put(7)])
+        let parts = [String(line.prefix(30)), String(line.dropFirst(30)) + "\n\n"]
+        try await Self.follow(
+            [[Self.created] + parts, [Self.created, Wire.events([Self.put(8)])]], count: 4
+        ) { revisions, starts in
+            #expect(revisions == [6, 6, 7, 8])
+            #expect(starts == ["5", "8"])
+        }
+    }
+
+    @Test func `a revision that came in part comes again`() async throws {
+        try await Self.follow(
+            [
+                [Wire.events([Self.put(6), Self.put(7)], fragment: true)],
+                [Wire.events([Self.put(7)], fragment: true) + Wire.events([Self.put(7)])],
+                [Wire.events([Self.put(9)])],
+            ], count: 5
+        ) { revisions, starts in
+            #expect(revisions == [6, 7, 7, 7, 9])
+            #expect(starts == ["5", "7", "8"])
+        }
+    }
+
+    @Test func `progress without events counts, the creation of the watch doesn't`()
+        async throws
+    {
+        try await Self.follow(
+            [[Self.created], [Self.created, Wire.watch("")], [Wire.events([Self.put(10)])]],
+            count: 1
+        ) { revisions, starts in
+            #expect(revisions == [10])
+            #expect(starts == ["5", "5", "10"])
+        }
+    }
+
+    @Test func `compaction is reported, and the watch goes on from it`() async throws {
+        let compacted = Wire.watch(#","canceled":true,"compact_revision":"8""#)
+        let deletion = Wire.watch(
+            #","events":[{"type":"DELETE","kv":{"key":"\#(Wire.base64("test/k"))","mod_revision":"8"}}]"#
+        )
+        try await Self.follow([[compacted], [deletion]], count: 2) { revisions, starts in
+            #expect(revisions == [-1008, -8])
+            #expect(starts == ["5", "8"])
+        }
+    }
+
+    @Test func `a cluster that was set back is reported as compaction is`() async throws {
+        try await Self.follow(
+            [[Wire.events([Self.put(20)])], [Self.created, Wire.events([Self.put(10)])]], count: 3
+        ) { revisions, starts in
+            #expect(revisions == [20, -1010, 10])
+            #expect(starts == ["5", "21"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a watch whose iterator is freed ends, and so does one of a client that is shut down`()
+        async throws
+    {
+        let script: StandInServer.Script = { request in
+            request.path == Self.watch
+                ? .parts([Wire.events([Self.put(6), Self.put(7)])], closes: false) : Wire.empty
+        }
+        try await StandInServer.with([script]) { servers, files in
+            weak var freed: EtcdClient?
+            do {
+                let client = try standInClient([servers[0].endpoint], files)
+                freed = client
+                var events = client.watch("", from: 5).makeAsyncIterator()
+                _ = try await events.next()
+            }
+            while freed != nil { await Task.yield() }
+            let client = try standInClient([servers[0].endpoint], files)
+            var events = client.watch("", from: 5).makeAsyncIterator()
+            for _ in 0..<2 { _ = try await events.next() }
+            await client.shutDown()
+            await #expect(throws: CancellationError.self) { _ = try await events.next() }
+            await #expect(throws: CancellationError.self) { _ = try await client.get("k") }
+        }
+    }
+
+    /// Each is followed by a connection that sends what it should.
+    @Test(arguments: [
+        Wire.events([Wire.pair("other/k", "v", revision: 6)]), Wire.events([Self.put(4)]),
+        Wire.watch(#","canceled":true,"compact_revision":"5""#), "{}\n", "garbage\n",
+        #"{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}}"# + "\n",
+        Wire.watch(#","events":[{"type":"OTHER","kv":{}}]"#),
+        Wire.watch(#","events":[{}]"#), Wire.watch(#","created":true,"canceled":true"#),
+    ])
+    func `a message that is none of etcd's is passed over with its connection`(
+        _ message: String
+    ) async throws {
+        try await Self.follow(
+            [[Self.created, message], [Wire.events([Self.put(6)])]], count: 1
+        ) { revisions, starts in
+            #expect(revisions == [6])
+            #expect(starts == ["5", "5"])
+        }
+    }
+
+    @Test func `a line that is too long ends its connection`() async throws {
+        let blank = String(repeating: " ", count: 9 << 20)
+        try await Self.follow(
+            [[Self.created, blank], [Wire.events([Self.put(6)])]], count: 1
+        ) { revisions, starts in
+            #expect(revisions == [6])
+            #expect(starts == ["5", "5"])
+        }
+    }
+
+    /// The first node accepts the watch and says nothing more; from then on it is dead.
+    @Test func `a node that went silent is left for the next`() async throws {
+        let silent: StandInServer.Script = { request in
+            if request.path == Self.watch { return .parts([Self.created], closes: false) }
+            return request.index == 0 ? Wire.empty : .silence
+        }
+        let good: StandInServer.Script = { request in
+            request.path == Self.watch
+                ? .parts([Wire.events([Self.put(6)])], closes: false) : Wire.empty
+        }
+        try await StandInServer.with([silent, good]) { servers, files in
+            let client = try standInClient(
+                servers.map(\.endpoint), files, try: .seconds(3),
+                watchCheck: .milliseconds(20))
+            #expect(try await Self.revisions(client.watch("", from: 5), count: 1) == [6])
+            #expect(servers[0].requests(Self.watch).count == 1)
+        }
+    }
+
+    /// The check fails while the second event waits for the program: it must not be lost.
+    @Test func `no event is lost while the program is slow and the node dies`() async throws {
+        let (died, signal) = AsyncStream.makeStream(of: Void.self)
+        let script: StandInServer.Script = { request in
+            if request.path == Self.watch {
+                return .parts(
+                    [Wire.events([Self.put(6)]), Wire.events([Self.put(7)])], closes: false)
+            }
+            if request.index == 1 {
+                signal.yield()
+                return Wire.refusal(503, 14, "etcdserver: no leader")
+            }
+            return Wire.empty
+        }
+        try await StandInServer.with([script]) { servers, files in
+            let client = try standInClient(
+                [servers[0].endpoint], files, watchCheck: .milliseconds(20))
+            var events = client.watch("", from: 5).makeAsyncIterator()
+            guard case .put(let first)? = try await events.next() else { return }
+            #expect(first.modRevision == 6)
+            for await _ in died { break }
+            guard case .put(let second)? = try await events.next() else { return }
+            #expect(second.modRevision == 7)
+        }
+    }
+
+    @Test func `a watch without the right to its keys fails`() async throws {
+        try await StandInServer.with([
+            { _ in Wire.refusal(403, 7, "etcdserver: permission denied") }
+        ]) {
+            servers, files in
+            let client = try standInClient([servers[0].endpoint], files)
+            #expect(
+                await reason { for try await _ in client.watch("", from: 5) {} }
+                    == .permissionDenied)
+        }
+    }
+}
+
+#endif
