@@ -2,14 +2,15 @@
 //   (1) A transaction is carried out once or not at all. If a try had no answer, the next tries are
 //       the same transaction: its comparisons fail if the first was carried out.
 //   (2) Then the client sees by the keys that it was: each has the value that this transaction gives
-//       it, all of one revision, and what it deletes is gone. So a value should be of one writer
-//       only, as signed and encrypted ones are. Otherwise two writers of one value may both be told
-//       that they succeeded.
+//       it, all of one revision, and what it deletes is gone. So a value should be that of one
+//       transaction only, as signed and encrypted ones are. Otherwise two that put the same may both
+//       count as successful, as may two that delete the same.
 //   (3) If another writer replaced such a value before the next try, the transaction counts as
 //       failed, with the items as they are now. Nothing is lost by that: whoever decides anew
 //       compares with those.
-//   (4) A try without an answer may be carried out late, as long as its comparisons hold. They never
-//       hold again for a revision of a change; those for a key's absence, after its deletion.
+//   (4) A try without an answer may be carried out late, as long as its comparisons hold. For the
+//       revision of a change they never hold again; for a version or a key's absence they may, once
+//       the key is deleted.
 
 #if Synchronization
 

@@ -107,9 +107,7 @@ package actor EtcdCluster {
 
     /// Waits until a node takes part in the cluster.
     private func waitUntilReady(_ index: Int) async throws {
-        var timing = EtcdTiming()
-        timing.overallDeadline = .seconds(60)
-        let client = try EtcdClient(configuration(nodes: [index], timing: timing))
+        let client = try EtcdClient(configuration(nodes: [index]))
         do {
             // With users it is refused, which is an answer of the cluster, too.
             _ = try await client.get("readiness")
@@ -123,10 +121,17 @@ package actor EtcdCluster {
 
     // MARK: For tests
 
+    /// As by default, but for a machine that has many other tests to run.
+    package static var patient: EtcdTiming {
+        var timing = EtcdTiming()
+        timing.overallDeadline = .seconds(60)
+        return timing
+    }
+
     /// What a client is made with. It knows some of the nodes, in this order, or all of them.
     package func configuration(
         prefix: String = "test/", nodes chosen: [Int]? = nil, user: User? = nil,
-        timing: EtcdTiming = EtcdTiming()
+        timing: EtcdTiming = patient
     ) throws -> EtcdConfiguration {
         try EtcdConfiguration(
             endpoints: (chosen ?? Array(endpoints.indices)).map { endpoints[$0] }, prefix: prefix,

@@ -119,7 +119,7 @@ extension `With etcd` {
 
     @Test func `a watch leaves a suspended node`() async throws {
         try await EtcdCluster.with(nodes: 3) { cluster in
-            var timing = EtcdTiming()
+            var timing = EtcdCluster.patient
             timing.watchCheckInterval = .milliseconds(200)
             timing.tryDeadline = .seconds(1)
             let follower = (try await cluster.leader() + 1) % 3

@@ -3,10 +3,10 @@
 import Testing
 
 @Suite struct `The quick check` {
-    /// How a test starts a program of this package.
+    /// How a test starts a program of this package, or another that takes long.
     private static let starts = [
         "TestProgram(", "TestProgram.path(", "PeerCopy(", "ServiceProcess(", "ChildProcess.",
-        "TestHome(", "Dialogue(", "OtherProcess(", "SimulatedChip(",
+        "TestHome(", "Dialogue(", "OtherProcess(", "SimulatedChip(", "EtcdCluster.with(",
     ]
 
     private static func startsProgram(_ line: some StringProtocol) -> Bool {
