@@ -1,9 +1,9 @@
-// AccessConstraints: what must be satisfied before an item's secret is opened, beside its
-// protection class.
-//   (1) The bits are Apple's `SecAccessControlCreateFlags`; a value is valid or not as the rules of
-//       `SecAccessControlCreateWithFlags` say, which are checked there.
+// AccessConstraints: the conditions, in addition to the protection class, under which an item's
+// secret is opened.
+//   (1) The bits are those of Apple's `SecAccessControlCreateFlags`.
+//       `SecAccessControlCreateWithFlags` checks whether a combination is valid; this type doesn't.
 
-/// The conditions of an item's access control. None: the protection class alone decides.
+/// The conditions of an item's access control. If empty, only the protection class applies.
 package struct AccessConstraints: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -11,7 +11,8 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// As every option set has it. Other modules call that one unspecialized, once for each row.
+    /// The same as the default implementation of `OptionSet`, which other modules would call
+    /// unspecialized, once for each row.
     package init(arrayLiteral elements: AccessConstraints...) {
         self.init(rawValue: elements.reduce(0) { $0 | $1.rawValue })
     }
@@ -26,24 +27,28 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
     package static let privateKeyUsage = AccessConstraints(rawValue: 1 << 30)
     package static let applicationPassword = AccessConstraints(rawValue: 1 << 31)
 
-    /// What must be satisfied; the rest says how.
+    /// The bits that state a condition. The other bits state how the conditions are combined or
+    /// used.
     package static let conditions: AccessConstraints = [
         .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
         .applicationPassword,
     ]
 
-    /// Every bit that has a meaning.
+    /// All defined bits.
     package static let known: AccessConstraints = [conditions, .or, .and, .privateKeyUsage]
 
-    /// Whether opening the secret takes more than the protection class.
+    /// Whether opening the secret requires authentication in addition to the protection class.
     package var needsAuthentication: Bool { !isDisjoint(with: Self.conditions) }
 
-    /// Whether what a request shows is enough: the application password where it is asked for, and
-    /// of the other conditions any one with ``or``, else all.
+    /// Whether the given proofs satisfy the constraints.
     ///
-    /// Presence, which the passcode proves, is what ``userPresence`` and ``devicePasscode`` ask for.
-    /// Biometry satisfies ``userPresence`` too, and ``biometryCurrentSet`` where the enrollment is
-    /// the one that the item was made for. There is no companion.
+    /// The application password is required wherever it is one of the constraints. Of the other
+    /// conditions, one is enough with ``or``; otherwise all are required.
+    ///
+    /// Presence, proved by the passcode, satisfies ``userPresence`` and ``devicePasscode``.
+    /// Biometry satisfies ``userPresence`` and ``biometryAny``, and also ``biometryCurrentSet`` if
+    /// the current enrollment is the one that the item was created for. ``companion`` is never
+    /// satisfied.
     package func isSatisfied(
         byPresence: Bool, biometry: Bool = false, isEnrollmentSame: Bool = false,
         applicationPassword: Bool
@@ -58,11 +63,11 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
         return contains(.or) ? !asked.isDisjoint(with: shown) : asked.isSubset(of: shown)
     }
 
-    /// Whether presence or the passcode is among what is asked for.
+    /// Whether presence or the passcode is one of the conditions.
     package var asksForPasscode: Bool { !isDisjoint(with: [.userPresence, .devicePasscode]) }
 
-    /// What still opens an item whose enrollment is no longer there: the same without
-    /// ``biometryCurrentSet``. nil where no other condition that a person can satisfy would do.
+    /// The constraints that remain for an item whose enrollment no longer exists: the same without
+    /// ``biometryCurrentSet``. `nil` if no other condition that a user can satisfy opens the item.
     package var afterChangedEnrollment: AccessConstraints? {
         guard contains(.biometryCurrentSet) else { return self }
         let others: AccessConstraints = [.userPresence, .biometryAny, .devicePasscode]
@@ -70,7 +75,7 @@ package struct AccessConstraints: OptionSet, Hashable, Sendable {
         return subtracting(.biometryCurrentSet)
     }
 
-    /// Whether nothing opens the secret without the application password: it takes part in the
-    /// encryption, so nothing can stand in for it, with ``or`` either.
+    /// Whether the secret can't be opened without the application password. The password takes part
+    /// in the encryption, so no other condition can replace it, not even with ``or``.
     package var requiresApplicationPassword: Bool { contains(.applicationPassword) }
 }

@@ -1,46 +1,48 @@
-// AccessGroups: whose items a caller may see and where its own are put.
-//   (1) What a caller without entitlements may empty is decided by the name of its program. The name
-//       has no other meaning: it is no secret, and a program that may choose it gains no item by
-//       it.
+// AccessGroups: the access groups whose items a caller can see, and the group of the items it adds.
+//   (1) For a caller without entitlements, the name of its program decides which items it can
+//       change or delete by class alone. The name has no other meaning: it is not a secret, and a
+//       program that can choose its name gains access to no item.
 
 /// The access groups of one caller, in the order of its entitlements.
 package struct AccessGroups: Hashable, Sendable {
-    /// The group of hardware tokens: every caller with it reads, none writes.
+    /// The group of hardware tokens. A caller with this group can read its items; no caller can
+    /// write them.
     package static let token = "com.apple.token"
-    /// The entry that stands for every group.
+    /// The entry that stands for all groups.
     package static let wildcard = "*"
-    /// The group of programs that come without entitlements.
+    /// The group of programs without entitlements.
     package static let shared = "default"
-    /// How many bytes of UTF-8 the name of a program has, as that of its file.
+    /// The allowed length of a program's name, which is the name of its file, in bytes of UTF-8.
     package static let programSizes = 1...255
 
-    /// The groups, most preferred first, without the wildcard.
+    /// The groups in order of preference, without the wildcard.
     package let names: [String]
-    /// Whether the caller may use any group.
+    /// Whether the caller can use all groups.
     package let includesAll: Bool
-    /// The name of a program without entitlements: what it adds is marked with it, and a change or
-    /// deletion by class alone is of what is marked so. nil: the caller has entitlements, or is a tool
-    /// that sees every group. Empty: the name isn't known, and nothing is marked with it.
+    /// The name of a program without entitlements. Items that the program adds are marked with this
+    /// name, and an update or deletion whose query names only a class applies only to items with
+    /// that mark. `nil` if the caller has entitlements, or is a tool that sees all groups. Empty if
+    /// the name is unknown; items are then not marked.
     package let program: String?
 
     package init(_ names: [String], program: String? = nil) {
         self.program = program
         var seen: Set<String> = []
         let unique = names.filter { $0 != Self.wildcard && seen.insert($0).inserted }
-        // The token group comes last wherever it was named, so that it is never the default.
+        // The token group comes last, wherever it was named, so that it is never the default.
         self.names =
             unique.filter { $0 != Self.token } + unique.filter { $0 == Self.token }
         self.includesAll = names.contains(Self.wildcard)
     }
 
-    /// A caller without entitlements.
+    /// Returns the groups of a caller without entitlements.
     ///
-    /// - Parameter path: The file that the program's process runs, as `/proc/PID/exe` says. Of a
-    ///   script that is the interpreter. nil: it isn't known.
-    /// - Returns: The caller, with the file's name as that of its program.
+    /// - Parameter path: The file that the caller's process executes, as `/proc/PID/exe` reports
+    ///   it. For a script this is the interpreter. `nil` if it is unknown.
+    /// - Returns: The ``shared`` group, with the name of the file as the name of the program.
     package static func withoutEntitlements(executable path: String?) -> AccessGroups {
         var name = path?.split(separator: "/").last.map { String($0) } ?? ""
-        // What the kernel says of a file that was replaced or removed while it runs.
+        // The kernel appends this when the file was replaced or removed while it runs.
         let mark = " (deleted)"
         if name.hasSuffix(mark) { name.removeLast(mark.count) }
         return AccessGroups(
@@ -57,7 +59,7 @@ package struct AccessGroups: Hashable, Sendable {
         name != Self.token && contains(name)
     }
 
-    /// Where an item goes that names no group.
+    /// The group of an item that is added without a group.
     package var defaultGroup: String? {
         names.first { $0 != Self.token }
     }

@@ -1,6 +1,7 @@
-// Attribute: the names of item attributes and the kind of value each takes.
+// Attribute: the names of item attributes and the kind of value that each takes.
 
-/// An attribute. The raw value is the four characters of Apple's constant, first one highest.
+/// An attribute. The raw value is Apple's four-character code; the first character is the most
+/// significant byte.
 package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
     // Every class.
     case creationDate = 0x6364_6174  // cdat
@@ -68,17 +69,19 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
     case canWrap = 0x7772_6170  // wrap
     case canUnwrap = 0x756E_7770  // unwp
 
-    /// What values an attribute takes and how they compare.
+    /// The kinds of attribute values, with their conversions and comparisons.
     package enum Kind: Hashable, Sendable {
-        /// Text. Data is taken as UTF-8 and becomes text.
+        /// Text. Data is converted to text as UTF-8.
         case string
-        /// Text, data or a number; comes back as it was given. Text equals data of its UTF-8 bytes.
+        /// Text, data or a number, returned as it was given. Text and data are equal if the data is
+        /// the text's UTF-8 bytes.
         case blob
-        /// Data. Text is taken as UTF-8, a number as 4 little-endian bytes.
+        /// Data. Text is converted to its UTF-8 bytes, a number to 4 little-endian bytes.
         case data
-        /// A 64-bit integer. Text of a decimal integer becomes a number; other text stays text.
+        /// A 64-bit integer. Text that is a decimal integer is converted to a number; other text
+        /// stays text.
         case number
-        /// A moment.
+        /// A point in time.
         case date
     }
 
@@ -103,14 +106,14 @@ package enum Attribute: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The four characters of Apple's constant.
+    /// The four characters of Apple's code.
     package var name: String {
         let code = rawValue
         let characters = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> UInt32($0)) }
         return String(decoding: characters, as: UTF8.self)
     }
 
-    /// - Returns: nil unless the name is four characters that name an attribute.
+    /// - Returns: `nil` unless `name` has four characters and is the code of an attribute.
     package init?(name: String) {
         let characters = name.utf8
         guard characters.count == 4 else { return nil }

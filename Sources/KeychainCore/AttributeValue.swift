@@ -6,7 +6,7 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// A value as it is stored and given back.
+/// The value of an attribute, as it is stored and returned.
 package enum AttributeValue: Hashable, Sendable {
     case string(String)
     case data(Data)
@@ -14,9 +14,9 @@ package enum AttributeValue: Hashable, Sendable {
     /// Seconds since 2001-01-01 00:00:00 UTC.
     case date(Double)
 
-    /// The value as the attribute's kind stores it.
+    /// Converts the value to the form in which an attribute of the given kind stores it.
     ///
-    /// - Returns: nil when the kind doesn't take such a value (`errSecParam`).
+    /// - Returns: `nil` if an attribute of this kind can't have such a value (`errSecParam`).
     package func converted(to kind: Attribute.Kind) -> AttributeValue? {
         switch (kind, self) {
         case (.string, .string), (.blob, .string), (.blob, .data), (.blob, .number),
@@ -33,8 +33,8 @@ package enum AttributeValue: Hashable, Sendable {
             let bits = UInt32(bitPattern: small)
             return .data(Data((0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }))
         case (.number, .string(let text)):
-            // "+5", " 5" and what has more than 32 bits are no integers to Apple's parser; they stay
-            // text.
+            // Apple's parser doesn't accept "+5", " 5" or numbers of more than 32 bits as integers.
+            // They stay text.
             guard let number = Int32(text), String(number) == text else { return self }
             return .number(Int64(number))
         default:
@@ -42,17 +42,18 @@ package enum AttributeValue: Hashable, Sendable {
         }
     }
 
-    /// The bytes by which values of one attribute are compared and indexed.
+    /// The bytes by which the values of one attribute are compared and indexed.
     ///
-    /// Text and data of the same bytes are equal; a number equals numbers only. The first byte
-    /// tells the two apart. No Unicode normalisation, case counts.
+    /// Text and data with the same bytes are equal. A number equals only numbers: the first byte
+    /// distinguishes it from text and data. There is no Unicode normalization, and the comparison
+    /// is case-sensitive.
     package var comparisonBytes: [UInt8] {
         var bytes: [UInt8] = []
         appendComparisonBytes(to: &bytes)
         return bytes
     }
 
-    /// Appends ``comparisonBytes``, without an array of their own.
+    /// Appends ``comparisonBytes`` without allocating a separate array.
     package func appendComparisonBytes(to bytes: inout [UInt8]) {
         switch self {
         case .string(let text):
@@ -89,7 +90,7 @@ package enum AttributeValue: Hashable, Sendable {
     }
 }
 
-/// The eight bytes of a number, most significant first.
+/// The eight bytes of a number in big-endian order.
 package func bigEndianBytes(_ value: UInt64) -> [UInt8] {
     (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) }
 }

@@ -1,4 +1,4 @@
-// Authorization: the proofs that come with a request for secrets under access constraints.
+// Authorization: the proofs that accompany a request for secrets with access constraints.
 
 #if canImport(Darwin)
 package import Foundation
@@ -6,8 +6,8 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// The keychain's word that a person proved to be present. It is the answer to
-/// ``Authenticate`` and good until the keychain is locked.
+/// A token with which the keychain confirms that a user proved presence. It is the answer to
+/// ``Authenticate`` and valid until the keychain is locked.
 package struct AuthenticationGrant: Hashable, Sendable {
     @Hidden package private(set) var token: Bytes16
 
@@ -16,17 +16,18 @@ package struct AuthenticationGrant: Hashable, Sendable {
     }
 }
 
-/// What a caller can show for itself. Whatever is nil wasn't shown.
+/// The proofs that a caller presents. A proof that was not presented is `nil`.
 package struct Authorization: Hashable, Sendable {
     package var grant: AuthenticationGrant?
-    /// The keychain's word that biometric hardware recognized its owner. No function of a service
-    /// gives it: it is between a keychain and the hardware beside it.
+    /// A token with which the keychain confirms that biometric hardware recognized its owner. No
+    /// request to a service returns one: it is used only between a keychain and the hardware of its
+    /// own machine.
     package var recognition: AuthenticationGrant?
-    /// The password that takes part in the encryption of an item, 0 bytes and up.
+    /// The application password, which takes part in the encryption of an item. It can be empty.
     @Hidden package var applicationPassword: Data?
-    /// What identifies the set of fingers or faces that is enrolled now, 1 to 64 bytes. nil: none
-    /// is, or there is no hardware. It is no proof: an item that is made for one enrollment keeps
-    /// it, and opens for a recognition under the same.
+    /// The identifier of the current enrollment, 1 to 64 bytes. `nil` if there is no enrollment or
+    /// no hardware. It proves nothing: an item that is bound to an enrollment stores this
+    /// identifier, and a ``recognition`` opens the item while the identifier is the same.
     package var enrollment: Data?
 
     package init(

@@ -1,7 +1,7 @@
-// ByteReader and ByteWriter: fixed-size big-endian fields, the base of every format here.
-//   (1) A read that goes past the end gives nil and moves nothing; no input traps.
+// ByteReader and ByteWriter: fixed-size big-endian fields, on which all formats here are built.
+//   (1) A read past the end returns `nil` and doesn't move the position. No input traps.
 
-/// Reads fields off the front of some bytes.
+/// Reads fields from the front of a byte array.
 package struct ByteReader {
     private let source: [UInt8]
     package private(set) var position = 0
@@ -13,27 +13,28 @@ package struct ByteReader {
     package var isAtEnd: Bool { position == source.count }
     package var remainingCount: Int { source.count - position }
 
-    /// The next `count` bytes. `count` is 0 or more.
+    /// Reads the next `count` bytes, where `count` is at least 0.
     package mutating func bytes(_ count: Int) -> [UInt8]? {
         slice(count).map { Array($0) }
     }
 
-    /// The next `count` bytes, not copied. `count` is 0 or more.
+    /// Reads the next `count` bytes without copying them, where `count` is at least 0.
     package mutating func slice(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, count <= remainingCount else { return nil }
         defer { position += count }
         return source[position..<position + count]
     }
 
-    // The next number, most significant byte first. One method a width: other modules call a
-    // generic one unspecialized, which costs more than all else in a row's decoding.
+    // Reads the next number, in big-endian order. There is one method per width because other
+    // modules would call a generic method unspecialized, which costs more than the rest of decoding
+    // a row.
     package mutating func number() -> UInt8? { fixedWidth() }
     package mutating func number() -> UInt16? { fixedWidth() }
     package mutating func number() -> UInt32? { fixedWidth() }
     package mutating func number() -> UInt64? { fixedWidth() }
     package mutating func number() -> Int64? { fixedWidth() }
 
-    /// The next 16 bytes as one value.
+    /// Reads the next 16 bytes as one value.
     package mutating func bytes16() -> Bytes16? {
         guard remainingCount >= 16, let high: UInt64 = number(), let low: UInt64 = number() else {
             return nil
@@ -53,7 +54,7 @@ package struct ByteReader {
     }
 }
 
-/// Appends fields.
+/// Appends fields to a byte array.
 package struct ByteWriter {
     package private(set) var result: [UInt8] = []
 
@@ -69,7 +70,7 @@ package struct ByteWriter {
         result.append(contentsOf: bytes)
     }
 
-    // A number, most significant byte first. One method a width, as in the reader.
+    // Appends a number in big-endian order. One method per width, as in the reader.
     package mutating func number(_ value: UInt8) { result.append(value) }
     package mutating func number(_ value: UInt16) { result.append(bigEndian: value) }
     package mutating func number(_ value: UInt32) { result.append(bigEndian: value) }
@@ -77,9 +78,9 @@ package struct ByteWriter {
     package mutating func number(_ value: Int64) { result.append(bigEndian: value) }
 }
 
-/// Sixteen bytes as a value: equal, hashed and passed around without an allocation.
+/// Sixteen bytes as a value, which is compared, hashed and copied without an allocation.
 package struct Bytes16: Hashable, Sendable {
-    /// The first eight bytes, most significant first.
+    /// The first eight bytes as a big-endian number.
     package let high: UInt64
     package let low: UInt64
 
@@ -88,7 +89,7 @@ package struct Bytes16: Hashable, Sendable {
         self.low = low
     }
 
-    /// - Returns: nil unless there are exactly 16 bytes.
+    /// - Returns: `nil` unless there are exactly 16 bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         var words: (UInt64, UInt64) = (0, 0)
@@ -102,7 +103,7 @@ package struct Bytes16: Hashable, Sendable {
         self.init(high: words.0, low: words.1)
     }
 
-    /// Fresh bytes of the system's generator.
+    /// Returns new bytes from the system's random number generator.
     package static func random() -> Bytes16 {
         let words = SystemMemory.randomWords()
         return Bytes16(high: words.0, low: words.1)

@@ -1,5 +1,5 @@
-// ChangeSubscribers: who is to be told that something changed.
-//   (1) Handlers are called without a lock held, on the thread that signals.
+// ChangeSubscribers: the handlers that are called when something changes.
+//   (1) Handlers are called on the thread that signals, with no lock held.
 
 import Synchronization
 
@@ -13,12 +13,12 @@ package final class ChangeSubscribers: Sendable {
 
     package init() {}
 
-    /// Something was changed.
+    /// Calls all handlers, to report a change.
     package func signal() {
         for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
     }
 
-    /// - Returns: The subscription, which lasts as long as it is held.
+    /// - Returns: The subscription. It ends when the last reference to it is released.
     package func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) -> any ChangeSubscription {

@@ -1,13 +1,14 @@
-// ChangeSubscription: a standing request to be told of changes.
+// ChangeSubscription: a registration to be notified of changes.
 
-/// Lasts until it is ended, or until the last reference to it is gone.
+/// A subscription, in effect until it is ended or the last reference to it is released.
 package protocol ChangeSubscription: AnyObject, Sendable {
-    /// Ends it. A call of the handler that is under way may still come to its end afterwards.
+    /// Ends the subscription. A call of the handler that is already in progress may still finish
+    /// afterwards.
     func end()
 }
 
 extension RequestHandler {
-    /// For services that can't tell.
+    /// The implementation for services that can't report changes.
     package func subscribe(
         _ handler: @escaping @Sendable () -> Void
     ) throws(KeychainFailure) -> any ChangeSubscription {

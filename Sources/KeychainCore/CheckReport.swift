@@ -1,9 +1,9 @@
-// CheckReport: what a check of a keychain found.
+// CheckReport: the result of a check of a keychain.
 
-/// What a check found.
+/// The result of a check.
 package struct CheckReport: Hashable, Sendable {
     package struct DamagedItem: Hashable, Sendable {
-        /// nil: the row is too damaged to tell.
+        /// `nil` if the row is too damaged to tell.
         package let reference: ItemReference?
         package let what: String
 
@@ -14,16 +14,17 @@ package struct CheckReport: Hashable, Sendable {
     }
 
     package var itemCount = 0
-    /// Items whose class was locked; of these only the labels' consistency was checked.
+    /// The number of items whose class was locked. For these, only the consistency of the labels
+    /// was checked.
     package var lockedCount = 0
     package var damagedItems: [DamagedItem] = []
-    /// What is wrong with the structure, in words.
+    /// Descriptions of structural problems.
     package var problems: [String] = []
-    /// Pages of the database whose checksum was wrong.
+    /// Database pages whose checksum was wrong.
     package var damagedPages: [UInt32] = []
-    /// Rows that this check has set aside.
+    /// The number of rows that this check has set aside.
     package var setAsideCount = 0
-    /// What is worth knowing and no damage.
+    /// Findings that are not damage but worth reporting.
     package var notices: [String] = []
 
     package init() {}

@@ -1,9 +1,11 @@
-// ItemClass: the classes of items, which attributes each has, and which make an item unique.
-// Source of the table: Apple's SecItemSchema.c, schema 12.11.
-//   (1) An identity is no class of items: it is a private key and a certificate with the same
-//       public key (IdentityRequests.swift).
+// ItemClass: the classes of items, the attributes of each, and the attributes that make an item
+// unique.
+// The table is from Apple's SecItemSchema.c, schema 12.11.
+//   (1) Identity is not a class of stored items: an identity is a private key and a certificate
+//       with the same public key (IdentityRequests.swift).
 
-/// A class of stored items. The raw value is the four characters of Apple's `kSecClass…` constant.
+/// A class of stored items. The raw value is the four-character code of Apple's `kSecClass…`
+/// constant.
 package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
     case genericPassword = 0x6765_6E70  // genp
     case internetPassword = 0x696E_6574  // inet
@@ -29,7 +31,8 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether items of the class have the attribute. Anything else is `errSecNoSuchAttr`.
+    /// Whether items of the class have the attribute. The error for other attributes is
+    /// `errSecNoSuchAttr`.
     package func has(_ attribute: Attribute) -> Bool {
         switch attribute {
         case .creationDate, .modificationDate, .label, .alias, .syncViewHint, .tokenID,
@@ -56,7 +59,7 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The first key attribute: what an item belongs to.
+    /// The first attribute of the primary key: what the item is for.
     package var firstKey: Attribute {
         switch self {
         case .genericPassword: .service
@@ -66,7 +69,7 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The second key attribute: whose it is, or which one of several.
+    /// The second attribute of the primary key: the account, or the one of several items.
     package var secondKey: Attribute {
         switch self {
         case .genericPassword, .internetPassword: .account
@@ -75,14 +78,14 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The primary key, beside access group and synchronizable.
+    /// The attributes of the primary key, except access group and synchronizable.
     package var primaryKey: [Attribute] { [firstKey, secondKey] + otherKeys }
 
-    /// The part of the primary key that differs from class to class. What an item lacks of it is given
-    /// back as an empty value, as at Apple, where it is stored so.
+    /// The class-specific attributes of the primary key. If an item lacks one of them, an empty
+    /// value is returned for it, as on Apple's platforms, where the empty value is stored.
     package var ownKeys: [Attribute] { [firstKey, secondKey] + otherOwnKeys }
 
-    /// The attributes of the primary key beside the first and the second.
+    /// The attributes of the primary key other than the first and the second.
     package var otherKeys: [Attribute] {
         otherOwnKeys + [.syncViewHint, .tokenID, .sharingGroup]
     }
@@ -100,14 +103,14 @@ package enum ItemClass: UInt32, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// What tells the servers on a host apart. All together have an index entry, so that an item whose
-    /// attributes can't be read is told from one that lacks a part.
+    /// The attributes that distinguish the servers on one host. They share one index entry, so that
+    /// a matching item whose attributes can't be read is distinguished from an item that lacks one
+    /// of them.
     package static let serverParts: [Attribute] = [
         .securityDomain, .protocolType, .authenticationType, .port, .path,
     ]
 
-    /// Attributes that have an index entry of their own where they are set, the most
-    /// selective first.
+    /// The attributes that have their own index entry if they are set, the most selective first.
     package var searchTerms: [Attribute] {
         switch self {
         case .genericPassword: [.generic, .label, .syncViewHint, .tokenID]

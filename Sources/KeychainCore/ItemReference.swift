@@ -1,4 +1,4 @@
-// ItemReference: what stays the same about an item for as long as it exists.
+// ItemReference: the identifier that an item keeps for as long as it exists.
 
 #if canImport(Darwin)
 package import Foundation
@@ -8,7 +8,8 @@ package import FoundationEssentials
 
 /// The 16 random bytes in a persistent reference.
 ///
-/// An update keeps it; delete and add gives a new one. It grants no access.
+/// An update keeps the reference; deleting and adding an item creates a new one. A reference grants
+/// no access.
 package struct ItemReference: Hashable, Sendable, CustomStringConvertible {
     package static let byteCount = 16
 
@@ -18,21 +19,21 @@ package struct ItemReference: Hashable, Sendable, CustomStringConvertible {
         self.value = value
     }
 
-    /// - Returns: nil unless there are exactly ``byteCount`` bytes.
+    /// - Returns: `nil` unless there are exactly ``byteCount`` bytes.
     package init?(bytes: [UInt8]) {
         guard let value = Bytes16(bytes) else { return nil }
         self.init(value)
     }
 
-    /// A fresh random reference.
+    /// Returns a new random reference.
     package static func random() -> ItemReference {
         ItemReference(.random())
     }
 
-    /// The bytes, ``byteCount`` of them.
+    /// The ``byteCount`` bytes of the reference.
     package var bytes: [UInt8] { value.bytes }
 
-    /// Lower-case hexadecimal, 32 digits.
+    /// The reference as 32 lowercase hexadecimal digits.
     package var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -48,15 +49,15 @@ package struct ItemReference: Hashable, Sendable, CustomStringConvertible {
 // MARK: The persistent reference
 
 extension ItemReference {
-    /// How many bytes of a persistent reference say the class.
+    /// The number of bytes at the start of a persistent reference that state the class.
     private static let classByteCount = 4
-    /// A system's keychain may have a row number in place of a reference.
+    /// The size of a row number, which a system's keychain can use in place of a reference.
     private static let rowNumberByteCount = 8
 
-    /// Reads the value of `kSecValuePersistentRef`: the class, and a reference or a row number, which
-    /// gets zeros in front.
+    /// Decodes a value of `kSecValuePersistentRef`: the class, followed by a reference or by a row
+    /// number, which is padded with leading zeros.
     ///
-    /// - Returns: nil for bytes that are neither.
+    /// - Returns: `nil` if the bytes are neither.
     package init?(persistent bytes: Data) {
         let own = Array(bytes.dropFirst(Self.classByteCount))
         switch own.count {
@@ -67,7 +68,7 @@ extension ItemReference {
         }
     }
 
-    /// The value of `kSecValuePersistentRef` of an item.
+    /// The value of `kSecValuePersistentRef` for an item of the given class.
     package func persistent(of itemClass: ItemClass) -> Data {
         let zeros = Self.byteCount - Self.rowNumberByteCount
         let isRowNumber = bytes.prefix(zeros).allSatisfy { $0 == 0 }

@@ -1,4 +1,4 @@
-// Item: what a keychain gives back.
+// ItemSnapshot: an item as a keychain returns it.
 
 #if canImport(Darwin)
 package import Foundation
@@ -10,19 +10,20 @@ package import FoundationEssentials
 package struct ItemSnapshot: Hashable, Sendable {
     package var itemClass: ItemClass
     package var reference: ItemReference
-    /// All attributes that are set, with creation and modification date.
+    /// All attributes that are set, including the creation and modification dates.
     package var attributes: Attributes
     package var accessGroup: String
     package var protection: ProtectionClass
     package var constraints: AccessConstraints
-    /// Whether ``constraints`` are the item's. Behind the SecItem functions an item can have some that
-    /// can't be identified. In messages they are always known.
+    /// Whether ``constraints`` are the item's constraints. If the keychain is reached through the
+    /// SecItem functions, an item can have constraints that can't be determined. In messages they
+    /// are always known.
     package var constraintsAreKnown = true
     package var isSynchronizable: Bool
     package var isTombstone: Bool
     /// Whether the item has a secret, opened or not.
     package var hasData: Bool
-    /// The secret, where it was asked for and is there.
+    /// The secret; `nil` if it was not requested or doesn't exist.
     @Hidden package var data: Data?
 
     package init(

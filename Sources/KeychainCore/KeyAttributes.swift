@@ -1,14 +1,14 @@
-// KeyAttributes: what an item of a key says about the key's uses.
+// KeyAttributes: the attributes of a key's item that state what the key can be used for.
 
 extension Attributes {
-    /// What class, type and size of an asymmetric key say.
+    /// Returns the attributes of an asymmetric key.
     ///
     /// - Parameters:
     ///   - type: The value of a `kSecAttrKeyType…` constant.
-    ///   - sizeInBits: The size.
-    ///   - isPrivate: Whether it is the private half.
-    ///   - isRSA: Whether the public half undoes the private operation.
-    ///   - agrees: Whether such keys agree on secrets.
+    ///   - sizeInBits: The size of the key in bits.
+    ///   - isPrivate: Whether the key is a private key.
+    ///   - isRSA: Whether the key is an RSA key, whose public key can undo the private operation.
+    ///   - agrees: Whether the key can be used for key agreement.
     /// - Returns: The attributes, without those that identify the key.
     package static func ofKey(
         type: Int64, sizeInBits: Int, isPrivate: Bool, isRSA: Bool, agrees: Bool
@@ -21,8 +21,8 @@ extension Attributes {
             .keySizeInBits: size,
             .effectiveKeySize: size,
             .isPermanent: flag(true),
-            // Apple says true of public keys too. An identity is made of the private key with a
-            // certificate's hash, and would be made of the public one then.
+            // Apple also sets this for public keys. An identity is found by `isPrivate` and a
+            // certificate's public key hash, and would otherwise match the public key.
             .isPrivate: flag(isPrivate),
             .isModifiable: flag(true),
             .isSensitive: flag(false),
@@ -41,7 +41,7 @@ extension Attributes {
         ]
     }
 
-    /// What is so of every key in hardware, whatever was asked for.
+    /// The attributes that all hardware keys have, whatever the request set.
     package static let ofKeyInHardware: Attributes = [
         .isSensitive: .number(1), .wasAlwaysSensitive: .number(1),
         .isExtractable: .number(0), .wasNeverExtractable: .number(1),

@@ -1,33 +1,33 @@
-// KeychainFailure: why a request was not carried out.
-//   (1) `reason` is a text for people. It may name a file, an attribute's name or an item's
-//       reference; it never holds an attribute's value or a secret.
+// KeychainFailure: the reason why a request was not carried out.
+//   (1) `reason` is a text for users. It can contain a file name, the name of an attribute or an
+//       item's reference, but never the value of an attribute or a secret.
 
-/// The one error of the layers below the facades.
+/// The only error type of the layers below the facades.
 package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, as Apple numbers it.
+    /// The error, as one of Apple's status codes.
     package let status: Status
-    /// What happened and what to do next, in a sentence or two.
+    /// What happened and what to do next, in one or two sentences.
     package let reason: String
-    /// Tells apart what one status stands for.
+    /// Distinguishes failures that have the same status.
     package let cause: Cause
-    /// The persistent reference of the item the failure is about, where there is one.
+    /// The persistent reference of the item that caused the failure, if there is one.
     package let item: ItemReference?
 
     package enum Cause: Hashable, Sendable {
-        /// Bytes are not what was written, or they are missing.
+        /// Data is missing or differs from what was written.
         case damage
-        /// Files belong to another user, or are open to others.
+        /// Files belong to another user or can be accessed by others.
         case permission
-        /// Another process uses the keychain; a later attempt can succeed.
+        /// Another process uses the keychain. A later attempt can succeed.
         case contention
-        /// The keychain is behind a service, which didn't answer. It is not known whether the change
-        /// was made.
+        /// The keychain is used through a service, which didn't answer. It is unknown whether the
+        /// change was made.
         case interruption
-        /// The item stays on its device, and this is another one.
+        /// The item is *this device only*, and this is another device.
         case otherMachine
-        /// The item's constraints are not satisfied by what the request shows.
+        /// The request's proofs don't satisfy the item's constraints.
         case authentication(AccessConstraints)
-        /// What the status says.
+        /// No further distinction: the status says everything.
         case other
     }
 
@@ -57,8 +57,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
                 + "Keep the value and try again after unlock.")
     }
 
-    /// An item's secret is to be opened or sealed, and the request doesn't show what that takes.
-    /// No item: it is about to be added.
+    /// The error if the proofs for opening or sealing an item's secret are missing. `item` is `nil`
+    /// if the item is about to be added.
     package static func authenticationNeeded(
         _ constraints: AccessConstraints, _ item: ItemReference?
     ) -> KeychainFailure {
@@ -68,7 +68,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             cause: .authentication(constraints), item: item)
     }
 
-    /// An item was made for a biometric enrollment that is no longer there.
+    /// The error for an item that is bound to a biometric enrollment that no longer exists.
     package static func enrollmentChanged(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .dataNotAvailable,
@@ -85,7 +85,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         KeychainFailure(.param, reason)
     }
 
-    /// The item is there, and its bytes are not what was written.
+    /// The error for an item that exists and is damaged.
     package static func damagedItem(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .decode,
@@ -94,7 +94,7 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             cause: .damage, item: item)
     }
 
-    /// The item was there, and was moved out of the way because it may be damaged.
+    /// The error for an item that was set aside because it may be damaged.
     package static func setAsideItem(_ item: ItemReference) -> KeychainFailure {
         KeychainFailure(
             .decode,
@@ -103,7 +103,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             cause: .damage, item: item)
     }
 
-    /// A recovery lost items, and nothing tells which: this may be one of them.
+    /// The error for an item that isn't found after a recovery lost items. It is unknown which were
+    /// lost, so this item may be one of them.
     package static let lostItems = KeychainFailure(
         .decode,
         "No item matches, but a recovery could not bring every item back, and this may be one of "
@@ -111,8 +112,8 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
             + "`keychainctl restore --dismiss` to give up what was lost.",
         cause: .damage)
 
-    /// The structure of the store can't be trusted, so that an absent item can't be told
-    /// from an unreadable one.
+    /// The error for a store whose structure can't be trusted, so that an absent item can't be
+    /// distinguished from an unreadable one.
     package static func damagedStore(_ what: String) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,
@@ -121,11 +122,11 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
                 + "damaged file.", cause: .damage)
     }
 
-    /// An entry of an index leads to a row that is not the one it is for.
+    /// An index entry points to a row that doesn't match it.
     package static let misleadingIndex = damagedStore(
         "an index leads to an item that it should not lead to")
 
-    /// There is nothing that could be recovered.
+    /// The error if there is no database, and so nothing to recover.
     package static func missingDatabase(in folder: String) -> KeychainFailure {
         KeychainFailure(
             .notAvailable,
@@ -137,12 +138,12 @@ package struct KeychainFailure: Error, Hashable, Sendable, CustomStringConvertib
         .missingDatabase(in: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)))
     }
 
-    /// The file or folder is not this user's alone.
+    /// The error for a file or folder that other users can access.
     package static func notPermitted(_ reason: String) -> KeychainFailure {
         KeychainFailure(.notAvailable, reason, cause: .permission)
     }
 
-    /// Another process is in the way.
+    /// The error if another process has the keychain in use.
     package static func busy(_ reason: String) -> KeychainFailure {
         KeychainFailure(.notAvailable, reason, cause: .contention)
     }

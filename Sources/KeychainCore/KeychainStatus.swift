@@ -1,10 +1,10 @@
-// KeychainStatus: what a person wants to know about a keychain, without its items.
+// KeychainStatus: the state of a keychain, without its items, to show to a user.
 
 package struct KeychainStatus: Hashable, Sendable {
     /// ":memory:" for a keychain in memory.
     package let directory: String
     package let formatVersion: Int
-    /// How many commits there were.
+    /// The number of commits so far.
     package let generation: UInt64
     package let itemCount: UInt64
     package let setAsideCount: UInt64
@@ -12,20 +12,20 @@ package struct KeychainStatus: Hashable, Sendable {
     package let lockState: LockState
     /// Whether all key material of this process is locked in memory.
     package let isMemoryLocked: Bool
-    /// Size of the database with its log, in bytes; 0 for a keychain in memory.
+    /// The size of the database and its log in bytes; 0 for a keychain in memory.
     package let byteCount: Int
     /// Empty for a keychain in memory.
     package let deviceKeyPath: String
-    /// What keeps the device key, as its file says now.
+    /// How the device key is protected, according to its file's current contents.
     package let deviceKeyProtection: DeviceKeyProtection
     package let verification: VerificationState
-    /// Whether what stays on this device opens here.
+    /// Whether *this device only* items can be opened on this machine.
     package let machine: MachineState
-    /// Why nothing can be bound to this machine; nil: it can.
+    /// The reason why the keychain can't be bound to this machine; `nil` if it can be.
     package let whyNotBindable: String?
-    /// How many items are of a class that stays on this device.
+    /// The number of items in *this device only* classes.
     package let deviceItemCount: UInt64
-    /// Whether a recovery code opens all that a passcode and the machine do.
+    /// Whether a recovery code opens everything that the passcode and the machine open.
     package let hasRecoveryCode: Bool
 
     package init(
@@ -61,12 +61,12 @@ package enum LockState: String, CaseIterable, Hashable, Sendable {
     case unlocked
 }
 
-/// What keeps the device key from an attacker with a copy of the folder.
+/// How the device key is protected from an attacker with a copy of the folder.
 package enum DeviceKeyProtection: CaseIterable, Hashable, Sendable {
-    /// Nothing: only who may read its file.
+    /// Only by the permissions of its file. A copy of the file contains the key.
     case file
-    /// The file is of no use without this machine's hardware.
+    /// By hardware: the file is useless without the hardware of this machine.
     case hardware
-    /// There is no file: the keychain is in memory.
+    /// There is no file, because the keychain is in memory.
     case memory
 }

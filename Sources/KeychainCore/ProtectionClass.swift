@@ -1,6 +1,7 @@
-// ProtectionClass: when an item can be read, as Apple's `kSecAttrAccessible…` constants say.
+// ProtectionClass: when an item can be read, as in Apple's `kSecAttrAccessible…` constants.
 
-/// A protection class. The raw value is Apple's key class number; it stands in the clear in each row.
+/// A protection class. The raw value is Apple's number of the key class. Each row stores it
+/// unencrypted.
 package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
     case whenUnlocked = 6
     case afterFirstUnlock = 7
@@ -23,7 +24,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// What the items of the class are, in words for people: "readable when unlocked".
+    /// A phrase for users that describes the items of the class, such as "readable when unlocked".
     package var words: String {
         let moment =
             switch self {
@@ -41,7 +42,7 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         self = match
     }
 
-    /// When the class's keys are in memory.
+    /// When the keys of a class are in memory.
     package enum Availability: Hashable, Sendable {
         case whileUnlocked
         case afterFirstUnlock
@@ -57,10 +58,10 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Which keys find an item of the class and vouch for its being there.
+    /// The tier whose keys find the items of the class and authenticate that they exist.
     package var tier: Tier { availability == .always ? .open : .guarded }
 
-    /// Whether an item of the class stays on this device.
+    /// Whether the items of the class are *this device only*.
     package var isThisDeviceOnly: Bool {
         switch self {
         case .whenUnlocked, .afterFirstUnlock, .always: false
@@ -69,10 +70,10 @@ package enum ProtectionClass: UInt8, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// Classes whose items are found, and counted, with the same keys.
+/// The classes whose items are found and counted with the same keys.
 package enum Tier: CaseIterable, Hashable, Sendable {
-    /// Always available: the device key suffices.
+    /// Always available. Only the device key is needed.
     case open
-    /// From the first unlock on, where a passcode is set.
+    /// Available from the first unlock on, if a passcode is set.
     case guarded
 }

@@ -1,14 +1,16 @@
-// QuotedText: texts that others chose, such as paths and names of programs, made fit for a line.
-//   (1) What is quoted here stands on one line and shows as what it is: whatever a terminal acts
-//       on, shows in another order or doesn't show at all is an escape.
-//   (2) The end of a quoted text can't be part of it: quotation marks in it are escaped.
+// QuotedText: escapes text from untrusted sources, such as paths and program names, for output on
+// one line.
+//   (1) Escaped text stays on one line and is shown as it is: characters that a terminal acts on,
+//       reorders or doesn't show are replaced with escape sequences.
+//   (2) A quoted text can't contain its own end: quotation marks in it are escaped.
 
 extension Unicode.Scalar {
-    /// Whether a terminal, a pager or a reader of lines acts on a character, shows the text around
-    /// it in another order, or shows nothing.
+    /// Whether a terminal, a pager or a line-oriented program would act on the character, reorder
+    /// the text around it, or not show it.
     ///
-    /// Controls (C0, DEL, C1), separators of lines and paragraphs, bidirectional controls, zero-width
-    /// characters and all others that Unicode says are ignored where they aren't known.
+    /// These are the control characters (C0, DEL, C1), line and paragraph separators, format
+    /// characters such as bidirectional controls and zero-width characters, private-use and
+    /// unassigned characters, and all others that Unicode defines as default ignorable.
     package var isUnsafeInLine: Bool {
         switch value {
         case 0x20..<0x7F: false
@@ -22,7 +24,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// As JSON writes it: `\u` and four digits, twice for a character beyond U+FFFF.
+    /// The JSON escape: `\u` and four digits, or two of these for a character above U+FFFF.
     package var jsonEscape: String {
         String(self).utf16.map { unit in
             let digits = String(unit, radix: 16)
@@ -31,7 +33,8 @@ extension Unicode.Scalar {
     }
 }
 
-/// A text on one line, for people. Other than ``quoted(_:)`` it doesn't say where it ends.
+/// Escapes a text for output on one line. Unlike the result of ``quoted(_:)``, the result doesn't
+/// show where the text ends.
 package func escapedForLine(_ text: some StringProtocol) -> String {
     guard text.unicodeScalars.contains(where: \.isUnsafeInLine) else { return String(text) }
     return text.unicodeScalars.map { scalar in
@@ -40,7 +43,7 @@ package func escapedForLine(_ text: some StringProtocol) -> String {
     }.joined()
 }
 
-/// A text in quotation marks, on one line.
+/// Returns the text in quotation marks and escaped for output on one line.
 package func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -55,7 +58,8 @@ package func quoted(_ text: String) -> String {
     return result + "\""
 }
 
-/// A text as JSON writes it, in quotation marks. What isn't fit for a line is escaped as well.
+/// Returns the text as a JSON string with its quotation marks. Characters that are unsafe in a line
+/// are escaped as well.
 package func quotedAsJSON(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {

@@ -1,4 +1,4 @@
-// AnswerCoding: in messages, what requests are answered with, and why they were not carried out.
+// AnswerCoding: the encoding in messages of answers to requests, and of failures.
 
 #if canImport(Darwin)
 import Foundation
@@ -256,7 +256,8 @@ extension PropertyListValue: MessageCodable {
         try self.init(from: &reader, depth: 0)
     }
 
-    /// Deeper than lists of entitlements are, so that no message makes its reader run out of stack.
+    /// The maximum nesting depth. It is larger than that of any entitlements, and prevents a
+    /// message from overflowing its reader's stack.
     private static let depthLimitInMessages = 40
 
     private init(from reader: inout MessageReader, depth: Int) throws(KeychainFailure) {

@@ -1,31 +1,33 @@
 // FrameBuffer: the bytes of one frame, or of a part of one.
-//   (1) They are overwritten before their memory is given back: a message may hold a secret.
-//   (2) Only the code that makes a buffer writes to it, before other code has it; so reads need no
-//       lock.
+//   (1) The bytes are overwritten before their memory is freed, because a message may contain a
+//       secret.
+//   (2) Only the code that creates a buffer writes to it, before any other code has a reference to
+//       it. Reads therefore need no lock.
 
-/// Bytes that are erased when the last reference to them is gone.
+/// Bytes that are erased when the last reference to them is released.
 @safe
 package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
     // `@unchecked`: no lock is needed, see (2).
     private let bytes: UnsafeMutableRawBufferPointer
-    /// How many bytes of the block are the buffer's.
+    /// The number of bytes of the block that belong to the buffer.
     package let count: Int
 
-    /// Takes over a block, of which the first bytes were written.
+    /// Takes ownership of a block whose first `count` bytes have been written.
     init(taking block: UnsafeMutableRawBufferPointer, count: Int) {
-        // SAFETY: the caller gives the block away.
+        // SAFETY: the caller passes ownership of the block.
         unsafe bytes = unsafe block
         self.count = count
     }
 
-    /// Bytes that `fill` writes. They are zero before.
+    /// Creates a buffer of zero bytes and calls `fill` to write its contents.
     package init<Failure: Error>(
         byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
         precondition(byteCount >= 0)
         count = byteCount
-        // SAFETY: the block is ours until deinit; when `fill` throws, it is erased and freed here,
-        // because deinit does not run for an object that was never whole.
+        // SAFETY: this object owns the block until `deinit`. If `fill` throws, the block is erased
+        // and freed here, because `deinit` does not run for an object that was not fully
+        // initialized.
         unsafe bytes = .allocate(byteCount: byteCount, alignment: 16)
         unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
         do {
@@ -36,9 +38,9 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
         }
     }
 
-    /// The bytes of several buffers, one after the other.
+    /// Concatenates the bytes of several buffers.
     package convenience init(joining parts: [FrameBuffer]) {
-        // SAFETY: the parts have as many bytes as the block, together.
+        // SAFETY: the block has as many bytes as all parts together.
         unsafe self.init(byteCount: parts.reduce(0) { $0 + $1.count }) { target in
             var offset = 0
             for part in parts {
@@ -52,12 +54,12 @@ package final class FrameBuffer: @unchecked Sendable, CustomStringConvertible, C
     }
 
     deinit {
-        // SAFETY: no reference to this object is left, so none to its block.
+        // SAFETY: no reference to this object is left, so there is none to its block.
         unsafe Self.release(bytes)
     }
 
     static func release(_ bytes: UnsafeMutableRawBufferPointer) {
-        // SAFETY: the block was allocated above, and is not used any more.
+        // SAFETY: the block was allocated above and is not used after this.
         unsafe SystemMemory.erase(bytes)
         unsafe bytes.deallocate()
     }

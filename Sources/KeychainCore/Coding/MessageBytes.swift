@@ -1,8 +1,8 @@
 // MessageBytes: the bytes of one message.
-//   (1) What is written is in one block that is erased when it becomes too small, and when the last
-//       reference to the finished frame is gone.
-//   (2) A read past the end is `param`. Nothing is set aside for a size before so many bytes are
-//       there.
+//   (1) Written bytes are in one block, which is erased when it becomes too small and when the last
+//       reference to the finished frame is released.
+//   (2) A read past the end throws `param`. No memory is allocated for a stated size before that
+//       many bytes are known to be present.
 
 /// Appends values to a frame.
 @safe
@@ -10,16 +10,16 @@ package struct MessageWriter: ~Copyable {
     private var block: UnsafeMutableRawBufferPointer
     private var count = 0
 
-    /// - Parameter capacity: About how many bytes there will be.
+    /// - Parameter capacity: The expected number of bytes.
     package init(capacity: Int = 512) {
-        // SAFETY: the block is this value's until it is finished or gone.
+        // SAFETY: this value owns the block until it is finished or destroyed.
         unsafe block = .allocate(byteCount: max(capacity, 64), alignment: 16)
     }
 
     // SAFETY: nothing uses the block after this.
     deinit { unsafe FrameBuffer.release(block) }
 
-    /// What was written.
+    /// Returns what was written, as a frame.
     package consuming func finished() -> FrameBuffer {
         // SAFETY: `discard` leaves the block to the frame.
         let frame = unsafe FrameBuffer(taking: block, count: count)
@@ -27,10 +27,10 @@ package struct MessageWriter: ~Copyable {
         return frame
     }
 
-    /// Writes a number over one that was written at an offset.
+    /// Overwrites a number that was written earlier at `offset`.
     package mutating func replace(_ value: UInt32, at offset: Int) {
         precondition(offset + 4 <= count)
-        // SAFETY: the place lies within what was written.
+        // SAFETY: the four bytes lie within what was written.
         unsafe block.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt32.self)
     }
 
@@ -50,14 +50,14 @@ package struct MessageWriter: ~Copyable {
         count += size
     }
 
-    /// Bytes with their number before them.
+    /// Appends bytes, preceded by their count.
     package mutating func sized(_ bytes: UnsafeRawBufferPointer) {
         number(UInt32(clamping: bytes.count))
-        // SAFETY: the caller vouches for the bytes.
+        // SAFETY: the caller guarantees that the bytes are valid.
         unsafe append(bytes)
     }
 
-    /// Bytes as they are.
+    /// Appends bytes without a count.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         makeRoom(for: bytes.count)
         // SAFETY: there is room for the bytes.
@@ -66,7 +66,7 @@ package struct MessageWriter: ~Copyable {
         count += bytes.count
     }
 
-    /// A part of a frame's bytes.
+    /// Appends a part of a frame's bytes.
     package mutating func append(_ frame: FrameBuffer, _ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= frame.count)
         // SAFETY: the range lies within the frame.
@@ -77,7 +77,7 @@ package struct MessageWriter: ~Copyable {
 
     private mutating func makeRoom(for more: Int) {
         guard unsafe count + more > block.count else { return }
-        // SAFETY: the new block is larger than what was written, which is erased in the old one.
+        // SAFETY: the new block is larger than what was written. The old block is erased.
         let larger = unsafe UnsafeMutableRawBufferPointer.allocate(
             byteCount: max(2 * block.count, count + more), alignment: 16)
         unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: block[..<count]))
@@ -86,40 +86,40 @@ package struct MessageWriter: ~Copyable {
     }
 }
 
-/// Takes values off the front of a message.
+/// Reads values from the front of a message.
 @safe
 package struct MessageReader {
-    // SAFETY: valid as long as the closure runs in which the reader was made.
+    // SAFETY: valid only during the closure in which the reader was created.
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
     private var elements: Int
 
     /// - Parameters:
-    ///   - bytes: The message. It outlives the reader.
-    ///   - elementLimit: The most elements of all lists together. An empty element has few bytes in
-    ///     a message and many in memory.
+    ///   - bytes: The message. It must outlive the reader.
+    ///   - elementLimit: The maximum number of elements in all lists together. It is needed because
+    ///     an empty element takes few bytes in a message and many in memory.
     package init(_ bytes: UnsafeRawBufferPointer, elementLimit: Int = .max) {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees that the bytes outlive the reader.
         unsafe self.bytes = unsafe bytes
         elements = elementLimit
     }
 
-    // SAFETY: the size is read, whatever the bytes are.
+    // SAFETY: only the size is read, not the bytes.
     package var remainingCount: Int { unsafe bytes.count - position }
 
-    /// - Throws: `param` where something comes after the last value.
+    /// - Throws: `param` if any bytes follow the last value.
     package func requireEnd() throws(KeychainFailure) {
         guard remainingCount == 0 else { throw .unreadable("something follows its end") }
     }
 
-    /// The value that all the rest of the message is.
+    /// Reads one value that takes up the rest of the message.
     package mutating func whole<Value: MessageCodable>() throws(KeychainFailure) -> Value {
         let value = try Value(from: &self)
         try requireEnd()
         return value
     }
 
-    /// A copy of all that is left.
+    /// Copies the remaining bytes.
     package mutating func rest() -> FrameBuffer {
         let count = remainingCount
         // SAFETY: both ranges have the same size.
@@ -133,7 +133,7 @@ package struct MessageReader {
         guard elements >= 0 else { throw .unreadable("its lists are too long") }
     }
 
-    // One method a width: other modules would call a generic one unspecialized.
+    // One method per width: other modules would call a generic method unspecialized.
     package mutating func number() throws(KeychainFailure) -> UInt8 { try load() }
     package mutating func number() throws(KeychainFailure) -> UInt16 {
         UInt16(bigEndian: try load())
@@ -152,18 +152,18 @@ package struct MessageReader {
         let size = MemoryLayout<Number>.size
         guard size <= remainingCount else { throw .unreadable("it ends early") }
         defer { position += size }
-        // SAFETY: so many bytes are there.
+        // SAFETY: the guard has checked that this many bytes are left.
         return unsafe bytes.loadUnaligned(fromByteOffset: position, as: Number.self)
     }
 
-    /// The number of bytes that follow, which are there.
+    /// Reads the byte count of the value that follows, and checks that this many bytes are left.
     mutating func sizedCount() throws(KeychainFailure) -> Int {
         let count = Int(try number() as UInt32)
         guard count <= remainingCount else { throw .unreadable("it ends early") }
         return count
     }
 
-    /// Bytes with their number before them.
+    /// Calls `body` with bytes that are preceded by their count.
     mutating func sized<Result>(
         _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(KeychainFailure) -> Result {
@@ -171,7 +171,7 @@ package struct MessageReader {
         unsafe take(try sizedCount(), body)
     }
 
-    /// So many bytes, which are there.
+    /// Calls `body` with the next `count` bytes. The caller must have checked that they are left.
     mutating func take<Result>(
         _ count: Int, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
@@ -186,7 +186,7 @@ extension FrameBuffer {
     package func read<Value>(
         elementLimit: Int = .max, _ body: (inout MessageReader) throws(KeychainFailure) -> Value
     ) throws(KeychainFailure) -> Value {
-        // SAFETY: the reader is used within the call only.
+        // SAFETY: the reader is used only during the call.
         unsafe try withUnsafeBytes { bytes throws(KeychainFailure) in
             var reader = unsafe MessageReader(bytes, elementLimit: elementLimit)
             return try body(&reader)

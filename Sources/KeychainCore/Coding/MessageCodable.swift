@@ -1,10 +1,10 @@
-// MessageCodable: values to the bytes of a message, and back.
-// Documentation/Formats/service-protocol-v2.md has every field.
-//   (1) Numbers are big-endian and of a fixed size. Texts and data have their size before them,
-//       lists their count, an optional value a byte that says whether it is there.
-//   (2) What is read may come from an attacker: every read is checked against the end of the bytes,
-//       and every value against what it may be. Both are `param`.
-//   (3) What is written is in memory that is erased.
+// MessageCodable: conversion of values to the bytes of a message and back.
+// Documentation/Formats/service-protocol-v2.md describes every field.
+//   (1) Numbers have a fixed size and are big-endian. Text and data are preceded by their size, a
+//       list by its count, and an optional value by a byte that says whether it is present.
+//   (2) Input may come from an attacker. Every read is checked against the end of the bytes, and
+//       every value against its allowed range. Either failure is `param`.
+//   (3) Output is written to memory that is erased.
 
 #if canImport(Darwin)
 package import Foundation
@@ -14,18 +14,19 @@ package import FoundationEssentials
 
 package protocol MessageCodable {
     func encode(to writer: inout MessageWriter)
-    /// - Throws: `param` for bytes that are no such value.
+    /// - Throws: `param` if the bytes don't encode a value of this type.
     init(from reader: inout MessageReader) throws(KeychainFailure)
 }
 
 extension MessageWriter {
-    /// Appends values one after the other.
+    /// Appends several values in order.
     mutating func encode<each Value: MessageCodable>(_ value: repeat each Value) {
         repeat (each value).encode(to: &self)
     }
 }
 
-/// A value of an enumeration, as its position among all cases. New cases come last.
+/// An enumeration that is encoded as the position of the value among all cases. New cases must be
+/// added at the end.
 package protocol CodedByPosition: MessageCodable, CaseIterable, Equatable {}
 
 extension CodedByPosition {
@@ -48,7 +49,7 @@ extension CodedByPosition {
 }
 
 extension KeychainFailure {
-    /// A part of a message is no value of its type.
+    /// The error for a part of a message that can't be decoded.
     package static func unreadable(_ what: String) -> KeychainFailure {
         .param("A message of the keychain service can't be read: \(what).")
     }
@@ -68,7 +69,7 @@ extension Bool: MessageCodable {
     }
 }
 
-/// 0 and up.
+/// Must not be negative.
 extension Int: MessageCodable {
     package func encode(to writer: inout MessageWriter) { writer.number(UInt64(clamping: self)) }
 
@@ -107,12 +108,12 @@ extension Double: MessageCodable {
 extension String: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         var text = self
-        // SAFETY: the bytes are used within the call only.
+        // SAFETY: the bytes are used only during the call.
         text.withUTF8 { unsafe writer.sized(UnsafeRawBufferPointer($0)) }
     }
 
     package init(from reader: inout MessageReader) throws(KeychainFailure) {
-        // SAFETY: the bytes are used within the call only.
+        // SAFETY: the bytes are used only during the call.
         let text = unsafe try reader.sized { bytes in
             unsafe String(validating: bytes, as: UTF8.self)
         }
@@ -123,7 +124,7 @@ extension String: MessageCodable {
 
 extension Data: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        // SAFETY: the bytes are used within the call only.
+        // SAFETY: the bytes are used only during the call.
         unsafe withUnsafeBytes { unsafe writer.sized($0) }
     }
 
@@ -135,7 +136,7 @@ extension Data: MessageCodable {
 
 extension SecretBytes: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
-        // SAFETY: the bytes are used within the call only.
+        // SAFETY: the bytes are used only during the call.
         unsafe withUnsafeBytes { unsafe writer.sized($0) }
     }
 

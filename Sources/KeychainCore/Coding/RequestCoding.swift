@@ -1,4 +1,4 @@
-// RequestCoding: requests in messages.
+// RequestCoding: the encoding of requests in messages.
 
 #if canImport(Darwin)
 import Foundation
@@ -100,7 +100,7 @@ extension DeleteIdentities {
     }
 }
 
-// MARK: Keys in hardware
+// MARK: Hardware keys
 
 extension MakeSecureEnclaveKey {
     package func encode(to writer: inout MessageWriter) { key.encode(to: &writer) }
@@ -136,7 +136,7 @@ extension DeriveSharedSecret {
 
 // MARK: The keychain as a whole
 
-/// A request that says nothing but which it is.
+/// A request without parameters.
 package protocol BareRequest: GeneralRequest {
     init()
 }

@@ -1,4 +1,4 @@
-// ValueCoding: in messages, the values that requests and answers are made of.
+// ValueCoding: the encoding in messages of the values in requests and answers.
 
 #if canImport(Darwin)
 import Foundation
@@ -37,7 +37,7 @@ extension ProtectionClass: MessageCodable {
     }
 }
 
-/// Each bit has a meaning.
+/// Only ``AccessConstraints/known`` bits are accepted.
 extension AccessConstraints: MessageCodable {
     package func encode(to writer: inout MessageWriter) { writer.number(rawValue) }
 
@@ -63,7 +63,8 @@ extension AuthenticationGrant: MessageCodable {
     }
 }
 
-/// Without what biometric hardware says: a service has none beside it, and can't believe a client.
+/// Encoded without the fields for biometric hardware: a service has no such hardware, and can't
+/// trust a client's claims about it.
 extension Authorization: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         writer.encode(grant, applicationPassword)
@@ -75,7 +76,7 @@ extension Authorization: MessageCodable {
     }
 }
 
-/// Without the name of the program, which the service finds out by itself.
+/// Encoded without the name of the program, which the service determines itself.
 extension AccessGroups: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         writer.encode(names, includesAll)
@@ -118,7 +119,7 @@ extension AttributeValue: MessageCodable {
     }
 }
 
-/// In the order of the attributes' codes, each one once.
+/// Encoded in the order of the attributes' codes. Each attribute occurs at most once.
 extension Attributes: MessageCodable {
     package func encode(to writer: inout MessageWriter) {
         writer.number(UInt32(clamping: count))
@@ -142,7 +143,7 @@ extension Attributes: MessageCodable {
         }
     }
 
-    /// Attributes of a request, whose values are of the attributes' kinds.
+    /// Decodes the attributes of a request. Each value must have the kind of its attribute.
     fileprivate init(requestedIn reader: inout MessageReader) throws(KeychainFailure) {
         try self.init(from: &reader)
         for (attribute, value) in self where value.converted(to: attribute.kind) != value {

@@ -1,4 +1,4 @@
-// VersionCoding: requests about earlier versions, and their answers, in messages.
+// VersionCoding: the encoding in messages of requests about earlier versions, and of their answers.
 
 extension FindVersions {
     package func encode(to writer: inout MessageWriter) {

@@ -1,4 +1,4 @@
-// Entitlements: the property list that says which access groups a program has.
+// Entitlements: the property list that states a program's access groups.
 // The keys and their order are those of Apple's server_entitlement_helpers.c.
 
 #if canImport(Darwin)
@@ -8,12 +8,12 @@ package import FoundationEssentials
 #endif
 
 package struct Entitlements: Hashable, Sendable {
-    /// The largest list that is read.
+    /// The maximum size of a list, in bytes.
     package static let byteLimit = 1 << 20
 
-    /// The groups in order of precedence; the first is where new items go.
+    /// The groups in order of precedence. New items go into the first.
     package let accessGroups: AccessGroups
-    /// Everything that the list says, with variables expanded where their values are known.
+    /// All entries of the list, with variables expanded where their values are known.
     package let values: [String: PropertyListValue]
 
     package init(accessGroups: AccessGroups, values: [String: PropertyListValue] = [:]) {
@@ -21,15 +21,15 @@ package struct Entitlements: Hashable, Sendable {
         self.values = values
     }
 
-    /// Reads a property list, XML or binary, as Xcode writes it.
+    /// Reads a property list in XML or binary form, as Xcode writes it.
     ///
-    /// `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` become the team identifier that the
-    /// list names in `com.apple.developer.team-identifier`, and a dot; or nothing without one.
+    /// `$(AppIdentifierPrefix)` and `$(TeamIdentifierPrefix)` are replaced by the list's
+    /// `com.apple.developer.team-identifier` followed by a dot, or by nothing if the list has none.
     ///
     /// - Parameters:
-    ///   - propertyList: The file's bytes, 1 MiB at the most.
-    ///   - name: What to call the list in an error.
-    /// - Throws: `missingEntitlement` for anything that is no such list.
+    ///   - propertyList: The contents of the file, at most 1 MiB.
+    ///   - name: The name of the list in error messages.
+    /// - Throws: `missingEntitlement` if the bytes are not such a list.
     package init(propertyList: Data, name: String) throws(KeychainFailure) {
         func failure(_ what: String) -> KeychainFailure {
             .missingEntitlement("The entitlements \(name) \(what).")

@@ -1,4 +1,4 @@
-// PropertyListValue: what a property list can hold, as a value.
+// PropertyListValue: the value types of property lists.
 
 #if canImport(Darwin)
 package import Foundation
@@ -16,7 +16,7 @@ package enum PropertyListValue: Hashable, Sendable {
     indirect case array([PropertyListValue])
     indirect case dictionary([String: PropertyListValue])
 
-    /// The texts, where the value is a text or an array of nothing else.
+    /// The strings, if the value is a string or an array of only strings; otherwise `nil`.
     package var texts: [String]? {
         switch self {
         case .text(let text): return [text]
@@ -30,7 +30,7 @@ package enum PropertyListValue: Hashable, Sendable {
         }
     }
 
-    /// The value with each text in it replaced; keys of dictionaries stay.
+    /// Returns the value with every string in it transformed, except the keys of dictionaries.
     func mapTexts(_ transform: (String) -> String) -> PropertyListValue {
         switch self {
         case .text(let text): .text(transform(text))
@@ -42,24 +42,28 @@ package enum PropertyListValue: Hashable, Sendable {
 }
 
 extension PropertyListValue: Decodable {
-    /// A list that is nested deeper is refused, so that no file makes its reader run out of stack.
+    /// The maximum nesting depth. Deeper lists are rejected, so that no file can overflow the
+    /// stack.
     private static let depthLimit = 32
 
-    /// How many arrays and dictionaries a list in a text form may have. Foundation reads these
-    /// forms by recursion and without a limit: some hundred levels are the end of a small stack.
+    /// The maximum number of arrays and dictionaries in a text form of a list. Foundation parses
+    /// these forms recursively and without a limit; a few hundred levels overflow a small stack.
     private static let containerLimit = 256
 
-    /// Whether Foundation's decoder may be given these bytes: it can't be driven out of its stack.
+    /// Whether the bytes can be passed to Foundation's decoder without the risk of a stack
+    /// overflow.
     static func isReadable(_ propertyList: Data) -> Bool {
-        // The binary form is read value by value, which the limit of depth bounds.
+        // The binary form is decoded value by value, within the depth limit.
         if propertyList.starts(with: Data("bplist".utf8)) { return true }
         var containers = 0
         var previous: UInt8 = 0
         for byte in propertyList {
             switch (previous, byte) {
-            // Texts of more than one byte to a character would hide from this count.
+            // The count doesn't work in encodings with several bytes per character, so these are
+            // rejected.
             case (_, 0): return false
-            // `<array`, `<dict`, and the brackets of the older form; some other things count too.
+            // `<array`, `<dict`, and the brackets of the older form. Some other elements are
+            // counted too.
             case (UInt8(ascii: "<"), UInt8(ascii: "a")), (UInt8(ascii: "<"), UInt8(ascii: "d")),
                 (_, UInt8(ascii: "(")), (_, UInt8(ascii: "{")):
                 containers += 1
@@ -76,8 +80,8 @@ extension PropertyListValue: Decodable {
                 .init(codingPath: [], debugDescription: "The list is nested too deeply."))
         }
         let container = try decoder.singleValueContainer()
-        // Text comes first because it is the most frequent; each attempt that fails is an error
-        // that is made and thrown away.
+        // Text is tried first because it is the most frequent: each failed attempt creates an error
+        // that is then discarded.
         if let text = try? container.decode(String.self) {
             self = .text(text)
         } else if let boolean = try? container.decode(Bool.self) {

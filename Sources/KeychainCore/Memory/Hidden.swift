@@ -1,8 +1,8 @@
-// Hidden: a property whose value is in no description, dump or mirror of what has it.
-//   (1) It is for values that have to be copied and compared, such as those of requests. Their bytes are
-//       in ordinary memory; `SecretBytes` is for keys.
+// Hidden: a property whose value doesn't appear in descriptions, dumps or mirrors of its owner.
+//   (1) It is for values that have to be copied and compared, such as those of requests. Their
+//       bytes are in ordinary memory. For keys there is `SecretBytes`.
 
-/// Keeps a value out of what the standard library says of it.
+/// Keeps a value out of the standard library's descriptions of its owner.
 @propertyWrapper
 package struct Hidden<Value> {
     package var wrappedValue: Value

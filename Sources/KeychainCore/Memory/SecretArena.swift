@@ -1,13 +1,13 @@
-// SecretArena: memory that holds key material and nothing else.
-//   (1) Its pages are locked in memory and left out of core dumps, where the system allows it.
-//   (2) A block is zero when it is handed out and zeroed again when it comes back.
-//   (3) Pages are never given back to the allocator.
+// SecretArena: memory that contains only key material.
+//   (1) Its pages are locked in memory and excluded from core dumps, if the system permits it.
+//   (2) A block is zero when it is allocated and is zeroed again when it is released.
+//   (3) The pages from which blocks are taken are never unmapped.
 
 import Synchronization
 
-/// Hands out small blocks of locked memory.
+/// Allocates small blocks of locked memory.
 struct SecretArena: ~Copyable, Sendable {
-    /// Blocks are of this size; a larger secret has a mapping of its own.
+    /// The size of a block. A larger secret gets a mapping to itself.
     static let blockByteCount = 64
     private static let chunkByteCount = 16 * 1024
 
@@ -20,10 +20,10 @@ struct SecretArena: ~Copyable, Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether every page so far could be locked. The limit is `RLIMIT_MEMLOCK`.
+    /// Whether all pages so far could be locked. The limit is `RLIMIT_MEMLOCK`.
     var isLocked: Bool { state.withLock { $0.isLocked } }
 
-    /// - Returns: `byteCount` zeroed bytes that stay where they are.
+    /// - Returns: `byteCount` zeroed bytes at an address that doesn't change.
     func allocate(byteCount: Int) -> UnsafeMutableRawBufferPointer {
         if byteCount > Self.blockByteCount {
             // SAFETY: the mapping is at least byteCount long.
@@ -38,18 +38,18 @@ struct SecretArena: ~Copyable, Sendable {
                 .reversed().map { base + UInt($0) }
             return state.free.removeLast()
         }
-        // SAFETY: the address came out of a live chunk's free list, so this block is ours alone.
+        // SAFETY: the address was taken from the free list, so nothing else uses this block.
         return unsafe UnsafeMutableRawBufferPointer(
             start: UnsafeMutableRawPointer(bitPattern: address), count: byteCount)
     }
 
-    /// Zeroes the bytes and takes them back.
+    /// Zeroes the bytes and releases them.
     func release(_ bytes: UnsafeMutableRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
-        // SAFETY: the caller hands over the block that `allocate` gave it; it is not used again.
+        // SAFETY: the caller passes a block that `allocate` returned, and doesn't use it again.
         unsafe SystemMemory.erase(bytes)
         if bytes.count > Self.blockByteCount {
-            // SAFETY: the mapping began there and was as long as this.
+            // SAFETY: the mapping starts at this address and has this length.
             unsafe SystemMemory.unmap(
                 UnsafeMutableRawBufferPointer(
                     start: base, count: Self.roundedToPages(bytes.count)))
@@ -60,7 +60,7 @@ struct SecretArena: ~Copyable, Sendable {
     }
 
     private func map(byteCount: Int) -> UnsafeMutableRawBufferPointer {
-        // SAFETY: passed on as it comes.
+        // SAFETY: the mapping is returned unchanged.
         unsafe state.withLock { unsafe mapLocked(byteCount: byteCount, &$0.isLocked) }
     }
 

@@ -1,7 +1,7 @@
 // SecretBytes: the only owner of key material in this process.
-//   (1) The bytes live in one block of locked memory that this type never copies.
-//   (2) The block is zeroed before it is given back, on every path.
-//   (3) No description, dump or error holds the bytes.
+//   (1) The bytes are in one block of locked memory, which this type never copies.
+//   (2) The block is zeroed before it is released, on every path.
+//   (3) No description, dump or error contains the bytes.
 //   (4) The bytes do not change after the initializer returns, so reads need no lock.
 
 #if canImport(Darwin)
@@ -10,7 +10,7 @@ package import Foundation
 package import FoundationEssentials
 #endif
 
-/// Secret bytes that are locked in memory and zeroed on release.
+/// Secret bytes, locked in memory and zeroed when released.
 @safe
 package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
     CustomDebugStringConvertible, CustomReflectable
@@ -18,13 +18,14 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
     // `@unchecked`: no lock is needed, see (4).
     private let bytes: UnsafeMutableRawBufferPointer
 
-    /// Secret bytes that `fill` writes. They are zero before.
+    /// Allocates zeroed bytes and calls `fill` to write their contents.
     package init<Failure: Error>(
         byteCount: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
         precondition(byteCount >= 0)
-        // SAFETY: the block is ours until deinit; when `fill` throws, it is zeroed and released
-        // here, because deinit does not run for an object that was never whole.
+        // SAFETY: this object owns the block until `deinit`. If `fill` throws, the block is zeroed
+        // and released here, because `deinit` does not run for an object that was not fully
+        // initialized.
         unsafe bytes = SecretArena.shared.allocate(byteCount: byteCount)
         do {
             unsafe try fill(bytes)
@@ -35,11 +36,11 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
     }
 
     deinit {
-        // SAFETY: no reference to this object is left, so none to its block.
+        // SAFETY: no reference to this object is left, so there is none to its block.
         unsafe SecretArena.shared.release(bytes)
     }
 
-    /// A copy. The original is the caller's to erase.
+    /// Copies bytes. The caller is responsible for erasing the original.
     package convenience init(copying source: some Sequence<UInt8>, byteCount: Int) {
         unsafe self.init(byteCount: byteCount) { target in
             var index = 0
@@ -55,7 +56,7 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         self.init(copying: source, byteCount: source.count)
     }
 
-    /// The bytes of a plaintext. The original is the caller's to erase.
+    /// Copies a plaintext. The caller is responsible for erasing the original.
     package convenience init(copying source: Data) {
         // SAFETY: both ranges have the same size and do not overlap.
         unsafe self.init(byteCount: source.count) { target in
@@ -63,13 +64,13 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Fresh bytes of the system's generator, 256 at the most.
+    /// Returns new bytes from the system's random number generator, at most 256.
     package static func random(byteCount: Int) -> SecretBytes {
         // SAFETY: the whole block is written.
         unsafe SecretBytes(byteCount: byteCount) { unsafe SystemMemory.fillRandomly($0) }
     }
 
-    // SAFETY: the size is that of the block, whatever its bytes are.
+    // SAFETY: only the size of the block is read, not its bytes.
     package var count: Int { unsafe bytes.count }
 
     package func withUnsafeBytes<Result, Failure: Error>(
@@ -79,13 +80,13 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         unsafe try body(UnsafeRawBufferPointer(bytes))
     }
 
-    /// A copy of the bytes, which is the caller's to erase.
+    /// A copy of the bytes. The caller is responsible for erasing it.
     package var data: Data {
-        // SAFETY: copied within the call.
+        // SAFETY: the bytes are copied during the call.
         unsafe withUnsafeBytes { unsafe Data($0) }
     }
 
-    /// These bytes followed by others.
+    /// Returns these bytes followed by those of `other`.
     package func appending(_ other: SecretBytes) -> SecretBytes {
         unsafe SecretBytes(byteCount: count + other.count) { target in
             var index = 0
@@ -101,7 +102,7 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// A part of the bytes. `range` lies within them.
+    /// Returns a part of the bytes. `range` must lie within them.
     package func slice(_ range: Range<Int>) -> SecretBytes {
         unsafe SecretBytes(byteCount: range.count) { target in
             // SAFETY: both subscripts are checked against their buffers.
@@ -113,7 +114,7 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Whether the bytes are the same, in a time that depends on their number only.
+    /// Whether the bytes are equal. For equal sizes, the comparison takes constant time.
     package func isEqual(to other: SecretBytes) -> Bool {
         // SAFETY: equal counts are checked first.
         unsafe withUnsafeBytes { a in
@@ -126,7 +127,8 @@ package final class SecretBytes: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// Whether all secret memory of this process is locked. False where `RLIMIT_MEMLOCK` is used up.
+    /// Whether all secret memory of this process is locked. It is not once `RLIMIT_MEMLOCK` is used
+    /// up.
     package static var isMemoryLocked: Bool { SecretArena.shared.isLocked }
 
     package var description: String { "SecretBytes(\(count) bytes)" }

@@ -1,8 +1,8 @@
-// SystemMemory: what this module takes from the C library.
-//   (1) Nothing else in this module depends on the platform, but that Foundation stands for
-//       FoundationEssentials on Apple's platforms.
-//   (2) There pages can't be left out of core dumps one by one; the system writes none unless it is
-//       told to.
+// SystemMemory: the functions of the C library that this module uses.
+//   (1) Apart from this file, the only platform-dependent code in this module is the import of
+//       Foundation instead of FoundationEssentials on Apple's platforms.
+//   (2) On Apple's platforms, individual pages can't be excluded from core dumps. Those systems
+//       write no core dumps by default.
 
 #if canImport(Darwin)
 import Darwin
@@ -10,12 +10,13 @@ import Darwin
 import Glibc
 #endif
 
-/// Memory for secrets, as the platform gives it.
+/// Memory for secrets, from the platform's functions.
 package enum SystemMemory {
-    /// Zeroes memory, also where nothing reads it afterwards.
+    /// Zeroes memory. The compiler doesn't optimize this away, even if nothing reads the memory
+    /// again.
     static func erase(_ bytes: UnsafeMutableRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
-        // SAFETY: the caller vouches for the bytes.
+        // SAFETY: the caller guarantees that the bytes are valid.
         #if canImport(Darwin)
         _ = unsafe memset_s(base, bytes.count, 0, bytes.count)
         #else
@@ -23,37 +24,38 @@ package enum SystemMemory {
         #endif
     }
 
-    /// Fills memory, 256 bytes at the most, from the system's random generator.
+    /// Fills at most 256 bytes of memory from the system's random number generator.
     package static func fillRandomly(_ bytes: UnsafeMutableRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
-        // SAFETY: the caller vouches for the bytes.
+        // SAFETY: the caller guarantees that the bytes are valid.
         #if canImport(Darwin)
         unsafe arc4random_buf(base, bytes.count)
         #else
-        // It fails only for a wrong size or address.
+        // It fails only for an invalid size or address.
         let code = unsafe getentropy(base, bytes.count)
         precondition(code == 0, "the system's random generator failed")
         #endif
     }
 
-    /// Sixteen bytes of the system's random generator, in one call of it.
+    /// Reads sixteen bytes from the system's random number generator in one call.
     static func randomWords() -> (UInt64, UInt64) {
         var words: (UInt64, UInt64) = (0, 0)
-        // SAFETY: the bytes are those of the tuple, of which every value is one.
+        // SAFETY: the bytes are those of the tuple, for which all bit patterns are valid.
         unsafe withUnsafeMutableBytes(of: &words) { unsafe fillRandomly($0) }
         return words
     }
 
-    /// Zeroed pages, locked in memory and left out of core dumps where the system allows it.
+    /// Maps zeroed pages, which are locked in memory and excluded from core dumps if the system
+    /// permits it.
     ///
     /// - Returns: The pages and whether they are locked.
     static func map(byteCount: Int) -> (pages: UnsafeMutableRawBufferPointer, isLocked: Bool) {
-        // SAFETY: an anonymous private mapping aliases nothing; a failure is checked for below.
+        // SAFETY: an anonymous private mapping aliases nothing, and failure is checked for below.
         let address = unsafe mmap(
             nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
-        // `MAP_FAILED`, which is no pointer, is -1.
+        // `MAP_FAILED` is -1, which is not a valid pointer.
         guard let address = unsafe address, Int(bitPattern: address) != -1 else {
-            // As with the allocator of the language: without memory there is no way on.
+            // The same as in Swift's allocator: the process can't continue without memory.
             preconditionFailure("out of memory for secrets")
         }
         let isLocked = unsafe mlock(address, byteCount) == 0
@@ -63,9 +65,9 @@ package enum SystemMemory {
         return unsafe (UnsafeMutableRawBufferPointer(start: address, count: byteCount), isLocked)
     }
 
-    /// Gives pages back.
+    /// Unmaps pages.
     static func unmap(_ pages: UnsafeMutableRawBufferPointer) {
-        // SAFETY: the caller vouches that nothing uses them.
+        // SAFETY: the caller guarantees that nothing uses the pages.
         _ = unsafe munmap(pages.baseAddress, pages.count)
     }
 }

@@ -1,13 +1,13 @@
-// AdministrationRequests: what the owner of a keychain asks for: its passcode, its lock, its state.
-//   (1) All but the first two are for programs that may administer the keychain.
+// AdministrationRequests: requests of a keychain's owner, about its passcode, lock and state.
+//   (1) All but the first two are permitted only to programs that can administer the keychain.
 
-/// Checks the passcode of the keychain, and unlocks it where it is locked. The answer opens items
-/// under constraints that a passcode satisfies.
+/// Checks the passcode of the keychain, and unlocks the keychain if it is locked. The returned
+/// grant opens items whose constraints a passcode satisfies.
 ///
-/// `authFailed` is thrown for a wrong passcode; `notAvailable` where none is set.
+/// Throws `authFailed` if the passcode is wrong, and `notAvailable` if none is set.
 package struct Authenticate: GeneralRequest {
     package static let code = RequestCode.authenticate
-    /// 0 bytes and up.
+    /// Can be empty.
     package var passcode: SecretBytes
 
     package init(passcode: SecretBytes) { self.passcode = passcode }
@@ -23,7 +23,7 @@ package struct Authenticate: GeneralRequest {
     }
 }
 
-/// Whether a passcode is set, so that a person can be asked for it.
+/// Returns whether a passcode is set, and the user can therefore be asked for it.
 package struct HasPasscode: GeneralRequest {
     package static let code = RequestCode.hasPasscode
 
@@ -36,9 +36,9 @@ package struct HasPasscode: GeneralRequest {
     }
 }
 
-/// Makes every item readable until ``Lock``.
+/// Makes all items readable until ``Lock``.
 ///
-/// `authFailed` is thrown for a wrong passcode; `param` when none is set.
+/// Throws `authFailed` if the passcode is wrong, and `param` if none is set.
 package struct Unlock: GeneralRequest {
     package static let code = RequestCode.unlock
     package var passcode: SecretBytes
@@ -56,8 +56,8 @@ package struct Unlock: GeneralRequest {
     }
 }
 
-/// Forgets the keys of the when-unlocked classes, and ends all grants. `param` is thrown when no
-/// passcode is set.
+/// Erases the keys of the when-unlocked classes from memory and ends all grants. Throws `param` if
+/// no passcode is set.
 package struct Lock: GeneralRequest {
     package static let code = RequestCode.lock
 
@@ -70,8 +70,8 @@ package struct Lock: GeneralRequest {
     }
 }
 
-/// Forgets all keys that a passcode protects, as before the first unlock, and ends all grants: what is
-/// left to read are the items of the always-available classes. `param` is thrown when no passcode is
+/// Erases all keys that a passcode protects from memory, as before the first unlock, and ends all
+/// grants. Only items of the *always* classes can then be read. Throws `param` if no passcode is
 /// set.
 package struct LockAll: GeneralRequest {
     package static let code = RequestCode.lockAll
@@ -85,14 +85,14 @@ package struct LockAll: GeneralRequest {
     }
 }
 
-/// Sets the first passcode. The keychain stays unlocked. All keys rotate, and every item is sealed anew.
-/// `param` is thrown when one is set already, or the new one is empty. The answer is that of
-/// ``RotateKeys``.
+/// Sets the first passcode. The keychain stays unlocked. All keys are rotated and all items sealed
+/// again. Throws `param` if a passcode is already set or the new one is empty. The answer is the
+/// same as that of ``RotateKeys``.
 package struct SetPasscode: StreamRequest {
     package static let code = RequestCode.setPasscode
-    /// 1 byte and up.
+    /// At least 1 byte.
     package var passcode: SecretBytes
-    /// Whether it may be below the floor.
+    /// Pass `true` to accept a passcode that is weaker than the policy's minimum.
     package var allowsWeak: Bool
 
     package init(_ passcode: SecretBytes, allowsWeak: Bool = false) {
@@ -109,12 +109,12 @@ package struct SetPasscode: StreamRequest {
     }
 }
 
-/// Changes the passcode. `authFailed` is thrown when the old one is wrong; nothing is changed then.
+/// Changes the passcode. Throws `authFailed` if the old one is wrong; nothing is changed then.
 package struct ChangePasscode: GeneralRequest {
     package static let code = RequestCode.changePasscode
     package var old: SecretBytes
     package var new: SecretBytes
-    /// Whether the new one may be below the floor.
+    /// Pass `true` to accept a new passcode that is weaker than the policy's minimum.
     package var allowsWeak: Bool
 
     package init(from old: SecretBytes, to new: SecretBytes, allowsWeak: Bool = false) {
@@ -134,15 +134,16 @@ package struct ChangePasscode: GeneralRequest {
     }
 }
 
-/// Removes the passcode and with it all items of the when-passcode-set class, for good. The answer is
-/// how many items went. `authFailed` is thrown when the passcode is wrong; nothing is changed then.
+/// Removes the passcode and permanently deletes all items of the when-passcode-set class. The
+/// answer is the number of deleted items. Throws `authFailed` if the passcode is wrong; nothing is
+/// changed then.
 package struct RemovePasscode: GeneralRequest {
     package static let code = RequestCode.removePasscode
     package var passcode: SecretBytes
 
     package init(_ passcode: SecretBytes) { self.passcode = passcode }
 
-    /// A key is derived, and then every item of a class deleted.
+    /// The request derives a key and then deletes all items of a class.
     package var effort: RequestEffort { .survey }
 
     package func execute<Executor: RequestExecutor>(
@@ -152,7 +153,7 @@ package struct RemovePasscode: GeneralRequest {
     }
 }
 
-/// What a person wants to know, without opening an item.
+/// Returns the state of the keychain, to show to a user. No item is opened.
 package struct ReadStatus: GeneralRequest {
     package static let code = RequestCode.status
 
@@ -165,8 +166,8 @@ package struct ReadStatus: GeneralRequest {
     }
 }
 
-/// What the service has done for the keychain, in numbers. `unimplemented` is thrown where no service
-/// has it.
+/// Returns statistics of the service for the keychain. Throws `unimplemented` if the keychain is
+/// not used through a service.
 package struct ReadStatistics: GeneralRequest {
     package static let code = RequestCode.statistics
 
@@ -179,7 +180,7 @@ package struct ReadStatistics: GeneralRequest {
     }
 }
 
-/// Reads everything once and says what is not as it was written. Nothing is changed.
+/// Reads the whole keychain once and reports damage. Nothing is changed.
 package struct CheckKeychain: StreamRequest {
     package typealias Answer = CheckReport
     package static let code = RequestCode.check

@@ -1,10 +1,10 @@
 // IdentityRequests: requests about identities, and their values.
-//   (1) An identity is not stored. It is there when a private key and a certificate are, both in
-//       groups of the caller, with the key's application label as the certificate's public key
+//   (1) An identity is not stored. It exists if there are a private key and a certificate, both in
+//       groups of the caller, and the key's application label equals the certificate's public key
 //       hash.
-//   (2) Its reference is the certificate's.
+//   (2) The reference of an identity is that of its certificate.
 
-/// A certificate and the private key that it is about.
+/// A certificate and its private key.
 package struct Identity: Hashable, Sendable {
     package var certificate: ItemSnapshot
     package var key: ItemSnapshot
@@ -15,8 +15,8 @@ package struct Identity: Hashable, Sendable {
     }
 }
 
-/// What identifies the identities a request is about: both halves must hold. The classes of the
-/// halves are `certificate` and `key`.
+/// The conditions that select identities. Both the certificate and the key must match. The classes
+/// of the two queries are `certificate` and `key`.
 package struct IdentityQuery: Hashable, Sendable {
     package var certificate: ItemQuery
     package var key: ItemQuery
@@ -27,7 +27,7 @@ package struct IdentityQuery: Hashable, Sendable {
     }
 }
 
-/// What an update sets in both halves of an identity.
+/// The changes that an update makes to the certificate and the key of an identity.
 package struct IdentityChanges: Hashable, Sendable {
     package var certificate: ItemChanges
     package var key: ItemChanges
@@ -41,7 +41,8 @@ package struct IdentityChanges: Hashable, Sendable {
 // MARK: The requests
 
 /// Finds identities, in the order in which their certificates were added; with a limit of one, any
-/// of them. Data are those of certificate and key. `itemNotFound` is thrown when there are none.
+/// matching identity. The data are those of the certificate and the key. Throws `itemNotFound` if
+/// there are none.
 package struct FindIdentities: Request {
     package static let code = RequestCode.findIdentities
     package var query: IdentityQuery
@@ -72,8 +73,8 @@ package struct FindIdentities: Request {
     }
 }
 
-/// Changes certificate and key of all identities that match, or none of them. The answer is how many
-/// identities, 1 and up.
+/// Changes the certificate and the key of all matching identities, or of none of them. The answer
+/// is the number of identities, at least 1.
 package struct UpdateIdentities: Request {
     package static let code = RequestCode.updateIdentities
     package var query: IdentityQuery
@@ -100,8 +101,8 @@ package struct UpdateIdentities: Request {
     }
 }
 
-/// Deletes the certificate of every identity that matches and, unless another certificate has its
-/// public key, the key. The answer is how many identities, 1 and up.
+/// Deletes the certificate of each matching identity, and its key unless another certificate has
+/// the same public key. The answer is the number of identities, at least 1.
 package struct DeleteIdentities: UnauthorizedRequest {
     package static let code = RequestCode.deleteIdentities
     package var query: IdentityQuery
@@ -123,7 +124,7 @@ package struct DeleteIdentities: UnauthorizedRequest {
 }
 
 extension IdentityQuery {
-    /// One for both halves.
+    /// The authorization for both the certificate and the key.
     package var authorization: Authorization {
         get { certificate.authorization }
         set {
@@ -132,7 +133,8 @@ extension IdentityQuery {
         }
     }
 
-    /// A client can send another authorization with each half.
+    /// Checks both, because a client can send different authorizations for the certificate and the
+    /// key.
     package var showsPassword: Bool {
         certificate.authorization.applicationPassword != nil
             || key.authorization.applicationPassword != nil
@@ -142,10 +144,9 @@ extension IdentityQuery {
 }
 
 extension ItemQuery {
-    /// A query for keys, narrowed to the private key that belongs to a certificate.
+    /// Narrows a query for keys to the private key that belongs to a certificate.
     ///
-    /// - Returns: nil where the certificate has no hash of its public key, or the query asks for
-    ///   another key.
+    /// - Returns: `nil` if the certificate has no public key hash, or the query is for another key.
     package func ofKey(to certificate: Attributes) -> ItemQuery? {
         guard let hash = certificate[.publicKeyHash] else { return nil }
         if let wanted = attributes[.applicationLabel], !wanted.isEqual(to: hash) { return nil }

@@ -1,8 +1,8 @@
-// IdentitySearch: identities, by searches for certificates and keys.
+// IdentitySearch: finds identities by searching for certificates and keys.
 
 extension RequestExecutor {
-    /// A search for certificates, then for the key of each, and last for their data, so that the
-    /// person is not asked because of a certificate without a key.
+    /// Searches for certificates, then for the key of each, and only then for their data. The user
+    /// is therefore not asked to authenticate for a certificate without a key.
     package func search(
         _ request: FindIdentities, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {
@@ -29,11 +29,12 @@ extension RequestExecutor {
         return found
     }
 
-    /// Identities without their data.
+    /// Finds identities without their data.
     private func pairs(
         _ query: IdentityQuery, limit: Int, as caller: AccessGroups
     ) throws(KeychainFailure) -> [Identity] {
-        // With a limit of nothing the caller is checked all the same.
+        // With a limit of 0 the search still takes place, so that the caller's permission is
+        // checked.
         let certificates = try execute(
             FindItems(query.certificate, Retrieval(limit: limit > 0 ? nil : 0)), as: caller)
         var pairs: [Identity] = []
@@ -47,7 +48,8 @@ extension RequestExecutor {
         return pairs
     }
 
-    /// An item that was found, with its data; nil where it is gone meanwhile, or passed over.
+    /// Returns a found item with its data; `nil` if it has been deleted in the meantime or is
+    /// skipped.
     private func opened(
         _ item: ItemSnapshot, _ query: ItemQuery, _ retrieval: Retrieval, as caller: AccessGroups
     ) throws(KeychainFailure) -> ItemSnapshot? {

@@ -1,4 +1,4 @@
-// ItemRequests: adding, finding, changing and deleting items, and the values in these requests.
+// ItemRequests: requests that add, find, change and delete items, and their values.
 
 #if canImport(Darwin)
 package import Foundation
@@ -34,23 +34,23 @@ package struct AddItem: Request {
 /// Adds all items, or none of them. The answer is the items as stored, with their data, in the same
 /// order.
 ///
-/// `duplicateItem` is thrown when the primary key of an item is taken, also by an earlier one of the
-/// list, and the item doesn't keep existing ones.
+/// Throws `duplicateItem` if an item's primary key already exists, in the keychain or earlier in
+/// the list, and the item's ``NewItem/keepsExisting`` is not set.
 package struct AddItems: Request {
     package static let code = RequestCode.addAll
-    /// One and up.
+    /// At least one item.
     package var items: [NewItem]
 
     package init(_ items: [NewItem]) { self.items = items }
 
-    /// One for all of them.
+    /// The authorization for all items.
     package var authorization: Authorization {
         get { items.first?.authorization ?? Authorization() }
         set { for index in items.indices { items[index].authorization = newValue } }
     }
     package var purpose: AuthorizationPurpose? { .creation }
     package var shape: String? { items.map(\.shape).joined(separator: ", ") }
-    /// A client can send another authorization with each.
+    /// Checks all items, because a client can send a different authorization with each.
     package var showsPassword: Bool {
         items.contains { $0.authorization.applicationPassword != nil }
     }
@@ -66,8 +66,8 @@ package struct AddItems: Request {
     }
 }
 
-/// Finds items, in the order in which they were added; with a limit of one, any of them.
-/// `itemNotFound` is thrown when there are none.
+/// Finds items, in the order in which they were added; with a limit of one, any matching item.
+/// Throws `itemNotFound` if there are none.
 package struct FindItems: Request {
     package static let code = RequestCode.find
     package var query: ItemQuery
@@ -97,12 +97,12 @@ package struct FindItems: Request {
     }
 }
 
-/// Changes all items that match, or none of them. The answer is how many, 1 and up.
+/// Changes all matching items, or none of them. The answer is the number of items, at least 1.
 package struct UpdateItems: Request {
     package static let code = RequestCode.update
     package var query: ItemQuery
     package var changes: ItemChanges
-    /// Whether what the items were until then is kept, see ``ItemVersion``.
+    /// Whether the previous contents of the items are kept, see ``ItemVersion``.
     package var keepsVersions: Bool
 
     package init(_ query: ItemQuery, _ changes: ItemChanges, keepsVersions: Bool = false) {
@@ -126,16 +126,16 @@ package struct UpdateItems: Request {
     }
 }
 
-/// Adds an item or, where its primary key is taken, changes the item that has it.
+/// Adds an item, or changes the existing item that has the same primary key.
 ///
-/// The query means that item. Apple's functions find it by the query, which is confined to the access
-/// group that the item goes to; otherwise its authorization alone is looked at.
+/// The query must match this existing item. Only the adapter for Apple's functions searches with
+/// it, limited to the access group of the new item. The engine uses only the query's authorization.
 package struct PutItem: Request {
     package static let code = RequestCode.put
     package var item: NewItem
     package var query: ItemQuery
     package var changes: ItemChanges
-    /// Whether what the item was until then is kept, see ``ItemVersion``.
+    /// Whether the previous contents of the item are kept, see ``ItemVersion``.
     package var keepsVersions: Bool
 
     package init(
@@ -148,7 +148,7 @@ package struct PutItem: Request {
         self.keepsVersions = keepsVersions
     }
 
-    /// One for both.
+    /// The authorization for both the item and the query.
     package var authorization: Authorization {
         get { item.authorization }
         set {
@@ -176,7 +176,7 @@ package struct PutItem: Request {
     }
 }
 
-/// Deletes all items that match, or none of them. The answer is how many, 1 and up.
+/// Deletes all matching items, or none of them. The answer is the number of items, at least 1.
 package struct DeleteItems: UnauthorizedRequest {
     package static let code = RequestCode.delete
     package var query: ItemQuery
@@ -202,27 +202,28 @@ package struct DeleteItems: UnauthorizedRequest {
     }
 }
 
-// MARK: Their values
+// MARK: Values of the requests
 
-/// Attribute values by name, each already converted to its attribute's kind.
+/// Attribute values by name. Each value has been converted to the kind of its attribute.
 package typealias Attributes = [Attribute: AttributeValue]
 
 /// An item to add.
 package struct NewItem: Hashable, Sendable {
     package var itemClass: ItemClass
     package var attributes: Attributes
-    /// nil: the caller's default group.
+    /// `nil` for the caller's default group.
     package var accessGroup: String?
     package var protection: ProtectionClass
     package var constraints: AccessConstraints
     package var isSynchronizable: Bool
     package var isTombstone: Bool
-    /// The secret. nil: an item without one.
+    /// The secret; `nil` for an item without one.
     @Hidden package var data: Data?
-    /// Holds the password to encrypt with, where the constraints ask for one.
+    /// The application password to encrypt with, if the constraints require one.
     package var authorization: Authorization
-    /// Whether an item that has its primary key already is taken for it, where items are added
-    /// together. A certificate about another public key is a duplicate all the same.
+    /// Whether an existing item with the same primary key is accepted in place of this item, in a
+    /// request that adds several. An existing certificate with another public key is still a
+    /// duplicate.
     package var keepsExisting = false
 
     package init(
@@ -243,24 +244,24 @@ package struct NewItem: Hashable, Sendable {
     }
 }
 
-/// What identifies the items a request is about. All parts must hold.
+/// The conditions that select items. All of them must hold.
 package struct ItemQuery: Hashable, Sendable {
     package var itemClass: ItemClass
     package var attributes: Attributes
-    /// nil: every group of the caller.
+    /// `nil` for all groups of the caller.
     package var accessGroup: String?
     package var protection: ProtectionClass?
-    /// nil: both synchronizable and local items.
+    /// `nil` for both synchronizable and local items.
     package var isSynchronizable: Bool?
     package var isTombstone: Bool
     package var reference: ItemReference?
-    /// Internet passwords whose server is this host or a subdomain of it. Case counts.
+    /// Selects internet passwords whose server is this host or a subdomain of it. Case-sensitive.
     package var hostOrSubdomain: String?
-    /// For the secrets that the request opens.
+    /// The authorization for the secrets that the request opens.
     package var authorization: Authorization
 
-    /// Whether nothing is said of the items but what they are: what a program says that empties a
-    /// class. Access group, protection class and synchronizability name no item.
+    /// Whether the query identifies no particular items, as in a request to delete a whole class.
+    /// Access group, protection class and synchronizability don't identify items.
     package var isOfClassAlone: Bool {
         attributes.isEmpty && reference == nil && hostOrSubdomain == nil
     }
@@ -283,17 +284,17 @@ package struct ItemQuery: Hashable, Sendable {
     }
 }
 
-/// How much of each item a search gives.
+/// The parts of items that a search returns, and how many items.
 package struct Retrieval: Hashable, Sendable {
-    /// The most items to give, 0 and up. nil: all.
+    /// The maximum number of items, at least 0. `nil` for all.
     package var limit: Int?
     /// Whether to open the secrets.
     package var includesData: Bool
-    /// Whether attributes, group, constraints and flags are wanted. Otherwise an answer may lack them,
-    /// which saves opening them.
+    /// Whether attributes, group, constraints and flags are required. If not, the answer can lack
+    /// them, which saves decrypting them.
     package var includesAttributes: Bool
-    /// Whether to leave out items whose secret the query's authorization doesn't open, instead of
-    /// failing. It matters where secrets are to be opened only.
+    /// Whether to skip items whose secret can't be opened with the query's authorization, instead
+    /// of throwing an error. It has an effect only if secrets are opened.
     package var skipsConstrained: Bool
 
     package init(
@@ -307,11 +308,11 @@ package struct Retrieval: Hashable, Sendable {
     }
 }
 
-/// What an update sets. Whatever is nil or absent stays.
+/// The changes that an update makes. Values that are `nil` or absent stay as they are.
 package struct ItemChanges: Hashable, Sendable {
     package var attributes: Attributes
     package var accessGroup: String?
-    /// Without constraints beside it, a new protection class takes away those of the item.
+    /// A new protection class without new ``constraints`` removes the item's constraints.
     package var protection: ProtectionClass?
     package var constraints: AccessConstraints?
     package var isSynchronizable: Bool?
@@ -333,18 +334,18 @@ package struct ItemChanges: Hashable, Sendable {
     }
 }
 
-/// Whether a delete leaves a tombstone behind.
+/// Whether a deletion leaves a tombstone.
 package enum TombstonePolicy: CaseIterable, Hashable, Sendable {
-    /// Synchronizable items leave one, local items don't.
+    /// A tombstone for synchronizable items, none for local items.
     case automatic
     case always
     case never
 }
 
-// MARK: What requests say of themselves
+// MARK: Properties of the requests
 
 extension ItemQuery {
-    /// Class and names of the attributes, in order; no value.
+    /// The class and the names of the attributes, sorted, without values.
     package var shape: String {
         var names = attributes.keys.map(\.name)
         if accessGroup != nil { names.append("agrp") }
@@ -373,7 +374,7 @@ extension Retrieval {
 }
 
 extension ItemSnapshot {
-    /// Whether its secret was opened or sealed with keys that a lock takes away.
+    /// Whether the secret was opened or sealed with keys that a lock erases.
     package var neededUnlock: Bool {
         protection.availability == .whileUnlocked && data != nil
     }
