@@ -1,5 +1,5 @@
-// AuditAttackTests: an audit that was changed by who can write its folder, and what its verification
-// says.
+// AuditAttackTests: what verification reports about an audit that an attacker with write access to
+// its folder has changed.
 
 import Foundation
 import KeychainCore
@@ -10,20 +10,20 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite(.serialized) struct `Attacks on the audit` {
-    /// The start, ten requests, the end.
+    /// An audit with twelve records: the start, ten requests and the end.
     private func sample() throws -> AuditSample {
         let sample = try AuditSample()
         try sample.write(10)
         return sample
     }
 
-    @Test func `an audit as it was written has nothing to find`() throws {
+    @Test func `verifying an unchanged audit finds nothing`() throws {
         let sample = try sample()
         let found = try sample.verify()
         #expect(found.findings.isEmpty)
         #expect(found.validCount == 12)
         #expect(found.witness?.count == 12)
-        // The key as a person keeps it.
+        // The key as the user would have noted it.
         let typed = try sample.key().words.joined(separator: " ")
         let key = try RecoveryCode(words: SecretBytes(copying: Array(typed.utf8)))
         try sample.folder.eraseVerificationKey(of: sample.position().chain)
@@ -33,38 +33,39 @@ import Testing
     }
 
     @Test(arguments: [1, 5, 11])
-    func `a record that was deleted is named`(_ number: Int) throws {
+    func `a deleted record is reported as missing, with its number`(_ number: Int) throws {
         let sample = try sample()
         try sample.change { $0.remove(at: number) }
         #expect(try sample.findings() == [.missing(UInt64(number)...UInt64(number))])
     }
 
-    @Test func `two records in each other's place are named`() throws {
+    @Test func `two records that were swapped are reported`() throws {
         let sample = try sample()
         try sample.change { $0.swapAt(5, 6) }
         #expect(
             try sample.findings() == [.missing(5...5), .misplaced(5, file: sample.file)])
     }
 
-    @Test func `a record that stands there twice is named`() throws {
+    @Test func `a duplicated record is reported`() throws {
         let sample = try sample()
         try sample.change { $0.insert($0[5], at: 6) }
         #expect(try sample.findings() == [.misplaced(5, file: sample.file)])
     }
 
     @Test(arguments: 0..<10)
-    func `a field that was altered is named by its record`(_ field: Int) throws {
+    func `a changed field is reported with the number of its record`(_ field: Int) throws {
         let sample = try sample()
         try sample.change { lines in
             var fields = lines[5].split(separator: " ").map(String.init)
             try #require(fields.count == 10)
-            // A digit stays one, and so does a letter.
+            // A digit is replaced by a digit, and a letter by a letter.
             let last = try #require(fields[field].last)
             fields[field].removeLast()
             fields[field].append(last == "1" ? "2" : last == "a" ? "b" : last.isLetter ? "a" : "1")
             lines[5] = fields.joined(separator: " ")
         }
-        // A number that was there before could be that record, in another place.
+        // If the number itself was changed to an existing one, the line may be that record in the
+        // wrong place.
         #expect(
             try sample.findings()
                 == (field == 0
@@ -73,32 +74,35 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "5", "18446744073709551615 0 0 0 - find - 0 - 00"])
-    func `a line that is no record is an altered one`(_ line: String) throws {
+    func `a line that can't be parsed as a record is reported as altered`(_ line: String) throws {
         let sample = try sample()
         try sample.change { $0[5] = line }
         #expect(try sample.findings() == [.altered(5, file: sample.file)])
     }
 
-    @Test func `the first line of a file is verified as well`() throws {
+    @Test func `the header line of a file is verified too`() throws {
         let sample = try sample()
         try sample.change { $0[0] = $0[0].replacing(" 1 ", with: " 2 ") }
         #expect(try sample.findings() == [.altered(1, file: sample.file)])
     }
 
     @Test(arguments: [1, 3, 12])
-    func `a tail that was cut off is missing`(_ count: Int) throws {
+    func `records cut off at the end are reported as missing`(_ count: Int) throws {
         let sample = try sample()
         try sample.change { $0.removeLast(count) }
         #expect(try sample.findings() == [.missing(UInt64(13 - count)...12)])
     }
 
-    @Test func `a file that was deleted is missing`() throws {
+    @Test func `all records of a deleted file are reported as missing`() throws {
         let sample = try sample()
         try FileManager.default.removeItem(atPath: sample.file)
         #expect(try sample.findings() == [.missing(1...12)])
     }
 
-    @Test func `an earlier file that was put back lacks what came later`() throws {
+    @Test
+    func `after an earlier copy of a file is put back, the later records are reported as missing`()
+        throws
+    {
         let sample = try sample()
         let (path, early) = (try sample.file, try Data(contentsOf: URL(filePath: sample.file)))
         try sample.write(5)
@@ -106,25 +110,25 @@ import Testing
         #expect(try sample.findings() == [.missing(13...19)])
     }
 
-    @Test func `an earlier file and its anchor, put back, don't fit what was noted elsewhere`()
+    @Test func `a rollback of file and anchor shows against a position noted elsewhere`()
         throws
     {
         let sample = try sample()
         let early = try sample.snapshot()
         try sample.write(5)
         let witness = try #require(try sample.verify().witness)
-        // The service's log has it too.
+        // The service's log contains this position too.
         #expect(sample.log.all.contains("notice audit: ended, \(witness.description)\n"))
         try sample.restore(early)
         #expect(try sample.findings().isEmpty, "nothing in the folder tells")
         #expect(try sample.findings(expecting: witness) == [.missing(13...19)])
-        // As many records again are others.
+        // The same number of new records doesn't help: they differ from the original ones.
         try sample.write(5)
         #expect(try sample.verify().witness?.count == witness.count)
         #expect(try sample.findings(expecting: witness) == [.otherHead(19)])
     }
 
-    @Test func `an audit that was begun anew in the place of one is named`() throws {
+    @Test func `an audit that was deleted and started anew is reported`() throws {
         let sample = try sample()
         let key = try sample.key()
         try FileManager.default.removeItem(atPath: sample.folder.anchorPath)
@@ -136,7 +140,7 @@ import Testing
         #expect(sample.log.all.contains { $0.hasPrefix("error the audit before can't be gone on") })
     }
 
-    @Test func `an anchor with a changed byte is named`() throws {
+    @Test func `an anchor with a changed byte is reported`() throws {
         let sample = try sample()
         let key = try sample.key()
         var bytes = try Data(contentsOf: URL(filePath: sample.folder.anchorPath))
@@ -145,13 +149,13 @@ import Testing
         #expect(try sample.verify(key).findings == [.alteredAnchor])
     }
 
-    // MARK: Who has taken the service over
+    // MARK: An attacker who has taken over the service
 
-    /// What a service has at some time, and what it makes of it.
+    /// The state of a service at some time, from which the attacker forges records.
     private struct Takeover {
         var position: AuditPosition
 
-        /// A line with the key that it has, under any number.
+        /// A forged line with the current key and any record number.
         mutating func line(_ number: UInt64) -> String {
             let record = AuditRecord(
                 number: number, user: 0, process: 1, identity: "/innocent", operation: "find")
@@ -163,14 +167,14 @@ import Testing
         }
     }
 
-    @Test func `what was written before can't be made anew with what the service has`() throws {
+    @Test func `the service's current state doesn't suffice to forge earlier records`() throws {
         let sample = try AuditSample()
         try sample.write(10, isKilled: true)
         let taken = Takeover(position: try sample.position())
         #expect(taken.position.next == 12)
         let whole = try sample.snapshot()
 
-        // One record, with the key that is there, and with those that follow from it.
+        // One record is forged, with the current key and with each of the keys derived from it.
         for steps in 0..<20 {
             var attacker = taken
             for _ in 0..<steps { _ = attacker.line(1) }
@@ -178,7 +182,7 @@ import Testing
             #expect(try sample.findings() == [.altered(5, file: sample.file)])
             try sample.restore(whole)
         }
-        // All from one on, and an anchor that fits them but for the key.
+        // All records from one on are forged, with an anchor that fits them except for the key.
         var attacker = taken
         try sample.change { lines in
             lines.removeSubrange(5...)
@@ -188,8 +192,8 @@ import Testing
         try sample.write(attacker.position)
         #expect(try sample.findings().contains(.altered(5, file: sample.file)))
         try sample.restore(whole)
-        // The tail cut off, and an anchor that says so: with the key that is there, and with an
-        // earlier position under it.
+        // The end is cut off, with an anchor that fits the shorter file: once with the current key,
+        // and once with a later key at an earlier position.
         try sample.change { $0.removeSubrange(5...) }
         for key in [taken.position.key, taken.position.key.next()] {
             let bytes = taken.position.encoded.plainBytes
@@ -204,18 +208,19 @@ import Testing
         }
         try sample.restore(whole)
 
-        // What comes from then on is the attacker's: this is where the promise ends.
+        // From here on the attacker holds valid keys, so later records can be forged. The guarantee
+        // ends here.
         attacker = taken
         try sample.change { $0.append(attacker.line(12)) }
         try sample.write(attacker.position)
         #expect(try sample.findings().isEmpty)
     }
 
-    @Test func `no key of a record that was written is in memory or in a file`() throws {
+    @Test func `the keys of records already written are neither in memory nor in a file`() throws {
         let sample = try AuditSample()
         let trail = try sample.trail()
         for number in 0..<10 { try AuditSample.request(trail, "account \(number)") }
-        // As a keyed hash has them, and as they are.
+        // The keys as they are, and XORed with HMAC's inner and outer padding.
         func needles(_ key: AuditKey) -> [Needle] {
             [0, 0x36, 0x5C].map { pad in
                 // SAFETY: read byte by byte, so that no plain copy is made.
@@ -229,7 +234,7 @@ import Testing
             var key = AuditOrigin(try sample.key()).firstKey
             var earlier: [Needle] = []
             for number in 1...11 {
-                // One of before, and the last one.
+                // A key used earlier, and the one used last.
                 if number == 5 || number == 11 { earlier += needles(key) }
                 key = key.next()
             }

@@ -1,5 +1,5 @@
-// AuditDiskTests: when the audit's records reach the disk. The test takes the place of the clock and
-// of the disk.
+// AuditDiskTests: when the audit's records reach the disk. The test replaces the clock and the
+// disk.
 
 import Dispatch
 import Foundation
@@ -9,11 +9,12 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// Says what the thread asked for, and lets it go on when the test wants.
+/// A disk that records the calls of the audit's thread, and blocks that thread until the test
+/// releases it.
 private final class Disk: Sendable {
     private struct State {
         var rests: [Duration] = []
-        /// The file's name and its bytes, each time that one was synchronized.
+        /// The name and size of the file at each synchronization.
         var synchronized: [(name: String, byteCount: Int64)] = []
         var onSynchronize: (@Sendable () -> Void)?
     }
@@ -44,28 +45,30 @@ private final class Disk: Sendable {
             })
     }
 
-    /// Ends a rest of the thread.
+    /// Ends one wait of the thread.
     func passTime() { gate.signal() }
 
-    /// Has something done while the disk is at work.
+    /// Runs `body` during the next synchronization.
     func onSynchronize(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.onSynchronize = body }
     }
 }
 
 @Suite struct `The audit's way to the disk` {
-    @Test func `a record is on the disk within a second, and a burst goes there together`() throws {
+    @Test func `records reach the disk within a second, and a burst shares one synchronization`()
+        throws
+    {
         let sample = try AuditSample()
         let disk = Disk()
         let trail = try sample.trail(disk.disk)
-        // Its first record, which says that it was begun.
+        // The thread waits after the first record, which says that the audit was started.
         try eventually("a rest") { disk.rests.count == 1 }
         for number in 0..<100 { try AuditSample.request(trail, "account \(number)") }
         #expect(disk.synchronized.isEmpty)
         let burst = try sample.byteCount()
         disk.onSynchronize { try? AuditSample.request(trail, "while the disk is at work") }
         disk.passTime()
-        // What came while the disk was at work is the beginning of another burst.
+        // A record written during a synchronization starts the next burst.
         try eventually("another rest") { disk.rests.count == 2 }
         let first = disk.synchronized
         let file = URL(filePath: try sample.file).lastPathComponent
@@ -76,18 +79,19 @@ private final class Disk: Sendable {
         disk.passTime()
         try eventually("the second burst is there") { disk.synchronized.count == 4 }
         #expect(disk.synchronized[2].byteCount == all)
-        // Nothing is asked of the disk where nothing was written.
+        // Without new records nothing is synchronized.
         #expect(disk.rests.count == 2)
         for _ in 0..<2 { disk.passTime() }
         trail.stop()
         let end = try sample.byteCount()
         #expect(disk.synchronized.suffix(2).first?.byteCount == end)
-        // What the clock and the disk don't take is the rest, each time.
+        // Each wait is shorter than a second: the resolution of the clock and the duration of the
+        // synchronization are subtracted.
         #expect(disk.rests.allSatisfy { $0 > .zero && $0 < .seconds(1) }, "\(disk.rests)")
     }
 
-    // Of a look-up by the service, what its record takes. Nothing holds it to a time.
-    @Test func `a long audit is as it was written, and what a record takes is told`() throws {
+    // Prints how much time the record of a look-up takes. No limit is tested.
+    @Test func `an audit of 5000 requests verifies, and the time per record is printed`() throws {
         let sample = try AuditSample()
         let trail = try sample.trail()
         let count = 5000

@@ -1,5 +1,5 @@
-// AuditProcessTests: the audit of a service that is killed while it writes, one on a full disk, and
-// what log and audit make of a program with a hostile name.
+// AuditProcessTests: the audit of a service that is killed while it writes and of one on a full
+// disk, and how the log and the audit show a program with a hostile name.
 
 import Foundation
 import KeychainCore
@@ -10,7 +10,10 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite(.serialized) struct `The audit of a process` {
-    @Test func `a kill in the middle of writing is no alteration, and nothing is lost`() throws {
+    @Test
+    func `a kill during writing loses no acknowledged record and is not reported as an attack`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let audit = AuditFolder(path: folder.path + "/keychain/audit")
         var acknowledged = 0
@@ -40,9 +43,11 @@ import Testing
         #expect(recorded >= acknowledged)
     }
 
-    @Test func `on a full disk nothing is given that has no record, until there is room`() throws {
+    @Test func `on a full disk, requests that can't be recorded fail until there is space again`()
+        throws
+    {
         let folder = try TemporaryFolder()
-        // Who isn't root is root in a user namespace of its own.
+        // A user who isn't root becomes root in a user namespace.
         let user = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
         let script = """
             mount -t tmpfs -o size=8m,mode=700 none "$place"
@@ -77,7 +82,7 @@ import Testing
         try #require(child.endedWell, "\(lines)")
         let full = Status.diskFull.rawValue
         #expect(lines[..<2] == ["add:n 0", "load:n x"])
-        // First what room was kept for, then nothing.
+        // Requests succeed while the reserved space lasts. Afterwards they all fail.
         try #require(lines.count > 8, "\(lines)")
         let given = try #require(Int(lines[2].split(separator: " ")[0]))
         #expect(lines[2].hasSuffix(" load:n x") && given < 2900)
@@ -88,13 +93,14 @@ import Testing
         let json =
             try JSONSerialization.jsonObject(
                 with: Data(lines[11...].joined().utf8)) as? [[String: Any]]
-        // Those two, the greeting of the second program, and those before.
+        // The refused requests are those two, the handshake of the second program, and those
+        // counted above.
         #expect(json?.count == 1)
         #expect(json?.first?["result"] as? Int == 3000 - given + 3)
         print("full disk: \(given) requests had room, \(3000 - given) were refused")
     }
 
-    @Test func `a program with a hostile name is one field`() throws {
+    @Test func `a program name with control characters stays within one field`() throws {
         let service = try TestService()
         let original = try #require(TestProgram.path(of: "service-peer"))
         let path = original + "\ninfo forged uid=0 \u{9B}\u{202E}\" x=\""

@@ -1,4 +1,4 @@
-// AuditSample: an audit in a folder of its own, and ways to do to it what an attacker does.
+// AuditSample: an audit in a temporary folder, and functions that change it as an attacker would.
 
 import Foundation
 import KeychainCore
@@ -19,22 +19,23 @@ struct AuditSample {
 
     var folder: AuditFolder { AuditFolder(path: place.path + "/audit") }
 
-    /// A service's audit, begun or gone on with.
+    /// The service's audit, started or continued.
     func trail(_ disk: AuditDisk = AuditDisk()) throws -> AuditTrail {
         try AuditTrail(
             folder: folder.path, limits: limits, log: AuditLog(log: log.logger()), disk: disk)
     }
 
-    /// How many bytes the one file has.
+    /// The size of the only file, in bytes.
     func byteCount() throws -> Int64 {
         try #require(Files.status(of: file)).identity.size
     }
 
-    /// Starts a service that answers so many requests. Its end is written too, unless it is killed.
+    /// Runs a service that answers `count` requests. A final record is written, unless the service
+    /// is killed.
     func write(_ count: Int, isKilled: Bool = false) throws {
         let trail = try trail()
         for number in 0..<count { try Self.request(trail, "account \(number)") }
-        // What a kill leaves is what is there now.
+        // The files as they are now are what a kill would leave.
         let copy = isKilled ? try snapshot() : nil
         trail.stop()
         if let copy { try restore(copy) }
@@ -49,7 +50,7 @@ struct AuditSample {
             items: [ItemReference(Bytes16(high: 7, low: 8))], hasRoom: true)
     }
 
-    // MARK: What is there
+    // MARK: Reading
 
     func position() throws -> AuditPosition { try #require(try folder.position()) }
 
@@ -75,11 +76,11 @@ struct AuditSample {
         }
     }
 
-    // MARK: Changing it
+    // MARK: Changing
 
     var file: String { get throws { try #require(try folder.files().first).path } }
 
-    /// The first is the header; record n stands in line n of the first file.
+    /// The lines of a file. Line 0 is the header, and in the first file line n is record n.
     func lines(_ path: String? = nil) throws -> [String] {
         let text = try String(contentsOfFile: path ?? file, encoding: .utf8)
         return text.split(separator: "\n").map(String.init)
@@ -91,7 +92,7 @@ struct AuditSample {
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
     }
 
-    /// All files, by name.
+    /// The content of all files, by name.
     func snapshot() throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         var files: [String: Data] = [:]
@@ -101,7 +102,7 @@ struct AuditSample {
         return files
     }
 
-    /// Puts files back; those that weren't there go.
+    /// Puts the files of a snapshot back and deletes all others.
     func restore(_ files: [String: Data]) throws {
         for name in try snapshot().keys where files[name] == nil {
             try FileManager.default.removeItem(atPath: folder.path + "/" + name)

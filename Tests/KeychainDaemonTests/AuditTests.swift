@@ -1,4 +1,5 @@
-// AuditTests: an audit that goes on: over ends and kills, over files, and over what was lost.
+// AuditTests: how the audit continues after the service ends or is killed, in further files, and
+// after records were lost.
 
 import Foundation
 import KeychainCore
@@ -17,7 +18,7 @@ private let own = AccessGroups(["default"])
         "/usr/bin/app", "", "-", " ", "%", "/a b\n9 0 0 0 - delete - 0 - 00", "é\u{202E}\u{7F}",
         "%2d",
     ])
-    func `a record is read as it was written, whatever a program is called`(
+    func `a record round-trips, whatever the program's name contains`(
         _ identity: String
     ) throws {
         var record = AuditRecord(
@@ -31,7 +32,7 @@ private let own = AccessGroups(["default"])
         #expect(record.encoded.count < AuditRecord.lineByteLimit - 100)
     }
 
-    @Test func `it goes on over the end of a service`() throws {
+    @Test func `the audit continues after a restart of the service`() throws {
         let sample = try AuditSample()
         for count in [3, 0, 2] { try sample.write(count) }
         let found = try sample.verify()
@@ -45,7 +46,7 @@ private let own = AccessGroups(["default"])
             ])
     }
 
-    @Test func `half a record that a kill left is no alteration, and the next start says so`()
+    @Test func `a half-written record left by a kill is no finding, and the next start records it`()
         throws
     {
         let sample = try AuditSample()
@@ -67,12 +68,12 @@ private let own = AccessGroups(["default"])
         )
     }
 
-    @Test func `a record that the anchor doesn't know of yet is taken up`() throws {
+    @Test func `a record that the anchor doesn't cover yet is accepted`() throws {
         let sample = try AuditSample()
         try sample.write(3, isKilled: true)
         let anchor = try sample.position()
         try sample.write(1, isKilled: true)
-        // The kill came between the record and the anchor.
+        // The process was killed between writing the record and writing the anchor.
         try sample.write(anchor)
         #expect(try sample.findings().isEmpty)
         try sample.write(1)
@@ -80,7 +81,9 @@ private let own = AccessGroups(["default"])
         #expect(try sample.records().map(\.number) == Array(1...9))
     }
 
-    @Test func `records that a power failure took are named, and it goes on behind them`() throws {
+    @Test func `records lost in a power failure are reported, and the audit continues after them`()
+        throws
+    {
         let sample = try AuditSample()
         try sample.write(3, isKilled: true)
         try sample.change { $0.removeLast(2) }
@@ -93,7 +96,7 @@ private let own = AccessGroups(["default"])
         #expect(sample.log.all.contains { $0.hasPrefix("error records of the audit are missing") })
     }
 
-    @Test func `the document's example is what is written`() throws {
+    @Test func `the encoding matches the example in the format document`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let document = try String(
@@ -132,7 +135,7 @@ private let own = AccessGroups(["default"])
         return sample
     }
 
-    @Test func `it goes on over files, and each of them is missed`() throws {
+    @Test func `the audit continues in further files, and each deleted file is reported`() throws {
         let sample = try rotated(100, keeping: 100)
         let files = try sample.folder.files()
         #expect(files.count > 5)
@@ -147,7 +150,10 @@ private let own = AccessGroups(["default"])
         }
     }
 
-    @Test func `the oldest files go, which is written, and no other ones`() throws {
+    @Test
+    func `the oldest files are pruned, which is recorded, and any other missing file is reported`()
+        throws
+    {
         let sample = try rotated(100, keeping: 3)
         let files = try sample.folder.files()
         #expect(files.count == 3)
@@ -179,13 +185,14 @@ private let own = AccessGroups(["default"])
         }
     }
 
-    @Test func `a record says who asked for what, and names an item without its name`() throws {
+    @Test func `a record says who requested what, and identifies items without their names`() throws
+    {
         let service = try TestService()
         let client = service.client()
         let folder = try sample(of: service)
         _ = try client.perform(AddItem(password("ACCOUNT-7", "SECRET-7")), as: own)
         _ = try client.perform(AddItem(password("other")), as: own)
-        // It is in the file when the secret is here.
+        // When the caller gets the secret, the record is already in the file.
         #expect(try client.load("ACCOUNT-7", as: own) == "SECRET-7")
         #expect(try records(folder).last?.operation == "find")
         let changes = ItemChanges(data: Data("SECRET-7b".utf8))
@@ -229,7 +236,7 @@ private let own = AccessGroups(["default"])
         }
     }
 
-    @Test func `a refusal has a record`() throws {
+    @Test func `a refused connection is recorded`() throws {
         let service = try TestService { $0.isRegistryOnly = true }
         #expect(
             status { _ = try service.client().perform(HasPasscode()) } == .missingEntitlement)
@@ -238,7 +245,7 @@ private let own = AccessGroups(["default"])
         #expect(hello.result == Int64(Status.missingEntitlement.rawValue))
     }
 
-    @Test func `eight clients at once have each of their requests in it`() throws {
+    @Test func `the requests of eight concurrent clients are all recorded`() throws {
         let service = try TestService()
         let failures = Mutex(0)
         DispatchQueue.concurrentPerform(iterations: 8) { index in
@@ -265,7 +272,7 @@ private let own = AccessGroups(["default"])
         #expect(try AuditVerification(folder, key: key).findings.isEmpty)
     }
 
-    @Test func `a folder that others may use is not written, and nothing is given`() throws {
+    @Test func `with an audit folder that others may write to, requests for items fail`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("keychain")
         _ = try folder.makeFolder("keychain/audit", mode: 0o777)

@@ -1,5 +1,5 @@
-// Pages of an earlier time that are put back under a service, which verifies its keychains while it
-// serves them.
+// A service that verifies its keychains while it serves them, and pages of an earlier time that an
+// attacker puts back.
 
 import Foundation
 import KeychainCore
@@ -13,7 +13,7 @@ import Testing
 private let own = AccessGroups(["default"])
 
 @Suite struct BackgroundVerificationTests {
-    /// No opening verifies; what is verified is so in the background.
+    /// A service that never verifies when it opens a keychain, only in the background.
     private func service(
         _ folder: TemporaryFolder, boot: UInt64, log: LogLines = LogLines()
     ) throws -> TestService {
@@ -39,7 +39,7 @@ private let own = AccessGroups(["default"])
         try handle.close()
     }
 
-    /// A keychain with `a` and `b`, and its file of before `b`.
+    /// A keychain with the items `a` and `b`, and its database file before `b` was added.
     private func keychain() throws -> (TemporaryFolder, before: Data) {
         let folder = try TemporaryFolder()
         var before = Data()
@@ -67,18 +67,18 @@ private let own = AccessGroups(["default"])
         let (folder, _) = try keychain()
         let log = LogLines()
         let service = try service(folder, boot: 2, log: log)
-        // Without any request.
+        // No request is needed.
         try eventually("it is verified") { log.all.contains { $0.contains("verified: ") } }
         #expect(try standing(service) == .verified)
         let again = LogLines()
         service.stop()
-        // It is remembered, so the next one has nothing to do.
+        // The result is remembered, so the next service doesn't verify again.
         let next = try self.service(folder, boot: 2, log: again)
         #expect(try standing(next) == .verified)
         #expect(!again.all.contains { $0.contains("verified: ") })
     }
 
-    @Test func `a service finds a page that was put back while nothing ran`() throws {
+    @Test func `a service finds a page that was put back while it wasn't running`() throws {
         let (folder, before) = try keychain()
         try putBack(.itemsKey, of: before, in: folder)
         let log = LogLines()

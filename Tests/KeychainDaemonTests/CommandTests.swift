@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// Arguments and variables, and the folder, socket and registry that come of them.
+/// Arguments and environment variables, and the folder, socket and registry that result from them.
 struct CommandRow: Sendable, CustomTestStringConvertible {
     let arguments: [String]
     let environment: [String: String]
@@ -30,7 +30,8 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
             environment, executable: "/usr/bin/keychaind")
     }
 
-    // Of the help, and of the base directory specification of freedesktop.org.
+    // The expected values are from the help text and freedesktop.org's base directory
+    // specification.
     @Test(arguments: [
         CommandRow(
             [], home, "/home/a/.local/share/keychain", "/run/user/7/keychain/socket",
@@ -48,7 +49,9 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         CommandRow(
             ["--directory", "/d/", "--socket", "/s", "--registry", "/r"], [:], "/d", "/s", "/r"),
     ])
-    func `the service is where it is told to be, or where it belongs`(_ row: CommandRow) throws {
+    func `the paths of the service are the configured ones or the defaults`(_ row: CommandRow)
+        throws
+    {
         let configuration = try configuration(row.arguments, row.environment)
         #expect(
             [configuration.directory, configuration.socket, configuration.registry] == row.places)
@@ -61,8 +64,9 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     @Test(arguments: [
         ["--directory", "d"], ["--socket", "s"], ["--registry", "./r"], [],
     ])
-    func `places that aren't known are errors`(_ arguments: [String]) {
-        // The variable says that there is no folder for sockets.
+    func `relative paths, and defaults that can't be determined, are errors`(_ arguments: [String])
+    {
+        // An empty variable means that there is no folder for sockets.
         #expect(throws: ServiceFailure.self) {
             try configuration(arguments, ["XDG_RUNTIME_DIR": ""])
         }
@@ -71,12 +75,12 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
     @Test(
         arguments: zip(
             ["90s", "15m", "8h"], [Duration.seconds(90), .seconds(900), .seconds(28_800)]))
-    func `a length of time is a number with a unit`(_ text: String, _ duration: Duration) throws {
+    func `a duration is a number with a unit`(_ text: String, _ duration: Duration) throws {
         #expect(try configuration(["--lock-after", text], home).lockAfter == duration)
     }
 
     @Test(arguments: ["15", "m", "0s", "-1m", "1.5h", "1d", "99999999999999999999s"])
-    func `anything else is no length of time`(_ text: String) {
+    func `any other text is refused as a duration`(_ text: String) {
         #expect(throws: (any Error).self) { try DaemonCommand.parse(["--lock-after", text]) }
     }
 
@@ -89,7 +93,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         .deletingLastPathComponent().deletingLastPathComponent()
 
     @Test(arguments: ["user", "system"])
-    func `the units start the service as it can be started`(_ kind: String) throws {
+    func `the systemd units start the service with valid arguments`(_ kind: String) throws {
         let folder = Self.root.appending(path: "Distribution/systemd/\(kind)")
         let service = try String(
             contentsOf: folder.appending(path: "keychaind.service"), encoding: .utf8)
@@ -101,7 +105,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         let configuration = try configuration(
             words, ["HOME": "/h", "XDG_RUNTIME_DIR": "/run"])
         #expect(configuration.kind == (kind == "user" ? .user : .system))
-        // Programs look for the socket where systemd makes it.
+        // systemd creates the socket at the path where programs look for it.
         let listen = socket.replacing("%t", with: "/run").split(separator: "\n")
             .first { $0.hasPrefix("ListenStream=") }
         #expect(listen == "ListenStream=\(configuration.socket)")
@@ -112,11 +116,13 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         ] {
             #expect(service.contains("\n\(line)\n"), "\(line)")
         }
-        // In a namespace of its own a user's service couldn't see its peers' executables.
+        // In its own mount namespace a user's service couldn't see the executables of its peers.
         #expect(service.contains("ProtectSystem=strict\n") == (kind == "system"))
     }
 
-    @Test func `the unit for credentials makes the socket that the service takes for it`() throws {
+    @Test func `the credential socket unit and the service agree on path and descriptor name`()
+        throws
+    {
         let unit = try String(
             contentsOf: Self.root.appending(
                 path: "Distribution/systemd/system/keychaind-credentials.socket"), encoding: .utf8)
@@ -132,7 +138,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         #expect(throws: ServiceFailure.self) { try configuration(["--credentials", "s"], home) }
     }
 
-    @Test func `both programs have the version that the change log begins with`() throws {
+    @Test func `both programs have the version at the top of the change log`() throws {
         let changes = try String(
             contentsOf: Self.root.appending(path: "CHANGELOG.md"), encoding: .utf8)
         let version = try #require(changes.firstMatch(of: /(?m)^## (\S+)$/)?.1)
@@ -144,7 +150,7 @@ private let home = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"]
         }
     }
 
-    @Test func `help is given`() throws {
+    @Test func `both programs print help`() throws {
         let path = try #require(TestProgram.path(of: "keychaind"))
         let help = try TestProgram(path: path, ["--help"], environment: [:]).lines()
         #expect(help.first == "OVERVIEW: Keeps keychains for the programs that connect to it.")

@@ -1,4 +1,4 @@
-// CredentialTests: systemd asks for a unit's credential, and others pretend to.
+// CredentialTests: systemd requests a unit's credential, and other callers pretend to be systemd.
 
 import Foundation
 import Glibc
@@ -12,7 +12,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A caller whose socket has a name, as systemd's has.
+/// A caller whose socket is bound to an abstract name, like systemd's.
 private struct Caller {
     let socket: OwnedDescriptor
 
@@ -28,11 +28,11 @@ private struct Caller {
             try #require(code == 0)
         }
         try #require(UnixSockets.connect(socket, to: path))
-        // As systemd does before it reads.
+        // systemd does this before it reads.
         shutdown(socket.number, Int32(SHUT_WR))
     }
 
-    /// Everything up to the end.
+    /// Everything received until the end of the stream.
     func answer() throws -> Data {
         var all = Data()
         while true {
@@ -51,7 +51,7 @@ private final class Lines: Sendable {
     func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
-/// A service with some credentials, beside a socket that some user is believed at.
+/// A server with a few credentials that trusts one user id.
 private final class CredentialService {
     let folder: TemporaryFolder
     let path: String
@@ -85,12 +85,13 @@ private final class CredentialService {
 @Suite struct CredentialTests {
     private static let refusal = Data(count: 1 << 20 + 1)
 
-    @Test func `the unit's credential is given, and nothing else`() throws {
+    @Test func `a unit gets its own credential and no other`() throws {
         let service = try CredentialService(trusting: geteuid())
         let start = "\(String(UInt64.random(in: 0 ... .max), radix: 16))/unit/"
         #expect(try service.answer(start + "app.service/password") == Data("secret".utf8))
         #expect(try service.answer(start + "app.service/large").count == 1 << 20)
-        // More than systemd takes: it starts no unit with an empty secret.
+        // Unknown names get more bytes than systemd accepts, so that it doesn't start the unit with
+        // an empty secret.
         for name in [
             "app.service/other", "other.service/password", "app.service/empty",
             "app.service/too large",
@@ -103,8 +104,8 @@ private final class CredentialService {
         #expect(!lines.contains { $0.contains("secret") })
     }
 
-    @Test func `only root's word is taken for the unit`() throws {
-        // Whoever runs the tests is another user than the one who is believed.
+    @Test func `only root may request a unit's credential`() throws {
+        // The server trusts a user id other than the one that runs the tests.
         let service = try CredentialService(trusting: geteuid() + 1)
         #expect(try service.answer("1/unit/app.service/password").isEmpty)
         #expect(
@@ -113,7 +114,7 @@ private final class CredentialService {
             ])
     }
 
-    @Test func `a caller without such a name gets nothing`() throws {
+    @Test func `a caller whose socket name isn't one of systemd's gets nothing`() throws {
         let service = try CredentialService(trusting: geteuid())
         for name in [nil, "app.service/password", "x/unit/app.service/password"] {
             #expect(try service.answer(name).isEmpty, "\(name ?? "none")")
@@ -126,11 +127,11 @@ private final class CredentialService {
         "11111111111111111/unit/a.service/b", "G/unit/a.service/b", "1/unit/a.service/b\nc",
         "1/unit/a.service/b\u{2028}c", "1/unit/a.service/b\0",
     ])
-    func `anything else names no credential`(_ name: String) {
+    func `any other name is not parsed as a credential name`(_ name: String) {
         #expect(CredentialName(Array(name.utf8)) == nil)
     }
 
-    @Test func `a name is taken apart as systemd puts it together`() {
+    @Test func `unit and credential are parsed from the name that systemd uses`() {
         #expect(
             CredentialName(Array("a1b2/unit/app@x\\x2dy.service/db password".utf8))
                 == CredentialName(unit: "app@x\\x2dy.service", credential: "db password"))
@@ -138,8 +139,10 @@ private final class CredentialService {
         #expect(CredentialName([0x31] + Array("/unit/a.service/".utf8) + [0xFF]) == nil)
     }
 
-    /// As root, or as a user who is root in a namespace of their own.
-    @Test func `a service of the machine gives root's items of the group systemd`() throws {
+    /// Runs as root, or as a user who is root in a user namespace.
+    @Test func `the machine's service gives credentials from root's items in the group systemd`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let engine = try KeychainEngine.open(
             directory: folder.path + "/keychains/0", options: .testing)
@@ -185,7 +188,7 @@ private final class CredentialService {
     }
 
     @Test(arguments: [[], ["--system"]])
-    func `a service that systemd gave its credential unlocks without a person`(
+    func `a service with a credential from systemd unlocks without user interaction`(
         _ kind: [String]
     ) throws {
         let folder = try TemporaryFolder()

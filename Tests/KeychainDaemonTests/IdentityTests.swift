@@ -7,7 +7,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A socket that only the test accepts from.
+/// A listening socket whose connections the test accepts itself.
 private final class Door {
     let folder: TemporaryFolder
     let socket: ListeningSocket
@@ -29,7 +29,7 @@ private final class Door {
         return try #require(accepted)
     }
 
-    /// The handshake to its end.
+    /// Completes the handshake.
     func peer(of handshake: inout PeerHandshake) throws -> Peer {
         var peer: Peer?
         try eventually("the handshake ends") {
@@ -41,7 +41,7 @@ private final class Door {
 }
 
 extension PeerHandshake {
-    /// Begun, and the question sent.
+    /// Starts a handshake and sends the challenge.
     fileprivate init(
         asking first: OwnedDescriptor, accepting isAccepted: (uid_t) -> Bool
     ) throws(PeerRefusal) {
@@ -79,7 +79,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         #expect(process.endedWell)
     }
 
-    @Test func `a program can't leave its connection to a child and become another program`()
+    @Test func `a program can't hand its connection to a child and then become another program`()
         throws
     {
         let door = try Door()
@@ -88,7 +88,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         let process = try peer("leave", door.path, other.path, input: input)
         let pid = process.processIdentifier
         try eventually("the process becomes another program") { executable(of: pid) == other.path }
-        // To the kernel it is the other program that connected, and the child has the socket.
+        // The kernel reports the other program as the peer, while the child holds the socket.
         var handshake = try PeerHandshake(asking: door.accept(), accepting: { _ in true })
         #expect(handshake.process.pid == pid)
         do {
@@ -102,7 +102,8 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         try input.fileHandleForWriting.close()
     }
 
-    @Test func `a program can't answer and become another one before it is looked at again`()
+    @Test
+    func `a program can't answer and become another program before its identity is read again`()
         throws
     {
         let door = try Door()
@@ -123,9 +124,11 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         try input.fileHandleForWriting.close()
     }
 
-    // Of the attack: a trusted program writes the answer to its standard output, which is the
-    // connection.
-    @Test func `a program whose output is the connection can't be made to answer`() throws {
+    // Attack: a trusted program is started with the connection as its standard output, so that it
+    // writes the answer.
+    @Test func `a program with the connection as its output can't be made to answer the challenge`()
+        throws
+    {
         let door = try Door()
         let other = try PeerCopy()
         let process = try peer("write-to", door.path, other.path)
@@ -137,16 +140,16 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
             _ = try door.peer(of: &handshake)
             Issue.record("accepted")
         } catch PeerRefusal.otherSender(let owner, let sender) {
-            // The child's, once the program had written all that it was given.
+            // The sender is the child, which answered after the program had written all its input.
             #expect(owner == pid)
             #expect(sender != pid && sender > 0)
         }
         _ = process.lines()
     }
 
-    // Of the attack: the same with the socket that the service makes, which is there only once the
-    // executable was read.
-    @Test func `a program that is lent the new socket is another one than connected`() throws {
+    // Attack: the same with the socket that the service passes to the client, which doesn't exist
+    // before the executable was read.
+    @Test func `a program that is passed the new socket is not the one that connected`() throws {
         let door = try Door()
         let other = try PeerCopy()
         let input = Pipe()
@@ -159,16 +162,16 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         } catch PeerRefusal.changedExecutable(let changed, _, let second) {
             #expect(changed == pid && second == other.path)
         } catch PeerRefusal.endedProcess(let ended) {
-            // It wrote and ended before it was looked at.
+            // The process wrote and exited before its identity was read again.
             #expect(ended == pid)
         } catch PeerRefusal.unreadableExecutable(let ending, _) {
-            // Or meanwhile.
+            // The process exited during that.
             #expect(ending == pid)
         }
         _ = process.lines()
     }
 
-    @Test func `a process that ended is refused`() throws {
+    @Test func `a process that has exited is refused`() throws {
         let door = try Door()
         let process = try peer("vanish", door.path)
         #expect(process.endedWell)
@@ -178,7 +181,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         }
     }
 
-    @Test func `a process whose file was deleted or replaced is refused`() throws {
+    @Test func `a process whose executable was deleted or replaced is refused`() throws {
         let door = try Door()
         let copy = try PeerCopy()
         let input = Pipe()
@@ -202,7 +205,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
             _ = try PeerHandshake(socket, accepting: { _ in false })
         }
         socket.close()
-        // It waits for the question, and the end comes instead.
+        // The client waits for the challenge and gets the end of the stream instead.
         #expect(process.lines() == ["connected", "failed: Failure()"])
     }
 
@@ -215,7 +218,7 @@ private func executable(of pid: Int32) -> String? { Files.target(ofLink: "/proc/
         #expect(throws: PeerRefusal.wrongNonce(pid: getpid())) { try door.peer(of: &handshake) }
     }
 
-    @Test func `a process is pinned also where the kernel can't name the one that connected`()
+    @Test func `a process can be pinned by its id where the kernel provides no pidfd for a peer`()
         throws
     {
         let input = Pipe()

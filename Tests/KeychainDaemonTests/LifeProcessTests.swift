@@ -1,5 +1,4 @@
-// LifeProcessTests: how a service ends, what one that was killed leaves, and what programs make of
-// that.
+// LifeProcessTests: how a service ends, what a killed service leaves, and how programs treat that.
 
 import Foundation
 import Glibc
@@ -11,7 +10,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// The folders of a user who has a service without systemd.
+/// The folders of a user whose service runs without systemd.
 private final class Home {
     let folder: TemporaryFolder
     var socket: String { folder.path + "/run/keychain/socket" }
@@ -29,7 +28,7 @@ private final class Home {
         ]
     }
 
-    /// Starts the service, whose signals are those of a terminal.
+    /// Starts the service with the signal dispositions of a terminal.
     func service(_ arguments: String..., ignoring signal: String? = nil) throws -> TestProgram {
         let service = try TestProgram(
             path: "/usr/bin/env",
@@ -43,7 +42,7 @@ private final class Home {
         return service
     }
 
-    /// What a program says that uses its keychain as any program does.
+    /// Runs a program that chooses its keychain as any program does, and gives its output.
     func use(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
         try TestProgram(
             path: try #require(TestProgram.path(of: "service-peer")), ["use"] + words,
@@ -54,7 +53,7 @@ private final class Home {
 
 @Suite(.serialized) struct `The life of a service` {
     @Test(arguments: [SIGHUP, SIGTERM, SIGINT])
-    func `each signal that ends it does so in good order`(_ signal: Int32) throws {
+    func `each terminating signal ends the service in good order`(_ signal: Int32) throws {
         let home = try Home()
         let service = try home.service()
         #expect(try home.use("add:n", "load:n") == ["add:n 0", "load:n x"])
@@ -63,7 +62,7 @@ private final class Home {
         #expect(Files.status(ofLink: home.socket) == nil)
     }
 
-    @Test func `a hangup that was ignored at its start is no end`() throws {
+    @Test func `a SIGHUP that was ignored at the start doesn't end the service`() throws {
         let home = try Home()
         let service = try home.service(ignoring: "HUP")
         service.send(SIGHUP)
@@ -73,7 +72,7 @@ private final class Home {
         #expect(service.endedWell)
     }
 
-    @Test func `a signal that comes with the socket finds its handler`() throws {
+    @Test func `a signal that arrives as soon as the socket exists is handled`() throws {
         for round in 0..<20 {
             let home = try Home()
             let service = try home.service()
@@ -86,7 +85,7 @@ private final class Home {
 }
 
 @Suite(.serialized) struct `A socket that was left` {
-    /// A service that kept something and was killed.
+    /// Starts a service, adds an item through it and kills it.
     private static func killed(_ home: Home, _ arguments: String...) throws {
         let service =
             try arguments.isEmpty
@@ -98,13 +97,14 @@ private final class Home {
         #expect(Files.status(ofLink: home.socket)?.isSocket == true)
     }
 
-    @Test func `a program opens the keychain that the service kept, and the next service keeps it`()
+    @Test
+    func `a program opens the keychain of a killed service directly, and so does the next service`()
         throws
     {
         let home = try Home()
         try Self.killed(home)
         #expect(try home.use("load:n", "add:m") == ["load:n x", "add:m 0"])
-        // The socket stays for the next service, which has it alone.
+        // The socket stays for the next service, which then has exclusive access.
         #expect(Files.status(ofLink: home.socket)?.isSocket == true)
         let next = try home.service()
         try eventually("it answers") { Sockets.isAnsweredForTests(home.socket) }
@@ -114,7 +114,9 @@ private final class Home {
         #expect(Files.status(ofLink: home.socket) == nil)
     }
 
-    @Test func `a program doesn't go on with another keychain`() throws {
+    @Test func `after a kill, a program doesn't switch to a different keychain than the service's`()
+        throws
+    {
         let home = try Home()
         let other = home.folder.path + "/other"
         try Self.killed(home, other)
@@ -124,7 +126,7 @@ private final class Home {
         #expect(Files.status(of: home.folder.path + "/data/keychain") == nil)
     }
 
-    @Test func `a program that was told to use the service doesn't go on without it`() throws {
+    @Test func `a program configured to use the service doesn't work without it`() throws {
         let home = try Home()
         try Self.killed(home)
         let lines = try home.use("load:n", variables: ["KEYCHAIN_SERVICE": home.socket])
@@ -132,11 +134,13 @@ private final class Home {
         #expect(lines.first?.contains("`keychainctl service enable` starts") == true, "\(lines)")
     }
 
-    @Test func `the socket of a service manager is never taken for one that was left`() throws {
+    @Test func `a service manager's socket is never taken for one that a killed service left`()
+        throws
+    {
         let home = try Home()
         try Self.killed(home)
         #expect(SocketNote(leftWith: home.socket) != nil)
-        // A service manager replaces it, and its service isn't started yet.
+        // A service manager replaces the socket, and its service hasn't started yet.
         let manager = try #require(Sockets.make())
         Files.remove(home.socket)
         try #require(Sockets.bind(manager, to: home.socket))
@@ -146,7 +150,7 @@ private final class Home {
     }
 
     @Test
-    func `while a service has the lock nothing was left, and one that starts waits for others`()
+    func `a socket isn't stale while a service holds its lock, and a new service waits for it`()
         throws
     {
         let home = try Home()
@@ -156,7 +160,7 @@ private final class Home {
         try #require(Files.lock(starting))
         #expect(SocketNote(leftWith: home.socket) == nil)
         starting.close()
-        // A program that looks has the lock beside others, and not for long.
+        // A program that checks the socket holds a shared lock for a short time.
         let looking = try #require(Files.open(path, O_RDONLY))
         try #require(Files.lock(looking.number, LOCK_SH | LOCK_NB))
         #expect(SocketNote(leftWith: home.socket) != nil)

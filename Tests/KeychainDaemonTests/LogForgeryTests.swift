@@ -1,4 +1,4 @@
-// LogForgeryTests: paths and names that try to be more than a field of a line of the log.
+// LogForgeryTests: paths and names that try to forge fields or lines of the log.
 
 import Foundation
 import KeychainCore
@@ -17,7 +17,7 @@ private let hostile = [
 ]
 
 @Suite struct `Forging lines of the log` {
-    /// What a text field says, back again.
+    /// The text that a quoted field stands for.
     private func unquoted(_ field: Substring) throws -> String {
         var rest = field.unicodeScalars
         #expect(rest.popFirst() == "\"")
@@ -51,7 +51,7 @@ private let hostile = [
     }
 
     @Test(arguments: hostile)
-    func `a path is one field in quotation marks, in text and in JSON`(_ path: String) throws {
+    func `a path is a single quoted field, in the text and the JSON format`(_ path: String) throws {
         for format in LogLineFormat.allCases {
             let log = LogLines()
             log.logger(format).info("one\ntwo", metadata: ["executable": "\(path)"])
@@ -74,7 +74,7 @@ private let hostile = [
     }
 
     @Test(arguments: hostile)
-    func `whatever the service says of a peer, the path is in a field`(_ path: String) throws {
+    func `every log line about a peer quotes its path`(_ path: String) throws {
         let log = LogLines()
         let audit = AuditLog(log: log.logger())
         let peer = PeerName(pid: 7, uid: 8, identity: .account(command: path, unit: nil))
@@ -90,7 +90,7 @@ private let hostile = [
         #expect(log.all.count == 9)
         for line in log.all {
             #expect(isPlain(line), "\(line)")
-            // Outside of quotation marks there are the service's own words only.
+            // Outside quotation marks there are only words that the service writes itself.
             var outside = ""
             var isInside = false
             var isEscaped = false
@@ -114,7 +114,7 @@ private let hostile = [
         }
     }
 
-    @Test func `a file of the registry with a hostile name is one line`() throws {
+    @Test func `a registry file with a hostile name is logged in one line`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("programs")
         _ = try folder.put("nothing", "programs/a\nerror forged uid=0\u{202E}\".json")

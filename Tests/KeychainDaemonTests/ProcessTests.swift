@@ -1,5 +1,5 @@
-// ProcessTests: the service as a process that is started, killed and started again, and when the
-// memory of a tool can be read by other programs of its user.
+// ProcessTests: the service as a separate process that is started, killed and restarted; and when
+// other programs of the user can read the memory of a tool's process.
 
 import Foundation
 import Glibc
@@ -14,13 +14,15 @@ import Testing
 
 private let own = AccessGroups(["default"])
 
-/// Eight programs that write until the service ends, and what was acknowledged to them.
+/// Runs eight programs that write until the service ends.
+/// - Returns: The accounts whose addition was acknowledged.
 private func acknowledgedWrites(
     _ service: ServiceProcess, atLeast wanted: Int, signal: Int32
 ) throws -> [String] {
     let writers = try (0..<8).map { try peer("write", service.socket, "\($0)") }
     var acknowledged: [String] = []
-    // The moment is where each has written so much; then whatever they are at.
+    // The service is ended after each program has made some writes, in the middle of whatever they
+    // do then.
     for writer in writers {
         for _ in 0..<wanted { acknowledged.append(try #require(writer.line())) }
     }
@@ -49,21 +51,22 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
 }
 
 @Suite(.serialized) struct ProcessTests {
-    @Test func `what was acknowledged survives the service's sudden end`() throws {
+    @Test func `acknowledged writes survive a kill of the service`() throws {
         let folder = try TemporaryFolder()
         var acknowledged: [String] = []
         for _ in 0..<3 {
             let service = try ServiceProcess(in: folder)
             let more = try acknowledgedWrites(service, atLeast: 5, signal: SIGKILL)
             acknowledged += more
-            // The next one writes the same accounts again, which are there now.
+            // The next round adds the same accounts again, so they are checked and deleted here.
             try expectAll(acknowledged, in: folder)
             try Self.empty(folder)
             acknowledged = []
         }
     }
 
-    @Test func `keys rotate while eight programs write through the service, which lose nothing`()
+    @Test
+    func `keys are rotated while eight programs write through the service, and no write is lost`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -71,14 +74,14 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         let client = ServiceClient(socketPath: service.socket)
         let passcode = SecretBytes(copying: Array("passcode".utf8))
         _ = try client.perform(AddItem(password("first")), as: own)
-        // A process that opens the keychain itself.
+        // A process that opens the keychain without the service.
         let embedded = try KeychainEngine.open(
             directory: folder.path + "/keychain", options: .testing)
         defer { embedded.close() }
         #expect(try embedded.load("first", as: own) == "first")
         let writers = try (0..<8).map { try peer("write", service.socket, "\($0)") }
         var acknowledged: [String] = []
-        // They write all the while. Each goes on after what was done before.
+        // Waits for further writes of each program, which continue from where they were.
         func takeWrites() throws {
             for writer in writers {
                 for _ in 0..<5 { acknowledged.append(try #require(writer.line())) }
@@ -124,7 +127,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         #expect(try embedded.check().isSound)
     }
 
-    /// Deletes every item, so that the writers begin anew.
+    /// Deletes all items, so that the writers can start again.
     private static func empty(_ folder: TemporaryFolder) throws {
         let engine = try KeychainEngine.open(
             directory: folder.path + "/keychain", options: .testing)
@@ -135,7 +138,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         engine.close()
     }
 
-    @Test func `a service that is told to end loses nothing and leaves nothing`() throws {
+    @Test func `a service that is told to end loses no write and removes its socket`() throws {
         let folder = try TemporaryFolder()
         let service = try ServiceProcess(in: folder)
         let acknowledged = try acknowledgedWrites(service, atLeast: 5, signal: SIGTERM)
@@ -145,13 +148,13 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         try expectAll(acknowledged, in: folder)
     }
 
-    @Test func `a program's items go through the service process, and it opens no file itself`()
+    @Test func `a program that uses the service opens no file of the keychain itself`()
         throws
     {
         let folder = try TemporaryFolder()
         let service = try ServiceProcess(in: folder)
         let writer = try peer("write", service.socket, "0")
-        // Written, and the writer goes on.
+        // The first write is done, and the program continues.
         let account = try #require(writer.line())
         let keychain = folder.path + "/keychain/"
         #expect(!(try openFiles(of: writer.processIdentifier)).contains { $0.hasPrefix(keychain) })
@@ -162,7 +165,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         try expectAll([account], in: folder)
     }
 
-    /// What a process has open, by path where it has one.
+    /// The files that a process has open, by path where there is one.
     private func openFiles(of process: Int32) throws -> [String] {
         let folder = "/proc/\(process)/fd"
         let files = FileManager.default
@@ -171,8 +174,8 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         }
     }
 
-    /// Whether a process holds a lock of a file, which everybody may see. What a process has open
-    /// that can't be traced is for root to see.
+    /// Whether a process holds a lock on a file, as any user can see. Only root could list the open
+    /// files of a process that can't be traced.
     private func hasLock(_ process: Int32, on path: String) throws -> Bool {
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         let inode = try #require(attributes[.systemFileNumber] as? NSNumber)
@@ -185,7 +188,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         }
     }
 
-    @Test func `a second service for a socket ends with an error`() throws {
+    @Test func `a second service on the same socket fails with an error`() throws {
         let folder = try TemporaryFolder()
         let service = try ServiceProcess(in: folder)
         let path = try #require(TestProgram.path(of: "keychaind"))
@@ -198,7 +201,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         #expect(service.endedWell)
     }
 
-    @Test func `a signal locks`() throws {
+    @Test func `SIGUSR1 locks the keychain`() throws {
         let folder = try TemporaryFolder()
         let service = try ServiceProcess(in: folder)
         let client = ServiceClient(socketPath: service.socket)
@@ -213,7 +216,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
         #expect(service.endedWell)
     }
 
-    @Test func `a service is started for its socket, and says when it is ready`() throws {
+    @Test func `a socket-activated service notifies the service manager when it is ready`() throws {
         let folder = try TemporaryFolder()
         let socket = folder.path + "/socket"
         let notices = folder.path + "/notices"
@@ -235,7 +238,7 @@ private func expectAll(_ accounts: [String], in folder: TemporaryFolder) throws 
     }
 }
 
-/// Takes what services say to a service manager.
+/// Receives the notifications that services send to a service manager.
 final class DatagramSocket {
     private let descriptor: OwnedDescriptor
 
@@ -256,7 +259,7 @@ final class DatagramSocket {
 // MARK: - Memory
 
 @Suite struct `The memory of a process` {
-    @Test func `it can be read until the tool begins, while it connects, and never with a secret`()
+    @Test func `other processes can't read a tool's memory once it has handled a secret`()
         throws
     {
         #expect(

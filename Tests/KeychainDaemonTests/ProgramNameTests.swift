@@ -1,5 +1,5 @@
-// ProgramNameTests: programs without entitlements that share a group, and what one of them can do to
-// the items of the others without naming them.
+// ProgramNameTests: programs without entitlements that share a group, and what one of them can do
+// to the others' items without naming them.
 
 import Foundation
 import KeychainRuntime
@@ -17,20 +17,20 @@ import Testing
         var testDescription: String { rawValue }
     }
 
-    /// A keychain that programs find by a variable: a folder, or the socket of a service.
+    /// A keychain that an environment variable selects: a folder, or the socket of a service.
     private struct Place {
         let folder: TemporaryFolder
         let service: TestService?
 
         init(_ mode: Mode) throws {
             folder = try TemporaryFolder()
-            // The test itself is the tool; copies of the peer are programs that the registry
-            // doesn't name.
+            // This test program stands for keychainctl. The copies of the peer are programs that
+            // the registry doesn't contain.
             try TestService.entitle("default", "*", in: folder)
             service = mode == .service ? try TestService(folder: folder) : nil
         }
 
-        /// Runs a program, in a process of its own.
+        /// Runs a program in a separate process.
         func run(_ program: PeerCopy, _ words: String...) throws -> [String] {
             let variables =
                 service.map { ["KEYCHAIN_SERVICE": $0.configuration.socket] }
@@ -39,7 +39,7 @@ import Testing
                 .lines()
         }
 
-        /// What a tool that sees every group stores.
+        /// Adds an item as a tool that has access to every group.
         func addAsTool(_ account: String) throws {
             if let service {
                 _ = try service.client().perform(AddItem(password(account)), as: everything)
@@ -53,7 +53,9 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func `one that empties a class deletes what a program of its name added`(_ mode: Mode) throws {
+    func `deleting a whole class deletes only items that a program of the same name added`(
+        _ mode: Mode
+    ) throws {
         let place = try Place(mode)
         let notes = try PeerCopy()
         let mail = try PeerCopy()
@@ -67,12 +69,14 @@ import Testing
             try place.run(mail, "delete", "delete", "list") == [
                 "delete 1", "delete -25300", "list n",
             ])
-        // By name, each has what all share.
+        // A query that names an item reaches the items of all programs in the group.
         #expect(try place.run(mail, "delete:n", "list") == ["delete:n 1", "list -25300"])
     }
 
     @Test(arguments: Mode.allCases)
-    func `one that changes a class changes what a program of its name added`(_ mode: Mode) throws {
+    func `changing a whole class changes only items that a program of the same name added`(
+        _ mode: Mode
+    ) throws {
         let place = try Place(mode)
         let notes = try PeerCopy()
         let mail = try PeerCopy()
@@ -81,7 +85,7 @@ import Testing
             try place.run(mail, "change", "add:m", "change", "list") == [
                 "change -25300", "add:m 0", "change 1", "list m* n*",
             ])
-        // A change by another program doesn't make an item that program's.
+        // A change by another program doesn't make the item that program's.
         #expect(
             try place.run(mail, "change:n", "delete", "list") == [
                 "change:n 1", "delete 1", "list n*",
@@ -89,7 +93,9 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func `what the shell stored is read by every program, and emptied by none`(_ mode: Mode)
+    func `every program can read an item that the tool added, and none deletes it by class`(
+        _ mode: Mode
+    )
         throws
     {
         let place = try Place(mode)
@@ -102,7 +108,9 @@ import Testing
     }
 
     @Test(arguments: Mode.allCases)
-    func `one with entitlements empties its groups, as at Apple`(_ mode: Mode) throws {
+    func `a program with entitlements deletes whole classes in its groups, as Apple's do`(
+        _ mode: Mode
+    ) throws {
         let place = try Place(mode)
         let notes = try PeerCopy()
         #expect(try place.run(notes, "add:n") == ["add:n 0"])
@@ -115,7 +123,7 @@ import Testing
             try place.run(entitled, "add:e", "change", "delete") == [
                 "add:e 0", "change 2", "delete 2",
             ])
-        // What it added is no program's.
+        // An item that it added belongs to no program.
         #expect(try place.run(entitled, "add:e") == ["add:e 0"])
         #expect(try place.run(notes, "delete", "list") == ["delete -25300", "list e"])
     }

@@ -1,4 +1,4 @@
-// RawClient: a connection on which a test sends what it wants.
+// RawClient: a connection over which a test sends any bytes.
 
 import Foundation
 import Glibc
@@ -10,7 +10,7 @@ import Testing
 @testable import KeychainDaemon
 
 final class RawClient {
-    /// That of the connection; before it is answered, of the one that the client made.
+    /// The connection's socket. Before the challenge arrives, the one that the client created.
     var descriptor: Int32 { (given ?? first).number }
     private let first: OwnedDescriptor
     private var given: OwnedDescriptor?
@@ -19,14 +19,15 @@ final class RawClient {
     struct Ended: Error {}
     struct TimedOut: Error {}
 
-    /// Connects, and answers the service's question.
+    /// Connects, and answers the service's challenge.
     init(_ path: String, isAnswering: Bool = true) throws {
         first = try #require(UnixSockets.make())
         try #require(UnixSockets.connect(first, to: path), "\(errno)")
         if isAnswering { try send(try question()) }
     }
 
-    /// The service's question. What is sent from now on goes over the socket that came with it.
+    /// Receives the service's challenge. Everything sent afterwards goes over the socket that came
+    /// with it.
     func question() throws -> [UInt8] {
         try waitForBytes()
         let received = UnixSockets.receive(
@@ -37,7 +38,7 @@ final class RawClient {
         return received.bytes
     }
 
-    /// Sends bytes; it may wait until they are taken.
+    /// Sends bytes, and blocks until the socket accepts them all.
     func send(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -51,8 +52,8 @@ final class RawClient {
         }
     }
 
-    /// Sends as much as the socket takes without waiting.
-    /// - Returns: Whether it took all.
+    /// Sends as much as the socket accepts without blocking.
+    /// - Returns: Whether it accepted everything.
     func sendWithoutWaiting(_ bytes: [UInt8]) -> Bool {
         // SAFETY: the bytes are read within the call.
         unsafe bytes.withUnsafeBytes { buffer in
@@ -62,13 +63,13 @@ final class RawClient {
         } == bytes.count
     }
 
-    /// A message of the service.
+    /// A message from the service.
     struct Reply {
         let id: UInt64
         let kind: ServiceMessage
         fileprivate let message: [UInt8]
 
-        /// The body as a value of a type.
+        /// Decodes the body as a value of a type.
         func body<Body: MessageCodable>(_ type: Body.Type) throws -> Body {
             try read(message) { reader in
                 _ = try ServiceMessage.head(from: &reader)
@@ -86,7 +87,7 @@ final class RawClient {
         return try reply()
     }
 
-    /// Sends a message that is no request.
+    /// Sends a message that isn't a request, and waits for the reply.
     func tell(_ id: UInt64, _ message: ClientMessage) throws -> Reply {
         try send(try bytes(message, id: id))
         return try reply()
@@ -113,7 +114,7 @@ final class RawClient {
         unsafe frame.withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// Whether the service has closed the connection; waits for it.
+    /// Waits for the service to close the connection, and returns whether it has.
     func isClosed() throws -> Bool {
         do {
             while true { _ = try receive(1) }
@@ -146,7 +147,7 @@ final class RawClient {
     }
 }
 
-/// Calls `body` with a reader of a message.
+/// Calls `body` with a reader for a message.
 private func read<Result>(
     _ message: [UInt8], _ body: (inout MessageReader) throws -> Result
 ) throws -> Result {

@@ -1,5 +1,5 @@
-// RegistryTests: what the registry entitles programs to, and what becomes of the groups that they
-// claim.
+// RegistryTests: the entitlements that programs get from the registry, and the groups they are
+// granted for their claims.
 
 import Foundation
 import Glibc
@@ -11,7 +11,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A registry folder and a program that it may be about.
+/// A registry folder, and a program that entries can name.
 private final class Place {
     let folder: TemporaryFolder
     let program: String
@@ -50,7 +50,7 @@ extension ProgramRegistry.Answer {
 
 private let plainEntry = #"{"executable": "PROGRAM", "entitlements": "list.entitlements"}"#
 
-/// A registry that is wrong somewhere, and what of its reason must be said.
+/// An invalid registry entry, and the text that the reason for the refusal must contain.
 struct WrongRegistry: Sendable, CustomTestStringConvertible {
     let title: String
     let entry: String
@@ -74,14 +74,14 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer(about: other) == .unnamed)
     }
 
-    @Test func `without a folder no program is named`() throws {
+    @Test func `without a registry folder no program has an entry`() throws {
         let place = try Place()
         try FileManager.default.removeItem(atPath: place.registry.folder)
         #expect(try place.answer() == .unnamed)
         #expect(place.registry.problems().isEmpty)
     }
 
-    @Test func `an entry with a hash is about that file alone`() throws {
+    @Test func `an entry with a hash applies only to the file with that hash`() throws {
         let place = try Place()
         let digest = try #require(Executable(at: place.program)?.digest())
         let hex = digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -89,19 +89,19 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             plainEntry.replacing("{", with: #"{"sha256": "\#(hex.uppercased())", "#))
         #expect(try place.answer().groups == granted)
 
-        // The program is replaced: the same path, another file.
+        // The program is replaced: another file at the same path.
         _ = try place.folder.put("the PROGRAM", "program", mode: 0o700)
         #expect(try place.answer().refusal?.contains("SHA-256") == true)
     }
 
-    @Test func `two entries about one program are about none`() throws {
+    @Test func `with two entries for one program neither applies`() throws {
         let place = try Place()
         try place.entry(plainEntry)
         try place.entry(plainEntry, "second.json")
         #expect(try place.answer().refusal?.contains("are both about it") == true)
     }
 
-    @Test func `a change counts from the next connection on`() throws {
+    @Test func `a changed registry applies from the next connection on`() throws {
         let place = try Place()
         #expect(try place.answer() == .unnamed)
         try place.entry(plainEntry)
@@ -113,7 +113,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer() == .unnamed)
     }
 
-    // Of the rule: a wrong file never widens what a program gets.
+    // Rule: an invalid file never widens what a program gets.
     @Test(arguments: [
         WrongRegistry("no JSON", "executable", "is no JSON object of texts"),
         WrongRegistry("a list", "[]", "is no JSON object of texts"),
@@ -154,7 +154,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
             #"{"executable": "PROGRAM", "sha256": "00", "entitlements": "list.entitlements"}"#,
             "64 hexadecimal digits"),
     ])
-    func `while a file is wrong, programs that no other names get nothing`(
+    func `while a registry file is invalid, programs without a valid entry get nothing`(
         _ row: WrongRegistry
     ) throws {
         let place = try Place()
@@ -166,9 +166,9 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().groups == granted)
     }
 
-    // Of the rule: a user who could write it could give themselves any right.
+    // Rule: a user who could write the entry could give themselves any right.
     @Test(arguments: [0o666, 0o620, 0o602, 0o777])
-    func `an entry that others may write isn't believed`(_ mode: Int) throws {
+    func `an entry that others can write is refused`(_ mode: Int) throws {
         let place = try Place()
         try place.entry(plainEntry)
         try #require(Files.setMode(place.registry.folder + "/entry.json", mode_t(mode)))
@@ -177,7 +177,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().groups == granted)
     }
 
-    @Test func `a folder that others may write isn't believed`() throws {
+    @Test func `a registry folder that others can write is refused`() throws {
         let place = try Place()
         try place.entry(plainEntry)
         try #require(Files.setMode(place.registry.folder, 0o770))
@@ -187,7 +187,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
     }
 
     @Test
-    func `entitlements that others may write aren't believed, also when they were read before`()
+    func `entitlements that others can write are refused, even if they were read before`()
         throws
     {
         let place = try Place()
@@ -200,7 +200,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: [(geteuid(), true), (0, true), (geteuid() &+ 4711, false)])
-    func `a file of another user isn't believed`(_ owner: uid_t, _ isBelieved: Bool) throws {
+    func `a registry file of another user is refused`(_ owner: uid_t, _ isBelieved: Bool) throws {
         let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
         let status = FileStatus(identity: identity, owner: owner, mode: S_IFREG | 0o600)
         if isBelieved {
@@ -213,7 +213,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `links, pipes and files that are too large aren't read`() throws {
+    @Test func `symbolic links, pipes and files that are too large are not read`() throws {
         let place = try Place()
         let entry = place.registry.folder + "/entry.json"
         try place.entry(plainEntry, "target")
@@ -228,7 +228,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try place.answer().refusal?.contains("is larger than") == true)
     }
 
-    @Test func `entitlements that aren't there give nothing`() throws {
+    @Test func `a missing entitlements file gives nothing`() throws {
         let place = try Place()
         try place.entry(plainEntry.replacing("list.", with: "absent."))
         #expect(try place.answer().refusal?.contains("are not there") == true)
@@ -248,15 +248,18 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         try rules.entitlements(of: #require(Executable(at: program))).accessGroups
     }
 
-    @Test func `a program without a list has the default group, as in embedded mode`() throws {
+    @Test func `a program without an entitlements file has the default group, as in embedded mode`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let program = try folder.put("p", "program")
         #expect(
             try groups(rules(folder), program) == AccessGroups(["default"], program: "program"))
     }
 
-    // Of the attack: a program writes itself a list with every group.
-    @Test func `a list that a user put beside a program gives nothing until the user says so`()
+    // Attack: a program writes an entitlements file for itself with every group.
+    @Test
+    func `entitlements that a user puts beside a program apply only once they are registered`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -276,8 +279,11 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(try groups(rules(folder), program) == AccessGroups(["a", "*"]))
     }
 
-    @Test func `a list counts where it, the program and all folders above are root's`() throws {
-        // The file of a system, which root owns on every one.
+    @Test
+    func `entitlements beside a program apply if root owns file, program and all parent folders`()
+        throws
+    {
+        // A file that root owns on every system.
         #expect(TrustedFile.isRoots("/etc/passwd"))
         let identity = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1)
         func status(_ owner: uid_t, _ mode: mode_t) -> FileStatus {
@@ -301,7 +307,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `where the registry alone counts, others get nothing`() throws {
+    @Test func `in registry-only mode programs without an entry get nothing`() throws {
         let folder = try TemporaryFolder()
         let program = try folder.put("p", "program")
         _ = try folder.put(entitlements("<string>a</string>"), "program.entitlements")
@@ -309,7 +315,10 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
         #expect(status { _ = try groups(rules, program) } == .missingEntitlement)
     }
 
-    @Test func `the tool beside the service sees every group, and a copy of it doesn't`() throws {
+    @Test
+    func `keychainctl beside the service has access to every group, and a copy of it doesn't`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let tool = try folder.put("tool", "keychainctl")
         let copy = try folder.put("tool", "copy")
@@ -321,7 +330,7 @@ struct WrongRegistry: Sendable, CustomTestStringConvertible {
 
 // MARK: - Claims
 
-/// Who claims what, and gets what.
+/// The groups that a program is entitled to, those it claims, and those it is granted.
 struct ClaimRow: Sendable, CustomTestStringConvertible {
     let entitled: [String]
     let claim: [String]
@@ -337,7 +346,7 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct ClaimTests {
-    // Of the rule: what is in both, in the order of the claim.
+    // Rule: the groups in both lists are granted, in the order of the claim.
     @Test(arguments: [
         ClaimRow(["a", "b"], claim: ["a", "b"], granted: ["a", "b"]),
         ClaimRow(["a", "b"], claim: ["b", "a"], granted: ["b", "a"]),
@@ -359,12 +368,12 @@ struct ClaimRow: Sendable, CustomTestStringConvertible {
             ["a", "com.apple.token"], claim: ["com.apple.token"], granted: ["com.apple.token"]),
         ClaimRow(["a"], claim: ["com.apple.token", "a"], granted: ["a"]),
     ])
-    func `a claim narrows what a program is entitled to and never widens it`(_ row: ClaimRow) {
+    func `a claim can narrow a program's entitlements and never widens them`(_ row: ClaimRow) {
         let granted = AccessGroups(row.entitled).granted(to: AccessGroups(row.claim))
         #expect(granted == AccessGroups(row.granted))
     }
 
-    @Test func `a claim says nothing of the program`() {
+    @Test func `a claim doesn't change the program's name`() {
         let own = AccessGroups(["default"], program: "own")
         for claim in [["default"], ["default", "*"], ["*"]] {
             let granted = own.granted(to: AccessGroups(claim, program: "other"))

@@ -13,7 +13,7 @@ import Testing
 
 private let own = AccessGroups(["default"])
 
-/// Bytes that are no request, and how the service must end the connection.
+/// Bytes that are not a valid request. The service must end the connection.
 struct WrongBytes: Sendable, CustomTestStringConvertible {
     let title: String
     let bytes: [UInt8]
@@ -34,7 +34,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try client.load(account, as: own) == account)
     }
 
-    // Of the format of frames.
+    // From the description of the frame format.
     @Test(arguments: [
         WrongBytes("a size of 4 GiB", [0xFF, 0xFF, 0xFF, 0xFF]),
         WrongBytes("a size above the limit", [0x04, 0x00, 0x00, 0x01]),
@@ -44,7 +44,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         WrongBytes("an older version of the protocol", [0, 0, 0, 6, 8, 1, 82, 2, 8, 1]),
         WrongBytes("text", Array("GET / HTTP/1.1\r\n\r\n".utf8)),
     ])
-    func `nonsense ends its connection with an answer, and nothing else`(
+    func `an invalid message ends only its own connection, after an error`(
         _ row: WrongBytes
     ) throws {
         let service = try TestService()
@@ -59,13 +59,13 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try goesOn(service)
     }
 
-    @Test func `random bytes end their connection, and nothing else`() throws {
+    @Test func `random bytes end only their own connection`() throws {
         let service = try TestService()
         var random = SystemRandomNumberGenerator()
         for _ in 0..<100 {
             let client = try RawClient(service.configuration.socket)
             var bytes = (0..<64).map { _ in UInt8.random(in: 0...255, using: &random) }
-            // A size that is allowed, so that something is read as a message.
+            // The size is valid, so that the rest is read as a message.
             bytes.replaceSubrange(0..<4, with: [0, 0, 0, 60])
             _ = client.sendWithoutWaiting(bytes)
             #expect(try client.isClosed())
@@ -73,7 +73,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try goesOn(service)
     }
 
-    @Test func `half a frame does nothing, however it goes on`() throws {
+    @Test func `an incomplete frame has no effect, and one that arrives byte by byte works`() throws
+    {
         let service = try TestService()
         do {
             let half = try RawClient(service.configuration.socket)
@@ -82,7 +83,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
         let slow = try RawClient(service.configuration.socket)
         try slow.greet()
-        // Byte by byte.
+        // One byte at a time.
         for byte in try slow.request(2, AddItem(password("slow")), as: ["default"]) {
             try slow.send([byte])
         }
@@ -92,7 +93,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try service.client().load("slow", as: own) == "slow")
     }
 
-    @Test func `nothing comes before hello, and hello comes once`() throws {
+    @Test func `no message is accepted before hello, and no second hello`() throws {
         let service = try TestService()
         let early = try RawClient(service.configuration.socket)
         #expect(try early.ask(1, HasPasscode()).id == 0)
@@ -103,7 +104,9 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try twice.isClosed())
     }
 
-    @Test func `a hello with other versions is answered, and the connection closed`() throws {
+    @Test func `a hello with unsupported versions gets an error, and the connection is closed`()
+        throws
+    {
         let service = try TestService()
         for versions: ClosedRange<UInt32> in [98...99, 0...1] {
             let client = try RawClient(service.configuration.socket)
@@ -112,7 +115,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
             #expect(try reply.body(KeychainFailure.self).status == .wrongVersion)
             #expect(try client.isClosed())
         }
-        // Nor is anything carried out that was sent together with it.
+        // A message that was sent together with the hello isn't carried out either.
         let hasty = try RawClient(service.configuration.socket)
         let hello = try hasty.bytes(.hello(ClientHello(versions: 98...99)), id: 1)
         try hasty.send(hello + (try hasty.bytes(.hello(ClientHello()), id: 2)))
@@ -121,7 +124,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try goesOn(service)
     }
 
-    @Test func `the newest version that both ends speak is chosen`() throws {
+    @Test func `the newest version that both ends support is chosen`() throws {
         let service = try TestService()
         let newest = WireLimits.versions.upperBound
         for versions in [newest...newest, 1...newest, newest...99] {
@@ -132,9 +135,11 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A request is logged by the thread that carries it out, before it is answered: the first ones
-    /// wait there until as many are under way as one connection may have.
-    @Test func `requests of one connection overlap, and each has its answer`() throws {
+    /// The thread that carries out a request logs it before it answers. There the first requests
+    /// wait until as many are in progress as one connection may have.
+    @Test func `requests of one connection are carried out concurrently, and each is answered`()
+        throws
+    {
         let meeting = Meeting(of: DaemonConfiguration.Limits().requestsPerConnection)
         let log = LogLines { if $0.contains(" add ") { meeting.join() } }
         let service = try TestService(log: log)
@@ -156,7 +161,9 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(meeting.tookPlace)
     }
 
-    @Test func `a client that never reads is not read from, and no other waits for it`() throws {
+    @Test func `a client that never reads is no longer read from, and delays no other client`()
+        throws
+    {
         let service = try TestService { $0.limits.endTime = .milliseconds(200) }
         var large = password("large")
         large.data = Data(repeating: 1, count: 1 << 20)
@@ -164,7 +171,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let greedy = try RawClient(service.configuration.socket)
         try greedy.greet()
         try #require(try greedy.tell(2, .subscribe).kind == .answer)
-        // Each answer has a megabyte, so few of them fill the way back.
+        // Each answer has a megabyte, so few of them fill the socket buffer.
         let load = FindItems(
             passwordQuery("large"), Retrieval(limit: 1, includesData: true))
         var sent = 0
@@ -175,15 +182,18 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
             sent += 1
         }
         #expect(sent < 99_000, "the service takes everything")
-        // It is told of every change as well, and doesn't read that either.
+        // The client also subscribes to changes, and doesn't read those notifications either.
         for _ in 0..<50 { try goesOn(service) }
         #expect(service.server.connectionCount >= 1)
-        // The end of the service doesn't wait for it either.
+        // The service's end doesn't wait for this client either.
         service.stop()
         #expect(service.server.connectionCount == 0)
     }
 
-    @Test func `an unidentified client is refused in time, and delays no other`() throws {
+    @Test
+    func `a client that doesn't answer the challenge is refused in time, and delays no other`()
+        throws
+    {
         let service = try TestService { $0.limits.handshakeTime = .seconds(3) }
         let silent = try RawClient(service.configuration.socket, isAnswering: false)
         try goesOn(service)
@@ -196,8 +206,8 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(try liar.isClosed())
     }
 
-    // Of the attack: 128 callers that never answer kept everybody else of their user out.
-    @Test func `silent callers keep nobody out`() throws {
+    // Attack: 128 callers that never answer locked out all other programs of their user.
+    @Test func `callers that never answer don't lock out others`() throws {
         let service = try TestService {
             $0.limits.handshakeTime = .seconds(300)
             $0.limits.handshakesPerUser = 4
@@ -219,14 +229,15 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         let reply = try client.reply()
         #expect(reply.kind == .failure)
         #expect(try client.isClosed())
-        // Afterwards a message may be as large as any.
+        // After the hello, messages may have the full size.
         let greeted = try RawClient(service.configuration.socket)
         try greeted.greet()
         try goesOn(service)
     }
 
-    // Of the attack: sockets that nobody takes use up what the system lets the service send.
-    @Test func `who doesn't take what it is sent keeps its place until it ends`() throws {
+    // Attack: sockets in flight that no client receives use up the number that the kernel lets the
+    // service send.
+    @Test func `a client that doesn't receive its socket occupies a place until it ends`() throws {
         let service = try TestService {
             $0.limits.handshakeTime = .seconds(1)
             $0.limits.untakenPerUser = 2
@@ -242,7 +253,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         } catch {
             #expect(error.reason.contains("too many connections"), "\(error.reason)")
         }
-        // One that takes it, and one that ends.
+        // One client receives its socket, and one ends.
         _ = try silent[0].question()
         try eventually("there is a place") {
             (try? service.client().perform(HasPasscode())) == false
@@ -254,7 +265,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `a thousand connections are served`() throws {
+    @Test func `the service serves a thousand connections`() throws {
         #expect(Processes.raiseDescriptorLimit() > 2100)
         let service = try TestService()
         let clients = try (0..<1000).map { _ in try RawClient(service.configuration.socket) }
@@ -275,7 +286,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(answers == 1000)
     }
 
-    @Test func `a user has so many connections and no more`() throws {
+    @Test func `the number of connections per user is limited`() throws {
         let service = try TestService { $0.limits.connectionsPerUser = 3 }
         var clients = try (0..<3).map { _ in try RawClient(service.configuration.socket) }
         for client in clients { try client.greet() }
@@ -286,11 +297,13 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         try RawClient(service.configuration.socket).greet()
     }
 
-    @Test func `an answer that a client doesn't take is a failure, and a change none`() throws {
+    @Test func `an answer too large for the client is an error, but a change still succeeds`()
+        throws
+    {
         let service = try TestService { $0.limits.answerByteCount = 2000 }
         let client = service.client()
         let large = String(repeating: "x", count: 3000)
-        // The answer holds the item; it was added.
+        // The answer would contain the item. The item was added all the same.
         _ = try client.perform(AddItem(password("large", large)), as: own)
         #expect(status { _ = try client.load("large", as: own) } == .allocate)
         let query = FindItems(passwordQuery("large"))
@@ -300,7 +313,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
         #expect(service.log.all.contains { $0.contains("find") && $0.contains("-108") })
     }
 
-    @Test func `no line of the log holds a value`() throws {
+    @Test func `the log contains no values`() throws {
         let service = try TestService(format: .json)
         let client = service.client()
         var item = password("ACCOUNT-7", "SECRET-7")
@@ -330,7 +343,7 @@ struct WrongBytes: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What the environment of process 7 says, and the descriptor that it means.
+/// The environment variables given to process 7, and the descriptor that the service should use.
 struct GivenSockets: Sendable {
     let pid: String?
     let count: String?
@@ -344,7 +357,7 @@ struct GivenSockets: Sendable {
 }
 
 @Suite struct ListenerTests {
-    @Test func `two services don't share a socket or a folder`() throws {
+    @Test func `two services can't share a socket or a folder`() throws {
         let service = try TestService()
         for change: (inout DaemonConfiguration) -> Void in [
             { $0.directory += "-other" }, { $0.socket += "-other" },
@@ -357,7 +370,7 @@ struct GivenSockets: Sendable {
         #expect(try service.client().perform(HasPasscode()) == false)
     }
 
-    @Test func `a socket that another program listens at stays`() throws {
+    @Test func `a socket on which another program listens isn't replaced`() throws {
         let folder = try TemporaryFolder()
         let run = try folder.makeFolder("run")
         let other = try #require(Sockets.make())
@@ -365,12 +378,12 @@ struct GivenSockets: Sendable {
         let error = #expect(throws: ServiceFailure.self) { _ = try TestService(folder: folder) }
         #expect(error?.reason.contains("Another program already listens") == true)
         other.close()
-        // The file is there still, and no program answers.
+        // The file still exists, and no program answers.
         let service = try TestService(folder: folder)
         #expect(try service.client().perform(HasPasscode()) == false)
     }
 
-    @Test func `a file that is no socket stays`() throws {
+    @Test func `a file at the socket's path that is no socket isn't replaced`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("run")
         let file = try folder.put("precious", "run/socket")
@@ -378,21 +391,21 @@ struct GivenSockets: Sendable {
         #expect(FileManager.default.contents(atPath: file) == Data("precious".utf8))
     }
 
-    @Test func `a folder of the socket that others may enter is refused`() throws {
+    @Test func `a socket folder that others may enter is refused`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.makeFolder("run", mode: 0o755)
         let error = #expect(throws: ServiceFailure.self) { _ = try TestService(folder: folder) }
         #expect(error?.reason.contains("chmod 700") == true)
     }
 
-    @Test func `the socket goes with the service`() throws {
+    @Test func `the socket is removed when the service ends`() throws {
         let service = try TestService()
         #expect(Files.status(ofLink: service.configuration.socket)?.mode == S_IFSOCK | 0o600)
         service.stop()
         #expect(Files.status(ofLink: service.configuration.socket) == nil)
     }
 
-    @Test func `a socket that the service is given is used and stays`() throws {
+    @Test func `a socket passed to the service is used, and is not removed`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.makeFolder("given") + "/socket"
         let given = try #require(Sockets.make())
@@ -403,7 +416,7 @@ struct GivenSockets: Sendable {
         #expect(Files.status(ofLink: path)?.isSocket == true)
     }
 
-    @Test func `what isn't a listening socket isn't taken for one`() throws {
+    @Test func `a descriptor that isn't a listening socket is refused`() throws {
         let folder = try TemporaryFolder()
         let socket = try #require(Sockets.make())
         #expect(throws: ServiceFailure.self) {
@@ -411,13 +424,15 @@ struct GivenSockets: Sendable {
         }
     }
 
-    // As sd_listen_fds(3) says it.
+    // As described in sd_listen_fds(3).
     @Test(arguments: [
         GivenSockets("7", "1", 3), GivenSockets("8", "1", nil), GivenSockets(nil, "1", nil),
         GivenSockets("7", nil, nil), GivenSockets("7", "0", nil), GivenSockets("x", "1", nil),
         GivenSockets("7", "x", nil), GivenSockets("7", "-1", nil),
     ])
-    func `a socket is taken that is meant for this process`(_ row: GivenSockets) throws {
+    func `passed sockets are used only if they are meant for this process`(_ row: GivenSockets)
+        throws
+    {
         var environment: [String: String] = [:]
         environment["LISTEN_PID"] = row.pid
         environment["LISTEN_FDS"] = row.count
@@ -425,7 +440,7 @@ struct GivenSockets: Sendable {
         #expect(manager.socket == row.socket)
     }
 
-    @Test func `sockets that are identities are told apart by their names`() throws {
+    @Test func `dedicated sockets are told apart by their descriptor names`() throws {
         let manager = try ServiceManager(
             [
                 "LISTEN_PID": "7", "LISTEN_FDS": "4",
@@ -437,7 +452,7 @@ struct GivenSockets: Sendable {
     }
 
     @Test(arguments: ["a:b", "credentials:credentials", "", "a:credentials:credentials"])
-    func `several sockets of one kind are too many`(_ names: String) {
+    func `several sockets of one kind are an error`(_ names: String) {
         let count = max(2, names.split(separator: ":").count)
         #expect(throws: ServiceFailure.self) {
             _ = try ServiceManager(
@@ -445,7 +460,7 @@ struct GivenSockets: Sendable {
         }
     }
 
-    @Test func `the socket for credentials is told by its name`() throws {
+    @Test func `the credential socket is recognized by its descriptor name`() throws {
         func sockets(_ count: Int, _ names: String) throws -> [Int32?] {
             let manager = try ServiceManager(
                 ["LISTEN_PID": "7", "LISTEN_FDS": "\(count)", "LISTEN_FDNAMES": names], pid: 7)
@@ -456,8 +471,8 @@ struct GivenSockets: Sendable {
         #expect(try sockets(1, "credentials") == [nil, 3])
     }
 
-    // As sd_watchdog_enabled(3) says it.
-    @Test func `signs of life are wanted of the process that is named`() throws {
+    // As described in sd_watchdog_enabled(3).
+    @Test func `the watchdog interval applies only to the process it is meant for`() throws {
         func time(_ environment: [String: String]) throws -> Duration? {
             try ServiceManager(environment, pid: 7).watchdogTime
         }

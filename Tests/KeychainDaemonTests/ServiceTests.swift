@@ -15,7 +15,7 @@ private let passcode = SecretBytes(copying: Array("passcode".utf8))
 private let own = AccessGroups(["default"])
 
 @Suite struct ServiceTests {
-    @Test func `items are kept for programs and after the service`() throws {
+    @Test func `items can be added, read, changed and deleted, and outlive the service`() throws {
         let service = try TestService()
         let client = service.client()
         #expect(try client.welcome().kind == .user)
@@ -36,7 +36,7 @@ private let own = AccessGroups(["default"])
         #expect(try again.client().load("a", as: own) == nil)
     }
 
-    @Test func `programs have what their executables are entitled to`() throws {
+    @Test func `programs have the access groups that their executables are entitled to`() throws {
         let service = try TestService()
         let app = try PeerCopy()
         try app.entitle("app", "shared", in: service.folder)
@@ -59,7 +59,7 @@ private let own = AccessGroups(["default"])
             ])
     }
 
-    @Test func `a put that names no group changes the item of the first group alone`() throws {
+    @Test func `a put without a group changes only the item of the first group`() throws {
         let folder = try TemporaryFolder()
         try TestService.entitle("app", "shared", in: folder)
         let service = try TestService(folder: folder)
@@ -83,12 +83,12 @@ private let own = AccessGroups(["default"])
         }
     }
 
-    @Test func `a program that leaves its connection to a child gets nothing by it`() throws {
+    @Test func `a program that leaves its connection to a child gains nothing by it`() throws {
         let service = try TestService(isStarted: false)
         let trusted = try PeerCopy()
         try trusted.entitle("secret", in: service.folder)
         let input = Pipe()
-        // It waits to be accepted when it has become the trusted program already.
+        // The connection is accepted only after the process has become the trusted program.
         let process = try peer("leave", service.configuration.socket, trusted.path, input: input)
         let link = "/proc/\(process.processIdentifier)/exe"
         try eventually("the process becomes the trusted program") {
@@ -105,7 +105,7 @@ private let own = AccessGroups(["default"])
         try input.fileHandleForWriting.close()
     }
 
-    @Test func `a program that the registry refuses is told why`() throws {
+    @Test func `a program without rights is told the reason`() throws {
         let service = try TestService { $0.isRegistryOnly = true }
         let lines = try peer("ask", service.configuration.socket).lines()
         #expect(lines.count == 1)
@@ -114,7 +114,7 @@ private let own = AccessGroups(["default"])
         #expect(service.log.all.contains { $0.hasPrefix("warning no access ") })
     }
 
-    @Test func `a program that hides its memory can be identified`() throws {
+    @Test func `a program that isn't dumpable can be identified`() throws {
         let service = try TestService()
         #expect(
             try peer("hide", service.configuration.socket).lines() == [
@@ -122,7 +122,7 @@ private let own = AccessGroups(["default"])
             ])
     }
 
-    @Test func `changes are told of to other clients`() throws {
+    @Test func `clients are notified of other clients' changes`() throws {
         let service = try TestService()
         let writer = service.client()
         let follower = service.client()
@@ -133,7 +133,7 @@ private let own = AccessGroups(["default"])
         subscription.end()
     }
 
-    @Test func `a lock holds for everybody, and is told of`() throws {
+    @Test func `a lock applies to all clients, and they are notified of it`() throws {
         let service = try TestService()
         let one = service.client()
         let other = service.client()
@@ -154,13 +154,13 @@ private let own = AccessGroups(["default"])
         subscription.end()
         service.stop()
 
-        // Starting the service doesn't unlock what is in it.
+        // Starting the service doesn't unlock the keychain.
         let again = try TestService(folder: service.folder)
         #expect(try again.client().perform(ReadStatus()).lockState == .beforeFirstUnlock)
         #expect(status { _ = try again.client().load("a", as: own) } == .interactionNotAllowed)
     }
 
-    @Test func `a keychain that no program reads is locked`() throws {
+    @Test func `an unused keychain is locked after a time`() throws {
         let service = try TestService { $0.lockAfter = .milliseconds(200) }
         let client = service.client()
         try client.perform(SetPasscode(passcode, allowsWeak: true))
@@ -174,7 +174,7 @@ private let own = AccessGroups(["default"])
         #expect(service.log.all.contains { $0.hasPrefix("notice locked for want of use") })
     }
 
-    @Test func `a keychain that is read stays unlocked`() throws {
+    @Test func `a keychain that is in use stays unlocked`() throws {
         let keychain = ServedKeychain(
             directory: try TemporaryFolder().path + "/keychain", options: .testing)
         try keychain.engine().perform(SetPasscode(passcode, allowsWeak: true))
@@ -187,7 +187,7 @@ private let own = AccessGroups(["default"])
         keychain.close()
     }
 
-    @Test func `a check and the state of the keychain come through the service`() throws {
+    @Test func `a client can check the keychain and read its status through the service`() throws {
         let service = try TestService()
         let client = service.client()
         _ = try client.perform(AddItem(password("a")), as: own)
@@ -197,7 +197,7 @@ private let own = AccessGroups(["default"])
         #expect(try client.perform(HasPasscode()) == false)
     }
 
-    @Test func `a long answer comes whole`() throws {
+    @Test func `an answer of several megabytes arrives complete`() throws {
         let service = try TestService()
         let client = service.client()
         for number in 0..<40 {
@@ -218,7 +218,7 @@ private let own = AccessGroups(["default"])
 }
 
 @Suite struct SystemServiceTests {
-    @Test func `every user has a keychain of their own, and may be given less than all of it`()
+    @Test func `every user has a separate keychain, and can be restricted to some groups in it`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -226,7 +226,7 @@ private let own = AccessGroups(["default"])
         let service = try TestService(folder: folder) {
             $0.kind = .system
             $0.isRegistryOnly = true
-            // The folder of the socket is for everybody.
+            // Everybody may enter the folder of the socket.
             $0.socket = folder.path + "/everybody/socket"
         }
         let client = service.client()
@@ -238,13 +238,13 @@ private let own = AccessGroups(["default"])
         let mode = Files.status(of: service.configuration.socket)?.mode
         #expect(mode.map { $0 & 0o777 } == 0o666)
 
-        // What takes every group is refused to a user with one.
+        // Requests that require all groups are refused to a user with only one.
         #expect(try client.welcome().allowsAdministration == false)
         #expect(
             status { try client.perform(SetPasscode(passcode, allowsWeak: true)) }
                 == .missingEntitlement)
         #expect(status { _ = try client.perform(ReadStatus()) } == .missingEntitlement)
-        // Whatever the user runs, also what hides what it is.
+        // The rights are the user's, whatever program runs, even one that hides its executable.
         #expect(
             try peer("ask", service.configuration.socket, "a").lines() == [
                 "groups a", "add a 0", "sees a",
@@ -253,7 +253,7 @@ private let own = AccessGroups(["default"])
             try peer("hide", service.configuration.socket).lines() == ["groups a", "sees a"])
     }
 
-    @Test func `a keychain without connections is closed, and opened again`() throws {
+    @Test func `a keychain without connections is closed, and reopened when needed`() throws {
         let folder = try TemporaryFolder()
         try TestService.entitle(.user(geteuid()), ["a", "*"], in: folder)
         let service = try TestService(folder: folder) {
@@ -273,7 +273,7 @@ private let own = AccessGroups(["default"])
         #expect(try service.client().load("x", as: caller) == "x")
     }
 
-    @Test func `a service says that it converts a keychain of an earlier version`() throws {
+    @Test func `the service logs that it converts a keychain of an earlier version`() throws {
         let folder = try TemporaryFolder()
         try OldKeychain.plain.image.layOut(at: folder.makeFolder("keychain"))
         let log = LogLines()

@@ -1,4 +1,4 @@
-// StatisticsTests: what a service counts, and who is told.
+// StatisticsTests: what a service counts, and who may read it.
 
 import Foundation
 import KeychainCore
@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct StatisticsTests {
-    @Test func `requests are counted by operation, outcome and time, without a name or a value`()
+    @Test func `requests are counted by operation, outcome and time, without names or values`()
         throws
     {
         let service = try TestService()
@@ -32,11 +32,14 @@ import Testing
             #expect(!"\(statistics)".contains("\"\(word)\""), "\(word)")
             #expect(!"\(statistics)".contains("an account"))
         }
-        // Asking counts, too.
+        // Reading the statistics is counted too.
         #expect(try client.perform(ReadStatistics()).operations.last?.name == "statistics")
     }
 
-    @Test func `in the machine's service only programs that administer are told`() throws {
+    @Test
+    func `in the machine's service only a caller with access to all groups may read statistics`()
+        throws
+    {
         for (groups, isTold) in [(["default"], false), (["*", "default"], true)] {
             let folder = try TemporaryFolder()
             try TestService.entitle(.user(geteuid()), groups, in: folder)
@@ -46,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a program that gets nothing is counted as refused`() throws {
+    @Test func `a program without rights is counted as refused`() throws {
         let folder = try TemporaryFolder()
         let service = try TestService(folder: folder) { $0.isRegistryOnly = true }
         #expect(status { _ = try service.client().perform(HasPasscode()) } == .missingEntitlement)
@@ -54,7 +57,7 @@ import Testing
         #expect(try service.client().perform(ReadStatistics()).refusalCount == 1)
     }
 
-    @Test func `a time belongs to the first limit that it is below`() {
+    @Test func `a duration is counted under the first limit that exceeds it`() {
         var statistics = ServiceStatistics()
         for microseconds in [0, 63, 64, 255, 256, 4_194_303, 4_194_304, .max] {
             statistics.note("find", failed: false, microseconds: microseconds)

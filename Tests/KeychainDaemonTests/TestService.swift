@@ -1,4 +1,4 @@
-// TestService: a service in this process or beside it, and those who ask it.
+// TestService: a service in this process or a separate one, and its clients.
 
 import Foundation
 import KeychainRuntime
@@ -13,12 +13,12 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A folder that goes with the test.
+/// A folder that is deleted with this object.
 final class TemporaryFolder: Sendable {
     let path: String
 
     init() throws {
-        // Short: the path of a socket has 107 bytes at the most.
+        // Kept short: the path of a socket has at most 107 bytes.
         path = NSTemporaryDirectory() + "kd-" + UUID().uuidString.prefix(8)
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true,
@@ -46,12 +46,12 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-/// Lines that were logged.
+/// The lines that were logged.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
     private let onLine: @Sendable (String) -> Void
 
-    /// `onLine` is called by the thread that logs, which goes on when it returns.
+    /// The logging thread calls `onLine`, and continues when it returns.
     init(onLine: @escaping @Sendable (String) -> Void = { _ in }) { self.onLine = onLine }
 
     var all: [String] { lines.withLock { $0 } }
@@ -66,7 +66,7 @@ final class LogLines: Sendable {
     }
 }
 
-/// Waits until something holds, with a deadline that no honest run reaches.
+/// Waits until a condition holds. The deadline is far beyond what any successful run needs.
 func eventually(_ what: String, _ condition: () throws -> Bool) throws {
     let deadline = ContinuousClock.now.advanced(by: .seconds(60))
     while try !condition() {
@@ -115,12 +115,12 @@ final class TestService: Sendable {
         if isFirst { server.stop() }
     }
 
-    /// Gives this test program some groups.
+    /// Entitles this test program to access groups.
     static func entitle(_ groups: String..., in folder: TemporaryFolder) throws {
         try entitle(.executable(try thisExecutable()), groups, in: folder)
     }
 
-    /// Gives somebody some groups.
+    /// Entitles a program, user, unit, sandbox or socket to access groups.
     static func entitle(
         _ subject: RegistryEntry.Subject, _ groups: [String], in folder: TemporaryFolder
     ) throws {
@@ -142,7 +142,7 @@ func entitlements(_ texts: String) -> String {
     """
 }
 
-/// A service in a process of its own.
+/// A service in a separate process.
 final class ServiceProcess {
     let folder: TemporaryFolder
     let socket: String
@@ -171,20 +171,20 @@ final class ServiceProcess {
 }
 
 extension Sockets {
-    /// Whether a socket is there and a program listens at it.
+    /// Whether the socket exists and a program listens on it.
     static func isAnsweredForTests(_ path: String) -> Bool {
         Files.status(ofLink: path)?.isSocket == true && isAnswered(path)
     }
 }
 
-/// A peer in a process of its own.
+/// Starts a peer in a separate process.
 func peer(_ arguments: String..., as path: String? = nil, input: Pipe? = nil) throws -> TestProgram
 {
     let program = try path ?? #require(TestProgram.path(of: "service-peer"))
     return try TestProgram(path: program, arguments, environment: [:], input: input)
 }
 
-/// The peer under another name, beside the tests: another program to the service.
+/// A copy of the peer under another name. To the service it is another program.
 final class PeerCopy {
     let path: String
 
@@ -199,12 +199,12 @@ final class PeerCopy {
         try? FileManager.default.removeItem(atPath: path + ".entitlements")
     }
 
-    /// Names it in a registry.
+    /// Adds an entry for it to a registry.
     func entitle(_ groups: String..., in folder: TemporaryFolder) throws {
         try TestService.entitle(.executable(path), groups, in: folder)
     }
 
-    /// Puts a list beside it, which counts in embedded mode.
+    /// Writes an entitlements file beside it, which applies in embedded mode.
     func entitle(_ groups: String...) throws {
         let list = entitlements(groups.map { "<string>\($0)</string>" }.joined())
         try Data(list.utf8).write(to: URL(filePath: path + ".entitlements"))
@@ -226,7 +226,7 @@ func passwordQuery(_ account: String, in group: String? = nil) -> ItemQuery {
 }
 
 extension RequestHandler {
-    /// The secret of an account; nil when there is none.
+    /// The secret of an account, or `nil` if there is none.
     func load(_ account: String, as caller: AccessGroups) throws(KeychainFailure) -> String? {
         do {
             return try perform(
@@ -239,7 +239,7 @@ extension RequestHandler {
     }
 }
 
-/// The status that `body` fails with; zero where it doesn't.
+/// The status of the error that `body` throws, or zero if it throws none.
 func status(_ body: () throws -> Void) -> Status {
     do {
         try body()

@@ -1,5 +1,5 @@
-// TruthTableTests: who sees what, by each kind of identity: real processes, and real users and units
-// where the tests run as root.
+// TruthTableTests: the items that callers have access to, for each kind of identity. The callers
+// are real processes and, if the tests run as root, real users and units.
 
 import Foundation
 import Glibc
@@ -15,7 +15,8 @@ import Testing
 
 private let isRoot = geteuid() == 0
 
-/// User ids that no user of a machine has. The last is one of those that systemd hands out again.
+/// User ids that no user of a machine has. The last one is from the range of systemd's dynamic
+/// users.
 private enum Users {
     static let service: uid_t = 60_009
     static let named: uid_t = 60_001
@@ -32,7 +33,7 @@ private func program(
 ) throws -> TestProgram {
     var words = [path] + arguments
     if user != geteuid() {
-        // The program is started by one that has no right of root's any more.
+        // The program is started by one that has already given up root's privileges.
         words =
             [
                 "/usr/bin/setpriv", "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups",
@@ -51,12 +52,12 @@ private func peerPath() throws -> String {
     try #require(TestProgram.path(of: "service-peer"))
 }
 
-/// Cgroups like those of system units, below the real root of the hierarchy.
+/// Cgroups like those of system units, below the root of the hierarchy.
 private final class Units {
     private let folder: String
     private var made: [String] = []
 
-    /// nil: this system has no hierarchy of version 2 that the tests may write.
+    /// `nil` if the system has no cgroup v2 hierarchy that the tests may write to.
     init?() {
         let mounts = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
         var root: String?
@@ -80,8 +81,8 @@ private final class Units {
     }
 }
 
-/// The machine's service as it is installed: root listens, and the service has a user of its own and
-/// no capability. Where the tests aren't root's, it is in this process.
+/// The machine's service as installed: root listens, and the service has a separate user and no
+/// capabilities. If the tests don't run as root, the service runs in this process.
 private final class MachineService {
     let folder = try? TemporaryFolder()
     let socket: String
@@ -118,7 +119,7 @@ private final class MachineService {
         try #require(Files.setMode(socket, 0o666))
     }
 
-    /// Lets every user read what is there.
+    /// Makes everything below a folder readable for every user.
     private static func open(_ path: String) throws {
         try #require(Files.setMode(path, 0o755))
         for name in try FileManager.default.contentsOfDirectory(atPath: path) {
@@ -137,14 +138,14 @@ private final class MachineService {
     }
 }
 
-/// One caller of the machine's service, and what it may see.
+/// A caller of the machine's service, and the expected access.
 private struct Row {
     let who: String
     let user: uid_t
     var unit: String?
-    /// The groups that it adds an item to.
+    /// The groups in which it tries to add an item.
     let groups: [String]
-    /// What it prints, or how it begins.
+    /// The lines that it prints, or their beginnings.
     let lines: [String]
 }
 
@@ -180,7 +181,7 @@ private struct Row {
             groups: [], lines: ["welcome -34018 The keychain service gives kd-root.service no"]),
     ]
 
-    @Test func `in the machine's service the user id and the unit decide, and no executable`()
+    @Test func `the machine's service identifies callers by user id and unit, not by executable`()
         throws
     {
         let service = try MachineService([
@@ -191,9 +192,9 @@ private struct Row {
         let possible = Self.rows.filter { row in
             (row.user == geteuid() || isRoot) && (row.unit == nil || units != nil)
         }
-        // Users take root, and units a hierarchy to make them in.
+        // Other users require root, and units require a writable cgroup hierarchy.
         #expect(possible.count == (isRoot ? 4 : 1) + (units == nil ? 0 : 4))
-        // Another process of the shared user id, in another unit.
+        // Another process with the shared user id, in another unit.
         let input = Pipe()
         let beside = try units.map { units in
             try program(
@@ -220,23 +221,25 @@ private struct Row {
         _ = beside?.lines()
     }
 
-    @Test func `an entry about an executable is none in the machine's service`() throws {
+    @Test func `the machine's service refuses registry entries about executables`() throws {
         let folder = try TemporaryFolder()
         try TestService.entitle("*", in: folder)
         let registry = ProgramRegistry(folder: folder.path + "/programs", kind: .system)
         #expect(registry.problems().count == 1)
         #expect(registry.problems().first?.contains("names an executable, and that is no") == true)
-        // Nobody gets more by it.
+        // Such an entry gives no caller any rights.
         guard case .refused = registry.answer(about: .user(geteuid())) else {
             Issue.record("not refused")
             return
         }
     }
 
-    // Of the attack: a service that could see the executables of all users could read their memory.
-    @Test func `a program of a private home and one that hides are users like others`() throws {
+    // Attack: a service that can see the executables of all users can also read their memory.
+    @Test func `the machine's service serves programs whose executables are unreadable or hidden`()
+        throws
+    {
         guard isRoot else {
-            // The same without other users.
+            // The same test without other users.
             let service = try MachineService([])
             #expect(try peer("hide", service.socket).lines() == ["groups default", "sees -25300"])
             return
@@ -257,9 +260,9 @@ private struct Row {
         }
     }
 
-    @Test func `a program that may be run and not be read is told what to do`() throws {
+    @Test func `a program that is executable but not readable is refused with advice`() throws {
         guard isRoot else {
-            // A process can hide from a service of its own user only by what it runs.
+            // From a service of the same user, a process can hide only by what it executes.
             let refusal = PeerRefusal.unreadableExecutable(pid: 1, reason: "")
             #expect(refusal.description.contains("keychainctl service socket add"))
             return
@@ -293,10 +296,10 @@ private struct Row {
     }
 }
 
-// MARK: - Sockets of their own
+// MARK: - Dedicated sockets
 
 @Suite struct OwnSocketTests {
-    @Test func `who has a socket of its own has its groups and nothing else`() throws {
+    @Test func `a client of a dedicated socket has the socket's groups and nothing else`() throws {
         let folder = try TemporaryFolder()
         try TestService.entitle(.socket("box"), ["boxed"], in: folder)
         let service = try TestService(folder: folder)
@@ -307,7 +310,8 @@ private struct Row {
         #expect(try client.welcome().allowsAdministration == false)
         #expect(status { _ = try client.perform(LockAll()) } == .missingEntitlement)
         guard isRoot else { return }
-        // Another user has what was mounted for it, as a container has, and can't find it itself.
+        // Another user connects through a bind mount, as from a container. Through the normal path
+        // it has no access.
         let target = try folder.put("", "mounted", mode: 0o666)
         try #require(Files.setMode(folder.path, 0o711))
         let drop = "exec setpriv --reuid 60001 --regid 60001 --clear-groups"
@@ -325,7 +329,10 @@ private struct Row {
         #expect(try ask(socket).first?.hasPrefix("welcome -25291 This user may not") == true)
     }
 
-    @Test func `a socket comes and goes with its entry, and its connections go with it`() throws {
+    @Test
+    func `a dedicated socket exists while its entry does, and removal closes its connections`()
+        throws
+    {
         let service = try TestService()
         let socket = KeychainChoice.ownSocket("box", beside: service.configuration.socket)
         #expect(Files.status(ofLink: socket) == nil)
@@ -340,10 +347,10 @@ private struct Row {
     }
 }
 
-// MARK: - Rights that are withdrawn
+// MARK: - Withdrawn rights
 
 @Suite struct WithdrawnRightTests {
-    @Test func `a change of the registry ends the connections of those whose rights it changes`()
+    @Test func `changing the registry closes the connections whose rights it changes`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -361,7 +368,7 @@ private struct Row {
             #expect(try raw.isClosed())
             #expect(try service.client().welcome().entitlements.accessGroups.names == groups)
         }
-        // The list alone is written anew, and the entry stays.
+        // Only the entitlements file is rewritten. The entry stays.
         let raw = try RawClient(service.configuration.socket)
         try raw.greet()
         let entry = try #require(
@@ -377,15 +384,15 @@ private struct Row {
             try RegistryFolder(path: folder.path + "/programs")
                 .remove(.executable(try thisExecutable())) == 1)
         #expect(try removed.isClosed())
-        // Nobody else is disturbed.
+        // Other connections aren't affected.
         #expect(try boxed.ask(2, HasPasscode()).kind == .answer)
     }
 }
 
-// MARK: - What is read of processes
+// MARK: - Identity of processes
 
 @Suite struct ProcessIdentityTests {
-    // Of systemd's documentation of control groups, and of what root alone may make.
+    // From systemd's documentation of control groups, and from what only root can create.
     @Test(
         arguments: [
             ("/system.slice/a.service", "a.service"),
@@ -397,11 +404,13 @@ private struct Row {
             ("/user.slice/user-1000.slice/user@1000.service/app.slice/a.service", nil),
             ("/../system.slice/a.service", nil), ("/", nil), ("system.slice/a.service", nil),
         ] as [(String, String?)])
-    func `a unit is the first service below system.slice`(_ path: String, _ name: String?) {
+    func `a process belongs to the outermost service unit below system.slice`(
+        _ path: String, _ name: String?
+    ) {
         #expect(SystemUnit.name(inPath: path) == name)
     }
 
-    @Test func `the hierarchy of version 2 counts, and no other`() {
+    @Test func `only the cgroup v2 hierarchy is used`() {
         let text = "9:name=systemd:/system.slice/a.service\n0::/user.slice\n"
         #expect(SystemUnit.path(in: text) == "/user.slice")
         #expect(SystemUnit.path(in: "1:cpu:/system.slice/a.service\n") == nil)
@@ -414,11 +423,12 @@ private struct Row {
         ])
     }
 
-    @Test func `a unit is an identity where nobody else has its user id, and never had`() {
+    @Test
+    func `a unit is accepted as an identity only if no process elsewhere ever had its user id`() {
         let running = Processes()
         let census = UnitCensus { running.list.withLock { $0 } }
         #expect(census.objection(to: "a.service", of: 7) == nil)
-        // A process of which one id is the unit's can become the unit's user.
+        // A process that has the unit's user as one of its ids can switch to it.
         running.list.withLock { $0.append((users: [0, 7], cgroup: "/user.slice/x")) }
         #expect(census.objection(to: "a.service", of: 7)?.contains("/user.slice/x") == true)
         running.list.withLock { _ = $0.popLast() }
@@ -426,8 +436,8 @@ private struct Row {
         #expect(census.objection(to: "a.service", of: 0) != nil)
     }
 
-    // Of the documentations of Flatpak and Snap.
-    @Test func `a sandbox is known by what Flatpak and snapd say`() {
+    // From the documentation of Flatpak and Snap.
+    @Test func `a sandbox is identified from the metadata of Flatpak and snapd`() {
         let info = "[Application]\nname=org.example.App\nruntime=x\n[Instance]\nname=no\n"
         #expect(Sandbox.flatpak(inInfo: info) == "flatpak:org.example.App")
         #expect(Sandbox.flatpak(inInfo: "[Instance]\nname=no\n") == nil)
@@ -437,12 +447,12 @@ private struct Row {
         #expect(Sandbox.snap(inCgroup: "/user.slice/app.slice/snap.scope") == nil)
     }
 
-    @Test func `a process in a sandbox has the group of its sandbox`() throws {
+    @Test func `a process in a sandbox has its sandbox's group`() throws {
         let folder = try TemporaryFolder()
         try TestService.entitle(.sandbox("flatpak:org.example.B"), ["given"], in: folder)
         let service = try TestService(folder: folder)
         guard isRoot else {
-            // Another root takes root. What is asked of the rules is the same.
+            // A different root folder requires root. Without it, only the rules are tested.
             let rules = EntitlementRules(
                 registry: ProgramRegistry(folder: folder.path + "/programs"),
                 isRegistryOnly: false, keychainctl: nil)

@@ -1,5 +1,5 @@
-// UnitTests: what the units of systemd keep from a service that was taken over, and what they leave
-// it to work with. Where systemd-analyze is installed it is asked; the units are read in any case.
+// UnitTests: what the systemd units deny to a service that was taken over, and what they leave it
+// to work with. The units are always read; systemd-analyze is used too if it is installed.
 
 import Foundation
 import TestPrograms
@@ -25,8 +25,8 @@ import Testing
         try TestProgram(path: try #require(analyzer), arguments, environment: [:]).lines()
     }
 
-    /// The system calls of a filter's words, groups taken apart. Without systemd-analyze a group
-    /// stands for itself.
+    /// The system calls that the words of a filter stand for, with groups expanded. Without
+    /// systemd-analyze groups aren't expanded.
     private static func calls(_ words: [String]) throws -> Set<String> {
         var calls: Set<String> = []
         for word in words {
@@ -43,9 +43,10 @@ import Testing
         return calls
     }
 
-    // Of the attack: a service with CAP_SYS_PTRACE and @ipc reads and writes root's memory.
+    // Attack: a service with CAP_SYS_PTRACE and @ipc can read and write root's memory.
     @Test(arguments: ["system", "user"])
-    func `a service that was taken over can't look into other processes`(_ kind: String) throws {
+    func `the unit doesn't let a compromised service inspect other processes`(_ kind: String) throws
+    {
         let unit = try Self.lines("\(kind)/keychaind.service")
         #expect(!unit.contains { !$0.hasPrefix("#") && $0.contains("CAP_") })
         if kind == "system" { #expect(unit.contains("CapabilityBoundingSet=")) }
@@ -82,14 +83,14 @@ import Testing
         }
     }
 
-    @Test func `the machine's unit is as confined as systemd-analyze can tell`() throws {
+    @Test func `systemd-analyze rates the machine's unit as well confined`() throws {
         let path = Self.folder.appending(path: "system/keychaind.service").path
         guard Self.analyzer != nil else {
             let unit = try Self.lines("system/keychaind.service")
             #expect(unit.contains("ProtectSystem=strict") && unit.contains("ProtectHome=yes"))
             return
         }
-        // What is left are devices, for the chip, and processes, for their units.
+        // The remaining exposure is device access, for the TPM, and process visibility, for units.
         let overall = try #require(
             try Self.analyzed("security", "--offline=yes", "--no-pager", path)
                 .first { $0.contains("Overall exposure level") })
@@ -98,11 +99,11 @@ import Testing
     }
 
     @Test(arguments: ["system/keychaind.socket", "user/keychaind.socket"])
-    func `a socket goes when nobody listens any more`(_ name: String) throws {
+    func `systemd removes the socket when it stops listening`(_ name: String) throws {
         #expect(try Self.lines(name).contains("RemoveOnStop=yes"))
     }
 
-    @Test func `sockets of their own are named as the service takes them`() throws {
+    @Test func `the unit of dedicated sockets uses the names that the service expects`() throws {
         let unit = try Self.lines("system/keychaind-own@.socket")
         #expect(unit.contains("FileDescriptorName=\(ServiceManager.ownSocketPrefix)%i"))
         #expect(unit.contains("Service=keychaind.service"))

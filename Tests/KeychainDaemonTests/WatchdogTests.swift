@@ -1,4 +1,5 @@
-// WatchdogTests: signs of life are given by threads that work, and by no others.
+// WatchdogTests: the service notifies systemd's watchdog only while its worker threads make
+// progress.
 
 import Dispatch
 import Foundation
@@ -10,7 +11,7 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct WatchdogTests {
-    @Test func `a worker that hangs means no sign of life, and one that goes on gives it`() throws {
+    @Test func `a blocked worker suppresses the watchdog notification until it continues`() throws {
         let workers = Workers(count: 1)
         defer { workers.stop() }
         let signs = Mutex(0)
@@ -24,7 +25,7 @@ import Testing
             gate.wait()
         }
         begun.wait()
-        // Whoever asks again and again gets one sign, when the worker goes on.
+        // Repeated requests lead to one notification, once the worker continues.
         for _ in 0..<100 { watchdog.ask() }
         #expect(signs.withLock { $0 } == 1)
         gate.signal()
@@ -33,7 +34,7 @@ import Testing
         try eventually("the third sign") { signs.withLock { $0 } == 3 }
     }
 
-    @Test func `a service that is watched tells again and again that it works`() throws {
+    @Test func `a service with a watchdog notifies it regularly`() throws {
         let folder = try TemporaryFolder()
         let notices = folder.path + "/notify"
         let manager = try DatagramSocket(notices)

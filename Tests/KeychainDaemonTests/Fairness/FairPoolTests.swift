@@ -7,7 +7,7 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct `Shared threads` {
-    @Test func `a party that asks for much delays only itself`() throws {
+    @Test func `a party with many requests delays only itself`() throws {
         let pool = FairPool(threadCount: 1)
         let done = Mutex<[String]>([])
         let gate = DispatchSemaphore(value: 0)
@@ -27,7 +27,8 @@ import Testing
         #expect(order.filter { $0 != "little" } == (0..<1000).map { "much \($0)" })
     }
 
-    @Test func `a party has no more threads than it may, and all that it asked for is done`() {
+    @Test
+    func `a party never uses more threads than its limit, and all its requests are completed`() {
         let pool = FairPool(threadCount: 4, perParty: 2)
         let gate = DispatchSemaphore(value: 0)
         let end = DispatchSemaphore(value: 0)
@@ -43,7 +44,7 @@ import Testing
                 end.signal()
             }
         }
-        // All of these are done while the others hang.
+        // These are completed while the first party's requests still block their threads.
         for number in 0..<100 {
             pool.submit(for: number % 2 == 0 ? .user(2) : .user(3)) { _ in end.signal() }
         }

@@ -1,5 +1,6 @@
-// FairnessProcessTests: what an honest program's look-up takes while another one of its user attacks
-// the service. Each test prints a row: alone and under the attack, median and worst.
+// FairnessProcessTests: how long an honest program's look-up takes while another program of the
+// same user attacks the service. Each test prints the median and worst time without and with the
+// attack.
 
 import Foundation
 import Glibc
@@ -27,7 +28,7 @@ import Testing
         return (service, attackers)
     }
 
-    @Test func `sends half messages before it is greeted`() throws {
+    @Test func `look-ups stay fast while another program sends incomplete messages`() throws {
         let (service, attackers) = try Self.run(
             "half messages before the greeting", "half", connections: 1000)
         let memory = try service.memory()
@@ -37,7 +38,9 @@ import Testing
         service.end()
     }
 
-    @Test func `sends half messages of 16 MiB after it was greeted`() throws {
+    @Test func `look-ups stay fast while another program sends incomplete messages of 16 MiB`()
+        throws
+    {
         let (service, attackers) = try Self.run(
             "half messages of 16 MiB", "large", connections: 200)
         let memory = try service.memory()
@@ -47,14 +50,16 @@ import Testing
         service.end()
     }
 
-    @Test func `connects and says nothing`() throws {
+    @Test func `look-ups stay fast while another program holds 600 silent connections`() throws {
         let (service, attackers) = try Self.run(
             "600 silent handshakes", "silent", connections: 600)
         try attackers.stop()
         service.end()
     }
 
-    @Test func `keeps thousands of connections and asks nothing`() throws {
+    @Test func `look-ups stay fast while another program holds thousands of idle connections`()
+        throws
+    {
         let (service, attackers) = try Self.run(
             "idle connections", "idle", connections: 5000)
         print("fairness | idle connections that were to be had: \(attackers.counts[0])")
@@ -62,14 +67,14 @@ import Testing
         service.end()
     }
 
-    @Test func `searches without a pause in 25 processes`() throws {
+    @Test func `look-ups stay fast while 25 processes search without a pause`() throws {
         let (service, attackers) = try Self.run(
             "25 processes that search", "find", processes: 25)
         try attackers.stop()
         service.end()
     }
 
-    @Test func `tries passcodes in 25 processes`() throws {
+    @Test func `look-ups stay fast while 25 processes try passcodes`() throws {
         let service = try AttackedService()
         let passcode = SecretBytes(copying: Array("passcode".utf8))
         try service.client().perform(SetPasscode(passcode, allowsWeak: true))
@@ -83,25 +88,25 @@ import Testing
         unlocks.report("25 processes that unlock: an unlock", alone: alone)
         let lookUps = Figures(lookUpsIn: service, count: 100)
         lookUps.report("25 processes that unlock: a look-up", alone: lookUpsAlone)
-        // Its own takes a second or two, and so does the one that is under way; more beside other
-        // tests. It was the better part of a minute.
+        // One unlock takes a second or two, and the attacker's current one may have to finish
+        // first. Other tests can slow both down. Without a fair order it took most of a minute.
         unlocks.expectFair(.seconds(25))
         lookUps.expectFair()
         try attackers.stop()
     }
 
-    @Test func `has the whole keychain checked again and again`() throws {
+    @Test func `look-ups stay fast while the whole keychain is checked again and again`() throws {
         let service = try AttackedService()
         for number in 0..<200 { try service.add("large \(number)", byteCount: 100_000) }
         let (_, attackers) = try Self.run(
             "checks on 16 connections", "check", connections: 16, service,
             limit: .seconds(1))
-        // In good order it would end only after the checks.
+        // Killed, because an orderly end would wait for the checks.
         service.program.kill()
         try attackers.stop()
     }
 
-    @Test func `has an executable of 60 GB, whose digest the registry has`() throws {
+    @Test func `look-ups stay fast while the service hashes an executable of 60 GB`() throws {
         let service = try AttackedService()
         let original = try #require(TestProgram.path(of: "service-peer"))
         let huge = service.folder.path + "/huge"
@@ -118,7 +123,10 @@ import Testing
         try attackers.stop()
     }
 
-    @Test func `is refused without end`() throws {
+    @Test
+    func `look-ups stay fast and the log stays short while another program is always refused`()
+        throws
+    {
         let (service, attackers) = try Self.run("a flood of refusals", "refused", processes: 2)
         let counts = try attackers.stop().map {
             $0.split(separator: " ").last.flatMap { Int($0) } ?? 0
@@ -131,17 +139,17 @@ import Testing
         #expect(lines < 100)
     }
 
-    @Test func `fills a log that nobody reads`() throws {
+    @Test func `look-ups stay fast while another program fills a log that has no reader`() throws {
         let folder = try TemporaryFolder()
         let errors = folder.path + "/errors"
         try #require(unsafe mkfifo(errors, 0o600) == 0)
-        // Open for both, so that nobody waits for the other end.
+        // Opened for reading and writing, so that neither end blocks while opening.
         let pipe = try #require(Files.open(errors, O_RDWR))
         let service = try AttackedService(folder: folder, errors: errors, level: "info")
         let alone = Figures(lookUpsIn: service, count: 20)
         let attackers = try Attackers("refused", service, waits: false)
         let flood = try Attackers("find", service, waits: false)
-        // More than a pipe of 64 KiB has room for, from here alone.
+        // These look-ups alone log more than the 64 KiB that fit into a pipe.
         let attacked = Figures(count: 800, within: .seconds(3)) {
             let found = try service.client().load("n", as: AccessGroups(["default"]))
             #expect(found == "x")

@@ -1,5 +1,5 @@
-// FairnessSample: a service in a process of its own, an honest program that looks something up, and
-// those who don't want it to.
+// FairnessSample: a service in a separate process, an honest program that looks up an item, and
+// attackers.
 
 import Foundation
 import Glibc
@@ -11,7 +11,7 @@ import Testing
 
 @testable import KeychainDaemon
 
-/// A service whose standard error goes where the test wants.
+/// A service whose standard error goes to a file that the test chooses.
 final class AttackedService {
     let folder: TemporaryFolder
     let socket: String
@@ -43,10 +43,10 @@ final class AttackedService {
             AddItem(password(account, value)), as: AccessGroups(["default"]))
     }
 
-    /// Another program than those that attack: this one.
+    /// A client in this process: a different program from the attackers.
     func client() -> ServiceClient { ServiceClient(socketPath: socket) }
 
-    /// What the service has in memory, in MiB.
+    /// The service's resident memory, in MiB.
     func memory() throws -> Int {
         let status = try String(
             contentsOfFile: "/proc/\(program.processIdentifier)/status", encoding: .utf8)
@@ -54,23 +54,23 @@ final class AttackedService {
         return try #require(Int(line.split(separator: " ")[1])) / 1024
     }
 
-    /// The lines of its log.
+    /// The lines of the service's log.
     func log() throws -> [Substring] {
         try String(contentsOfFile: folder.path + "/log", encoding: .utf8).split(separator: "\n")
     }
 
-    /// Ends it in good order.
+    /// Ends the service with SIGTERM and expects success.
     func end() {
         program.send(SIGTERM)
         #expect(program.endedWell)
     }
 }
 
-/// Attackers that are at it, each in a process of its own.
+/// Running attackers, each in a separate process.
 final class Attackers {
     private let input = Pipe()
     private let programs: [TestProgram]
-    /// How many connections each had when it was begun.
+    /// The number of connections that each attacker had when its attack began.
     private(set) var counts: [Int] = []
 
     init(
@@ -89,7 +89,7 @@ final class Attackers {
     }
 
     /// Ends the attack.
-    /// - Returns: What they said since.
+    /// - Returns: The lines that the attackers printed since it began.
     @discardableResult
     func stop() throws -> [String] {
         try input.fileHandleForWriting.close()
@@ -99,12 +99,12 @@ final class Attackers {
     deinit { for program in programs { program.kill() } }
 }
 
-/// How long an honest program's requests took.
+/// The durations of an honest program's requests.
 struct Figures {
     private var times: [Duration] = []
     private(set) var failures: [String] = []
 
-    /// Up to so many requests, each over a connection of its own, for a while.
+    /// Makes up to `count` requests, each over a new connection, until `time` is over.
     init(
         count: Int = 200, within time: Duration = .milliseconds(1500),
         _ request: () throws -> Void
@@ -117,7 +117,7 @@ struct Figures {
         }
     }
 
-    /// Look-ups, each with all that connecting takes.
+    /// Measures look-ups, including the time for connecting.
     init(lookUpsIn service: AttackedService, count: Int = 200) {
         self.init(count: count) {
             let found = try service.client().load("n", as: AccessGroups(["default"]))
@@ -136,14 +136,14 @@ struct Figures {
         String(format: "%.1f ms", time / .milliseconds(1))
     }
 
-    /// Prints a row: alone, and under the attack.
+    /// Prints a row with the times without and with the attack.
     func report(_ attack: String, alone: Figures) {
         print(
             "fairness | \(attack) | \(alone.text) | \(text) | \(failures.count) of \(times.count)")
     }
 
-    /// Nobody was refused, and nobody waited for long. The limit is for machines under load: without
-    /// a defence it is ten seconds, or a refusal.
+    /// Expects that no request was refused or took too long. The limit allows for machines under
+    /// load: without a defence a request takes ten seconds or is refused.
     func expectFair(_ limit: Duration = .seconds(2)) {
         #expect(failures.isEmpty, "\(failures.count) of \(times.count): \(failures.first ?? "")")
         #expect(worst <= limit)

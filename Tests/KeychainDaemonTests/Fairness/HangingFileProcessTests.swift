@@ -1,4 +1,5 @@
-// HangingFileProcessTests: programs whose files can't be read, since their file system doesn't answer.
+// HangingFileProcessTests: programs whose executables can't be read because their file system
+// doesn't respond.
 
 import Dispatch
 import Foundation
@@ -14,7 +15,9 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct `A file that hangs` {
-    @Test func `keeps no other caller out, and its own is told`() throws {
+    @Test func `an executable that can't be read in time is refused, and delays no other caller`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let path = folder.path + "/run/socket"
         let socket = try ListeningSocket(at: path, isForEverybody: false)
@@ -43,19 +46,21 @@ import Testing
         try eventually("it is refused") { refusals.withLock { !$0.isEmpty } }
         #expect(refusals.withLock { $0 } == [.slowFile(pid: getpid())])
         #expect(try hung.reply().kind == .failure)
-        // One of this process's two threads still hangs.
+        // One of this process's two threads is still blocked.
         isHanging.withLock { $0 = false }
         _ = try RawClient(path)
         try eventually("another caller is known") { peers.withLock { $0 == 1 } }
         gate.signal()
-        // What comes too late is nobody's.
+        // The late result is discarded, not attributed to another connection.
         _ = try RawClient(path)
         try eventually("a third caller is known") { peers.withLock { $0 == 2 } }
         acceptor.stop()
         workers.stop()
     }
 
-    @Test func `whose digest takes too long is refused, and its place is free`() throws {
+    @Test func `a program whose digest takes too long is refused, and its connection is freed`()
+        throws
+    {
         let service = try TestService { $0.limits.rightsTime = .milliseconds(10) }
         let large = service.folder.path + "/large"
         try FileManager.default.copyItem(
@@ -75,7 +80,8 @@ import Testing
     }
 
     @Test(.enabled(if: HangingFolder.isPossible, "needs root and /dev/fuse"))
-    func `on a real file system costs honest programs nothing`() throws {
+    func `programs on a FUSE file system that doesn't respond don't slow down honest ones`() throws
+    {
         let service = try AttackedService()
         let hanging = try HangingFolder(
             in: service.folder, with: try #require(TestProgram.path(of: "service-peer")))
@@ -94,7 +100,8 @@ import Testing
     }
 }
 
-/// A folder with one file, of a file system in a process of its own, which can be told to hang.
+/// A folder with one file on a FUSE file system that a separate process serves, and that can be
+/// told to stop responding.
 private final class HangingFolder {
     static let isPossible =
         geteuid() == 0 && FileManager.default.isWritableFile(atPath: "/dev/fuse")
@@ -112,10 +119,11 @@ private final class HangingFolder {
         try #require(program.line() == "mounted")
     }
 
-    /// Says nothing of its files any more: the service waits. It still gives what is in them.
+    /// Stops answering requests for file attributes, so that the service blocks. Content can still
+    /// be read.
     func stop() { program.send(SIGUSR1) }
 
-    /// What waits fails.
+    /// Ends the file system. Blocked calls fail.
     func end() {
         program.kill()
         let umount = Process()
@@ -127,7 +135,7 @@ private final class HangingFolder {
 
     deinit { end() }
 
-    /// The kernel's protocol, version 7.31, for a folder (node 1) with an executable (node 2).
+    /// A FUSE server, protocol version 7.31, for a folder (node 1) with an executable (node 2).
     private static let script = #"""
         import ctypes, os, signal, struct, sys
 

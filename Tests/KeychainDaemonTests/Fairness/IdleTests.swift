@@ -1,4 +1,4 @@
-// IdleTests: connections over which nothing goes.
+// IdleTests: idle connections.
 
 import Foundation
 import Glibc
@@ -10,7 +10,7 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct `A connection over which nothing goes` {
-    /// Long enough for a request, also on a machine under load.
+    /// Long enough for a request, even on a machine under load.
     private static let limit: Duration = .seconds(1)
 
     private static func service() throws -> TestService {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `is closed after a while, and is told so`() throws {
+    @Test func `an idle connection is closed after a timeout, and its client is notified`() throws {
         let service = try Self.service()
         let client = try RawClient(service.configuration.socket)
         try client.greet()
@@ -30,7 +30,7 @@ import Testing
         try eventually("its place is free") { service.server.connectionCount == 0 }
     }
 
-    @Test func `is closed with half a message on it`() throws {
+    @Test func `a connection with an incomplete message is closed too`() throws {
         let service = try Self.service()
         let client = try RawClient(service.configuration.socket)
         try client.greet()
@@ -38,14 +38,16 @@ import Testing
         #expect(try client.reply().kind == .closing)
     }
 
-    @Test func `is closed soon where nothing was asked yet`() throws {
+    @Test func `a connection without any request is closed after the shorter handshake timeout`()
+        throws
+    {
         let service = try TestService { $0.limits.handshakeTime = Self.limit }
         let client = try RawClient(service.configuration.socket)
         #expect(try client.reply().kind == .closing)
         #expect(try client.isClosed())
     }
 
-    @Test func `stays where it tells of changes, and while it is used`() throws {
+    @Test func `connections that are used, or that subscribe to changes, stay open`() throws {
         let service = try Self.service()
         let subscriber = try RawClient(service.configuration.socket)
         try subscriber.greet()
@@ -61,8 +63,11 @@ import Testing
         #expect(try subscriber.ask(3, HasPasscode()).kind == .answer)
     }
 
-    // A change isn't sent again where it isn't known what became of it.
-    @Test func `costs its client nothing, whatever it asks next`() throws {
+    // A change whose outcome is unknown isn't sent again.
+    @Test
+    func `a client reconnects after an idle connection was closed, whatever its next request`()
+        throws
+    {
         let service = try Self.service()
         let client = service.client()
         for number in 0..<3 {
@@ -73,7 +78,9 @@ import Testing
         #expect(service.log.all.count { $0.contains("add") && $0.contains("status=0") } == 3)
     }
 
-    @Test func `is cut off where its answers aren't taken, and another one has waited`() throws {
+    @Test func `a connection that doesn't read its answers is cut off when another one waits`()
+        throws
+    {
         let service = try TestService {
             $0.limits.answerTime = Self.limit
             $0.limits.answersOnTheirWay = 1 << 20
@@ -88,7 +95,7 @@ import Testing
         try eventually("it was answered") {
             service.log.all.contains { $0.contains("find") && $0.contains("status=0") }
         }
-        // Of the same party: what it asks waits until the other one is gone.
+        // A request of the same party waits until that connection is closed.
         let start = ContinuousClock.now
         #expect(try service.client().load("large", as: groups)?.utf8.count == value.utf8.count)
         #expect(start.duration(to: .now) > Self.limit / 4)

@@ -1,4 +1,4 @@
-// LogQueueTests: a log that takes no lines, and refusals without end.
+// LogQueueTests: a log whose sink blocks, and endless refusals.
 
 import Dispatch
 import Glibc
@@ -8,7 +8,7 @@ import Testing
 @testable import KeychainDaemon
 
 @Suite struct `A log that is slow` {
-    /// Takes lines once it is let.
+    /// A sink that blocks until the test opens it.
     private final class Sink: Sendable {
         let written = Mutex<[String]>([])
         private let isOpen = DispatchSemaphore(value: 0)
@@ -22,12 +22,12 @@ import Testing
         func open() { isOpen.signal() }
     }
 
-    @Test func `keeps nobody waiting, and says how many lines were lost`() {
+    @Test func `a blocked log delays no request, and the number of lost lines is logged`() {
         let sink = Sink()
         let queue = LogQueue(loss: { "lost \($0)\n" }, write: sink.write)
         let line = String(repeating: "x", count: 1023) + "\n"
         let fitting = LogQueue.byteLimit / 1024
-        // The first one may be on its way already.
+        // The sink may already have taken the first line from the queue.
         for _ in 0..<fitting + 101 { queue.add(line) }
         let waited = ContinuousClock().measure { queue.end(within: .milliseconds(50)) }
         #expect(waited < .seconds(5))
@@ -44,7 +44,7 @@ import Testing
         #expect(written.last == "after\n")
     }
 
-    @Test func `is written whole when the service ends`() {
+    @Test func `all lines are written before the service ends`() {
         let written = Mutex<[String]>([])
         let queue = LogQueue(loss: { "lost \($0)" }) { line in written.withLock { $0.append(line) }
         }
@@ -53,7 +53,7 @@ import Testing
         #expect(written.withLock { $0 } == (0..<1000).map { "\($0)" })
     }
 
-    @Test func `has a few refusals of each kind, and the number of the others`() {
+    @Test func `a few refusals of each kind are logged, and the others are counted`() {
         let now = Mutex(ContinuousClock.now)
         let log = LogLines()
         let audit = AuditLog(
@@ -71,12 +71,12 @@ import Testing
                 "warning refused count=9995 uid=7 reason=\"too many connections\"\n",
                 "warning refused count=95 uid=7 reason=\"wrong nonce\"\n",
             ])
-        // The next while begins anew.
+        // The next interval starts again with a few lines.
         audit.refused(.tooMany(uid: 7), 7)
         #expect(log.all.count == 2 * RefusalTally.toldCount + 3)
     }
 
-    @Test func `tells of a user's refusals whatever another user does`() {
+    @Test func `another user's refusals don't suppress those of a user`() {
         let log = LogLines()
         let audit = AuditLog(log: log.logger())
         for number in 0..<1000 {
@@ -88,7 +88,7 @@ import Testing
         audit.refused(.wrongNonce(pid: 2), 8)
         audit.withoutAccess(PeerName(pid: 2, uid: 8, identity: .socket("other")), "a reason")
         #expect(log.all.count == told + 2)
-        // Each is told, or counted.
+        // Each refusal is logged or counted.
         audit.tellCounts(atOnce: true)
         let counted = log.all.dropFirst(told + 2).reduce(0) { sum, line in
             let count = line.split(separator: " ").first { $0.hasPrefix("count=") }
@@ -97,7 +97,7 @@ import Testing
         #expect(told + counted == 2000)
     }
 
-    @Test func `tells a bounded number of kinds apart`() {
+    @Test func `refusals are counted for a bounded number of users`() {
         let log = LogLines()
         let audit = AuditLog(log: log.logger())
         for uid in 0..<10_000 { audit.refused(.otherUser(uid: UInt32(uid)), UInt32(uid)) }

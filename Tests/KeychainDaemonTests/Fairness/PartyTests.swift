@@ -1,4 +1,4 @@
-// PartyTests: among whom the service's threads and connections are shared.
+// PartyTests: the parties among which the service's threads and connections are shared.
 
 import KeychainCore
 import Synchronization
@@ -11,14 +11,14 @@ import Testing
         PeerName(pid: pid, uid: 7, identity: .account(command: path, unit: nil))
     }
 
-    @Test func `a program that starts more processes is one party`() {
+    @Test func `processes of one program count as one party`() {
         let first = program("/usr/bin/a", pid: 1)
         #expect(first.party(.user) == program("/usr/bin/a", pid: 2).party(.user))
         #expect(first.party(.user) != program("/usr/bin/b", pid: 1).party(.user))
         #expect(first.party(.system) == program("/usr/bin/b", pid: 2).party(.system))
     }
 
-    @Test func `places are kept for those who have few`() {
+    @Test func `connections are reserved for parties that have few`() {
         let table = ConnectionTable()
         var limits = DaemonConfiguration.Limits()
         limits.connectionsPerUser = 100
@@ -26,17 +26,17 @@ import Testing
         limits.connectionsOfFew = 4
         let taken = (0..<200).count { _ in table.reserve(for: 1, .program(1), limits) }
         #expect(taken == 80)
-        // Others of the user have the places that are left, and no more.
+        // Other parties of the user can take the reserved places, and no more.
         let others = (2..<50).count { table.reserve(for: 1, .program($0), limits) }
         #expect(others == 20)
-        // Another user has all of its own.
+        // Another user's places aren't affected.
         #expect((0..<200).count { _ in table.reserve(for: 2, .program(100), limits) } == 80)
         table.release(for: 1, .program(1))
         #expect(table.reserve(for: 1, .program(60), limits))
         #expect(!table.reserve(for: 1, .program(61), limits))
     }
 
-    @Test func `what takes long keeps no look-up waiting`() {
+    @Test func `long operations never share a queue with look-ups`() {
         for code in RequestCode.allCases {
             switch code {
             case .find, .add, .update, .put, .delete, .status: #expect(code.work == .ordinary)
@@ -48,21 +48,21 @@ import Testing
         }
     }
 
-    @Test func `large messages at the same time have a budget, and one has none`() {
+    @Test func `a party's large messages share a budget, but a single one always fits`() {
         let held = HeldBytes()
-        // One may be as large as any.
+        // A single message may have any size.
         #expect(held.change(from: 0, to: 300 << 20, of: .user(1)))
-        // What comes beside it doesn't fit, but what another party sends does.
+        // A second one doesn't fit, unless it is from another party.
         #expect(!held.change(from: 0, to: 1, of: .user(1)))
         #expect(held.change(from: 1, to: 0, of: .user(1)))
         #expect(held.change(from: 0, to: 300 << 20, of: .user(2)))
         #expect(held.change(from: 300 << 20, to: 0, of: .user(1)))
-        // Small ones beside one another.
+        // Small messages of one party fit side by side.
         #expect((0..<64).allSatisfy { _ in held.change(from: 0, to: 1 << 20, of: .user(1)) })
         #expect(!held.change(from: 0, to: 1, of: .user(1)))
     }
 
-    @Test func `a party that takes no answers is asked to wait, and no other one`() {
+    @Test func `a party that doesn't read its answers is made to wait, and no other one`() {
         let budget = AnswerBudget(100)
         let called = Mutex(0)
         let hasRoom = { (party: Party) in
@@ -70,7 +70,7 @@ import Testing
         }
         budget.add(60, of: .user(1))
         #expect(hasRoom(.user(1)))
-        // What is carried out already may go beyond.
+        // Requests that are already being carried out may exceed the budget.
         budget.add(60, of: .user(1))
         #expect(!hasRoom(.user(1)) && !hasRoom(.user(1)) && hasRoom(.user(2)))
         budget.remove(10, of: .user(1))
