@@ -1,19 +1,22 @@
-// ASN1Coding: what the containers of keys read out of ASN.1, and the DER that they write.
-//   (1) Reading gives nil for everything that has another type or is out of range; it never throws
-//       or traps.
-//   (2) DER is written from a tree of values. Writing one can't fail, unlike a serializer's calls.
+// ASN1Coding: reading the ASN.1 of key containers, and writing DER.
+//   (1) Reading returns `nil` for anything that has another type or is out of range. It never
+//       throws or traps.
+//   (2) DER is written from a tree of values. Unlike the calls of a serializer, writing a tree
+//       can't fail.
 
 package import SwiftASN1
 
 // MARK: - Reading
 
 extension ASN1Node {
-    /// How many elements are read, of whatever depth. Each takes some hundred bytes of memory, and
-    /// as few as two in the encoding.
+    /// The most elements that are read, counting all depths. Each element takes some hundred bytes
+    /// of memory, but its encoding can be as short as two bytes.
     package static let elementLimit = 1 << 20
 
-    /// The element whose encoding is `bytes`, from first to last, with ``elementLimit`` elements at
-    /// the most. BER, because some programs write their containers with indefinite lengths.
+    /// The element whose encoding is exactly `bytes`, with at most ``elementLimit`` elements.
+    ///
+    /// The bytes are parsed as BER rather than DER, because some programs write their containers
+    /// with indefinite lengths.
     package init?(encoded bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.hasElements(upTo: Self.elementLimit), let node = try? BER.parse(bytes) else {
@@ -22,7 +25,7 @@ extension ASN1Node {
         self = node
     }
 
-    /// The elements within; nil for a primitive element.
+    /// The contained elements, or `nil` for a primitive element.
     package var elements: [ASN1Node]? {
         guard case .constructed(let nodes) = content else { return nil }
         return Array(nodes)
@@ -38,13 +41,13 @@ extension ASN1Node {
         identifier == .set ? elements : nil
     }
 
-    /// The contents of an OCTET STRING, put together where it comes in pieces.
+    /// The contents of an OCTET STRING. The pieces of a constructed encoding are joined.
     package var octets: [UInt8]? {
         guard identifier == .octetString else { return nil }
         return implicitOctets
     }
 
-    /// The contents of an OCTET STRING under another tag.
+    /// The contents of an OCTET STRING with an implicit tag.
     package var implicitOctets: [UInt8]? {
         switch content {
         case .primitive(let bytes): return Array(bytes)
@@ -63,17 +66,17 @@ extension ASN1Node {
         try? ASN1ObjectIdentifier(berEncoded: self)
     }
 
-    /// The value of an INTEGER that fits.
+    /// The value of an INTEGER, if it fits.
     package var integer: Int? {
         try? Int(berEncoded: self)
     }
 
-    /// Whether the element has the tag number `number` of its context.
+    /// Whether the element has the context-specific tag `number`.
     package func isTagged(_ number: UInt) -> Bool {
         identifier.tagClass == .contextSpecific && identifier.tagNumber == number
     }
 
-    /// What an explicit tag of the context encloses.
+    /// The element enclosed by the explicit, context-specific tag `number`.
     package func tagged(_ number: UInt) -> ASN1Node? {
         guard isTagged(number), let elements, elements.count == 1 else { return nil }
         return elements.first
@@ -81,9 +84,9 @@ extension ASN1Node {
 }
 
 extension [UInt8] {
-    /// Whether there are so many elements of BER at the most.
+    /// Whether the bytes have at most `limit` elements of BER.
     ///
-    /// - Returns: false also where a tag, a length or contents aren't whole.
+    /// - Returns: `false` also if a tag, a length or contents are truncated.
     fileprivate func hasElements(upTo limit: Int) -> Bool {
         var rest = self[...]
         var count = 0
@@ -101,7 +104,7 @@ extension [UInt8] {
                 length = rest.prefix(size).reduce(0) { $0 << 8 | UInt64($1) }
                 rest = rest.dropFirst(size)
             }
-            // What is in a constructed element comes next, whatever its length.
+            // The contents of a constructed element are counted next, whatever its length.
             guard tag & 0x20 == 0 else { continue }
             guard length <= UInt64(rest.count) else { return false }
             rest = rest.dropFirst(Int(length))
@@ -115,13 +118,13 @@ extension [UInt8] {
 /// An element of DER.
 package indirect enum DERValue {
     case sequence([DERValue])
-    /// The elements are written in the order that DER asks for.
+    /// The elements are written in the order that DER requires.
     case set([DERValue])
-    /// An explicit tag of the context around an element.
+    /// An explicit, context-specific tag around an element.
     case tagged(UInt8, DERValue)
-    /// A tag of the context in place of the element's own, over primitive contents.
+    /// An implicit, context-specific tag with primitive contents.
     case implicit(UInt8, [UInt8])
-    /// A tag of the context in place of a SEQUENCE's or SET's own.
+    /// An implicit, context-specific tag in place of the tag of a SEQUENCE or SET.
     case implicitConstructed(UInt8, [DERValue])
     case octets([UInt8])
     case bits([UInt8])
@@ -130,7 +133,7 @@ package indirect enum DERValue {
     case bmpString(String)
     case utcTime(String)
     case null
-    /// An element that is encoded already.
+    /// An element that is already encoded.
     case encoded([UInt8])
 
     /// The encoding.
@@ -162,7 +165,7 @@ package indirect enum DERValue {
         return [tag, 0x80 | UInt8(length.count)] + length + contents
     }
 
-    /// The bytes of a number from 0, without leading zeros.
+    /// The big-endian bytes of a non-negative number, without leading zeros.
     private static func bigEndian(_ value: Int) -> [UInt8] {
         Array(allBytes(of: value).drop { $0 == 0 })
     }
@@ -200,7 +203,7 @@ package indirect enum DERValue {
 }
 
 extension String {
-    /// UTF-16, the high byte first: BMPString, as far as its characters are of the first plane.
+    /// UTF-16, big-endian. For characters of the Basic Multilingual Plane, this is BMPString.
     package var bigEndianUTF16: [UInt8] {
         utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
     }

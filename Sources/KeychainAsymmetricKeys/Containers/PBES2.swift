@@ -1,13 +1,14 @@
-// PBES2: encryption under a password as PKCS #8 and PKCS #12 have it (RFC 8018, section 6.2), the
-// digests that it names, and how much work an import may ask for.
-//   (1) Written is PBKDF2 with HMAC-SHA-256 and AES-256-CBC; read are the digests of
-//       `PasswordHash`, scrypt (RFC 7914) and AES with any of its key sizes.
-//   (2) The scheme authenticates nothing: a wrong password can give garbage. What comes out is
-//       parsed before it counts.
-//   (3) The cost that one container asks for is bounded, so that a hostile one can't keep a
-//       processor busy for hours.
-//   (4) The cost of one import is bounded too, by `WorkBudget`: without it, data with a thousand
-//       keys could ask for the bound of (3) a thousand times. Work is taken off before it is done.
+// PBES2: password-based encryption as in PKCS #8 and PKCS #12 (RFC 8018, section 6.2), its digests,
+// and the limits on the work of an import.
+//   (1) Written is PBKDF2 with HMAC-SHA-256 and AES-256-CBC. Read are also the other digests of
+//       `PasswordHash`, scrypt (RFC 7914), and AES-128 and AES-192.
+//   (2) The scheme authenticates nothing: decryption with a wrong password can give garbage.
+//       Plaintext is not used until it has been parsed successfully.
+//   (3) The cost of one container is limited, so that a hostile one can't occupy a processor for
+//       hours.
+//   (4) The cost of one import is limited too, by `WorkBudget`. Without it, data with a thousand
+//       keys could require the limit of (3) a thousand times. Work is deducted from the budget
+//       before it is done.
 
 import Crypto
 import CryptoExtras
@@ -16,12 +17,13 @@ package import KeychainCore
 import KeychainCrypto
 package import SwiftASN1
 
-/// The parameters of one encryption.
+/// The parameters of a password-based encryption.
 package struct PBES2: Hashable, Sendable {
-    /// The identifier of the scheme.
+    /// The object identifier of PBES2.
     package static let identifier: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 5, 13]
 
-    /// The rounds of PBKDF2 in what is written: some 50 ms for a program that has the password.
+    /// The PBKDF2 rounds in encryptions that are written: about 50 ms for a program that has the
+    /// password.
     package static let writtenRounds = 100_000
 
     private enum Derivation: Hashable {
@@ -33,7 +35,7 @@ package struct PBES2: Hashable, Sendable {
     private let keyByteCount: Int
     private let initializationVector: [UInt8]
 
-    /// Fresh parameters.
+    /// Creates parameters with a random salt and initialization vector.
     package init() {
         derivation = .pbkdf2(salt: .random(count: 16), rounds: Self.writtenRounds, .sha256)
         keyByteCount = 32
@@ -44,15 +46,16 @@ package struct PBES2: Hashable, Sendable {
     package var rounds: Int {
         switch derivation {
         case .pbkdf2(_, let rounds, _): rounds
-        // Four times Salsa20/8 for 128 bytes, forth and back; a round is two of SHA-256.
+        // For each N·r·p: four calls of Salsa20/8, two to fill the table and two to read it. They
+        // cost about as much as one round of PBKDF2, which is two compressions of SHA-256.
         case .scrypt(_, let cost):
             (1 << Int(cost.logN)) * Int(cost.blockSize) * Int(cost.parallelism)
         }
     }
 
-    /// Encrypts.
+    /// Encrypts `plaintext`.
     ///
-    /// - Returns: The ciphertext, or nil if the crypto library fails.
+    /// - Returns: The ciphertext, or `nil` if the crypto library fails.
     package func encrypt(_ plaintext: [UInt8], password: [UInt8]) -> [UInt8]? {
         guard let key = key(from: password),
             let iv = try? AES._CBC.IV(ivBytes: initializationVector)
@@ -60,10 +63,10 @@ package struct PBES2: Hashable, Sendable {
         return (try? AES._CBC.encrypt(plaintext, using: key, iv: iv)).map { Array($0) }
     }
 
-    /// Decrypts.
+    /// Decrypts `ciphertext`.
     ///
-    /// - Returns: The plaintext, or nil if the password is wrong or the bytes are damaged; garbage
-    ///   is possible in both cases.
+    /// - Returns: The plaintext. If the password is wrong or the bytes are damaged, the result is
+    ///   `nil` or garbage.
     package func decrypt(_ ciphertext: [UInt8], password: [UInt8]) -> [UInt8]? {
         guard let key = key(from: password),
             let iv = try? AES._CBC.IV(ivBytes: initializationVector)
@@ -77,7 +80,8 @@ package struct PBES2: Hashable, Sendable {
             return hash.derive(
                 from: password, salt: salt, rounds: rounds, byteCount: keyByteCount)
         case .scrypt(let salt, let cost):
-            // PBKDF2 begins scrypt too: a zero byte is the same as no password.
+            // scrypt begins with PBKDF2, for which a zero byte is the same password as an empty
+            // one.
             return try? KDF.Scrypt.deriveKey(
                 from: password.isEmpty ? [0] : password, salt: salt,
                 outputByteCount: keyByteCount, rounds: 1 << Int(cost.logN),
@@ -100,8 +104,8 @@ extension PBES2 {
 
     /// Reads an AlgorithmIdentifier.
     ///
-    /// - Returns: Nil for any other scheme, for a digest or cipher that isn't in the table, and for
-    ///   a cost beyond the limits.
+    /// - Returns: `nil` for another scheme, for a digest or cipher that isn't supported, and for a
+    ///   cost above the limits.
     package init?(algorithm: ASN1Node) {
         guard let algorithm = algorithm.sequence, algorithm.count == 2,
             algorithm[0].objectIdentifier == Self.identifier,
@@ -131,7 +135,7 @@ extension PBES2 {
         }
     }
 
-    /// PBKDF2-params: the salt, the rounds, perhaps the length of the key, perhaps the digest.
+    /// Reads PBKDF2-params: salt, rounds, optionally the length of the key, optionally the digest.
     private static func readPBKDF2(_ values: [ASN1Node], keyByteCount: Int) -> Derivation? {
         guard values.count >= 2, let salt = values[0].octets, !salt.isEmpty,
             let rounds = values[1].integer, (1...PasswordHash.roundLimit).contains(rounds)
@@ -150,7 +154,7 @@ extension PBES2 {
         return .pbkdf2(salt: salt, rounds: rounds, hash)
     }
 
-    /// scrypt-params (RFC 7914, section 7): salt, N, r, p, perhaps the length of the key.
+    /// Reads scrypt-params (RFC 7914, section 7): salt, N, r, p, optionally the length of the key.
     private static func readScrypt(_ values: [ASN1Node], keyByteCount: Int) -> Derivation? {
         guard values.count == 4 || values.count == 5,
             let salt = values[0].octets, !salt.isEmpty,
@@ -165,7 +169,7 @@ extension PBES2 {
         return cost.isAcceptable ? .scrypt(salt: salt, cost: cost) : nil
     }
 
-    /// The AlgorithmIdentifier. Nil for what is read only.
+    /// The AlgorithmIdentifier, or `nil` for parameters that are supported for reading only.
     package var algorithm: DERValue? {
         guard case .pbkdf2(let salt, let rounds, .sha256) = derivation, keyByteCount == 32 else {
             return nil
@@ -197,10 +201,10 @@ extension PBES2 {
 package enum PasswordHash: CaseIterable, Hashable, Sendable {
     case sha1, sha256, sha384, sha512
 
-    /// The most rounds that are worked. 10 million rounds of SHA-256 are some seconds.
+    /// The most rounds that are computed. 10 million rounds of SHA-256 take several seconds.
     package static let roundLimit = 10_000_000
 
-    /// The digest's own identifier.
+    /// The object identifier of the digest.
     package var digestIdentifier: ASN1ObjectIdentifier {
         switch self {
         case .sha1: [1, 3, 14, 3, 2, 26]
@@ -210,7 +214,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The identifier of HMAC with the digest (RFC 8018, appendix B.1).
+    /// The object identifier of HMAC with the digest (RFC 8018, appendix B.1).
     package var hmacIdentifier: ASN1ObjectIdentifier {
         switch self {
         case .sha1: [1, 2, 840, 113549, 2, 7]
@@ -220,7 +224,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The bytes that the digest takes at a time.
+    /// The block size of the digest, in bytes.
     private var blockByteCount: Int {
         switch self {
         case .sha1, .sha256: 64
@@ -228,7 +232,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The function of PBKDF2 in the crypto library.
+    /// The hash function as PBKDF2 of the crypto library names it.
     private var function: KDF.Insecure.PBKDF2.HashFunction {
         switch self {
         case .sha1: .insecureSHA1
@@ -238,36 +242,38 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// PBKDF2 (RFC 8018, section 5.2) with HMAC over this digest, in 1 to ``roundLimit`` rounds.
+    /// Derives a key with PBKDF2 (RFC 8018, section 5.2) and HMAC over this digest, in 1 to
+    /// ``roundLimit`` rounds.
     ///
-    /// - Returns: The key; nil if `rounds` is out of range or the salt empty.
+    /// - Returns: The key, or `nil` if `rounds` is out of range or the salt is empty.
     func derive(
         from password: [UInt8], salt: [UInt8], rounds: Int, byteCount: Int
     ) -> SymmetricKey? {
         guard (1...Self.roundLimit).contains(rounds), !salt.isEmpty else { return nil }
-        // HMAC fills its key up with zeros: a zero byte is the same password as none, and the
-        // library takes no empty one.
+        // The library rejects an empty password. HMAC pads its key with zeros, so a zero byte is
+        // the same password as an empty one.
         return try? KDF.Insecure.PBKDF2.deriveKey(
             from: password.isEmpty ? [0] : password, salt: salt, using: function,
             outputByteCount: byteCount, unsafeUncheckedRounds: rounds)
     }
 
-    /// The authentication code of a PKCS #12 container: HMAC under a key that is derived as
-    /// RFC 7292, appendix B.2, says.
+    /// The authentication code of a PKCS #12 container: HMAC with a key derived according to RFC
+    /// 7292, appendix B.2.
     ///
     /// - Parameters:
-    ///   - message: What the code is of.
-    ///   - password: BMPString with its two zero bytes; empty for no password, which is not the
-    ///     same as an empty one.
-    ///   - salt: The salt of the key.
+    ///   - message: The authenticated bytes.
+    ///   - password: A BMPString with its terminating two zero bytes, or empty for no password. No
+    ///     password is not the same as an empty one.
+    ///   - salt: The salt of the key derivation.
     ///   - rounds: 1 to ``roundLimit``.
-    /// - Returns: The code; nil if `rounds` is out of range.
+    /// - Returns: The code, or `nil` if `rounds` is out of range.
     package func pkcs12Code(
         of message: [UInt8], password: [UInt8], salt: [UInt8], rounds: Int
     ) -> [UInt8]? {
         guard (1...Self.roundLimit).contains(rounds) else { return nil }
-        // The purpose 3 is "integrity". One round of the outer loop gives a whole digest, which is
-        // all a key for HMAC takes, so the steps 6.B and 6.C, which prepare a second, aren't here.
+        // Purpose 3 means "integrity". The key of HMAC is as long as one digest, so one iteration
+        // of the outer loop is enough. Steps 6.B and 6.C, which prepare the next iteration, are
+        // omitted.
         let start =
             [UInt8](repeating: 3, count: blockByteCount) + filled(salt) + filled(password)
         return switch self {
@@ -278,7 +284,7 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The bytes repeated up to whole blocks.
+    /// `bytes`, repeated to fill whole blocks.
     private func filled(_ bytes: [UInt8]) -> [UInt8] {
         guard !bytes.isEmpty else { return [] }
         let blocks = (bytes.count + blockByteCount - 1) / blockByteCount
@@ -295,14 +301,14 @@ package enum PasswordHash: CaseIterable, Hashable, Sendable {
     }
 }
 
-// MARK: - Work
+// MARK: - Work limit
 
-/// The work that one import may still do.
+/// The work that an import may still do.
 package struct WorkBudget {
-    /// What an import begins with, in rounds of PBKDF2: a minute at the most. Tests lower it.
+    /// The budget of an import, in rounds of PBKDF2: at most a minute. Tests lower it.
     @TaskLocal package static var initialRounds = 10 * PasswordHash.roundLimit
 
-    /// What it takes to check the numbers of a private key, in rounds: some milliseconds.
+    /// The cost of checking the numbers of a private key, in rounds of PBKDF2: a few milliseconds.
     package static let roundsPerKey = 10_000
 
     private var rounds: Int
@@ -311,10 +317,10 @@ package struct WorkBudget {
         rounds = Self.initialRounds
     }
 
-    /// Takes work off.
+    /// Deducts work from the budget.
     ///
-    /// - Parameter count: Rounds, 0 and up.
-    /// - Throws: `unsupportedFormat` if less is left.
+    /// - Parameter count: The work in rounds, 0 or more.
+    /// - Throws: `unsupportedFormat` if less than `count` is left. Nothing is deducted then.
     package mutating func take(_ count: Int) throws(KeychainFailure) {
         guard count <= rounds else {
             throw KeychainFailure(

@@ -1,35 +1,36 @@
-// PKCS8: private keys as PKCS #8 has them (RFC 5958), in the clear and under a password, and the
-// older forms of RSA and elliptic curve keys (RFC 8017, RFC 5915), which OpenSSL calls traditional.
-//   (1) Only the frame is read and written here. Whether the key within is one, and a good one, is
-//       for the crypto library to say.
+// PKCS8: private keys in PKCS #8 (RFC 5958), in the clear and encrypted with a password, and the
+// older formats of RSA keys (RFC 8017) and elliptic curve keys (RFC 5915), which OpenSSL calls
+// traditional.
+//   (1) Only the container is read and written here. The crypto library decides whether the key in
+//       it is valid.
 
 package import KeychainCore
 package import SwiftASN1
 
 // MARK: - In the clear
 
-/// A private key in the form of PKCS #8.
+/// A private key in PKCS #8.
 package struct PrivateKeyInfo {
-    /// The older form of a key, and its label in PEM.
+    /// A key in its older format, and the label of that format in PEM.
     package struct Traditional: Hashable, Sendable {
         package let label: String
         package let bytes: [UInt8]
     }
 
-    /// The encoding.
+    /// The DER encoding.
     package let bytes: [UInt8]
-    /// The algorithm of the key.
+    /// The object identifier of the key's algorithm.
     package let algorithm: ASN1ObjectIdentifier
     private let parameters: ASN1Node?
 
-    /// The curve that an elliptic curve key names.
+    /// The object identifier of the curve, if the key's parameters name one.
     package var curve: ASN1ObjectIdentifier? { parameters?.objectIdentifier }
 
     private let privateKey: [UInt8]
 
     /// Reads a PrivateKeyInfo.
     ///
-    /// - Returns: Nil for anything else.
+    /// - Returns: `nil` for anything else.
     package init?(encoded bytes: [UInt8]) {
         guard let parts = ASN1Node(encoded: bytes)?.sequence, parts.count >= 3,
             let version = parts[0].integer, (0...1).contains(version),
@@ -42,9 +43,9 @@ package struct PrivateKeyInfo {
         self.privateKey = privateKey
     }
 
-    /// Reads a private key in any of the three forms.
+    /// Reads a private key as PKCS #8, RSAPrivateKey or ECPrivateKey.
     ///
-    /// - Returns: Nil for anything else, and for an elliptic curve key that doesn't name its curve.
+    /// - Returns: `nil` for anything else, and for an ECPrivateKey that doesn't name its curve.
     package init?(anyForm bytes: [UInt8]) {
         if let info = PrivateKeyInfo(encoded: bytes) {
             self = info
@@ -71,13 +72,14 @@ package struct PrivateKeyInfo {
         self.init(encoded: value.bytes)
     }
 
-    /// The key in its older form. Nil for a key that has none: only RSA and elliptic curves do.
+    /// The key in its older format, or `nil` if there is none. Only RSA and elliptic curve keys
+    /// have one.
     package var traditional: Traditional? {
         switch algorithm {
         case .rsaEncryption:
             return Traditional(label: "RSA PRIVATE KEY", bytes: privateKey)
         case .ellipticCurve:
-            // The curve stands outside in PKCS #8 and inside in RFC 5915.
+            // PKCS #8 names the curve outside the ECPrivateKey, RFC 5915 inside it.
             guard let parts = ASN1Node(encoded: privateKey)?.sequence, Self.isECPrivateKey(parts),
                 let parameters
             else { return nil }
@@ -114,19 +116,19 @@ extension ASN1ObjectIdentifier {
     package static let ed25519: Self = [1, 3, 101, 112]
 }
 
-// MARK: - Under a password
+// MARK: - Encrypted
 
-/// A private key under a password.
+/// A private key encrypted with a password.
 package struct EncryptedPrivateKey {
     /// The AlgorithmIdentifier of the encryption.
     package let algorithm: ASN1Node
-    /// The whole, as it was read.
+    /// The whole EncryptedPrivateKeyInfo, as it was read.
     package let bytes: [UInt8]
     private let ciphertext: [UInt8]
 
     /// Reads an EncryptedPrivateKeyInfo.
     ///
-    /// - Returns: Nil for anything else.
+    /// - Returns: `nil` for anything else.
     package init?(_ node: ASN1Node) {
         guard let parts = node.sequence, parts.count == 2, parts[0].sequence != nil,
             let ciphertext = parts[1].octets
@@ -136,18 +138,18 @@ package struct EncryptedPrivateKey {
         self.ciphertext = ciphertext
     }
 
-    /// Whether ``open(password:within:)`` reads the scheme.
+    /// Whether ``open(password:within:)`` supports the encryption scheme.
     package var isSupported: Bool { PBES2(algorithm: algorithm) != nil }
 
     /// Decrypts the key.
     ///
     /// - Parameters:
-    ///   - password: The bytes of the password, UTF-8 if it is text.
-    ///   - budget: The work is taken off it.
+    ///   - password: The bytes of the password. A text password is encoded in UTF-8.
+    ///   - budget: The budget from which the work is deducted.
     /// - Returns: PrivateKeyInfo (PKCS #8), DER.
-    /// - Throws: `unsupportedFormat` for a scheme that isn't read, and for too much work;
-    ///   `authFailed` if what comes out is no private key: the password is wrong, or the bytes are
-    ///   damaged.
+    /// - Throws: `unsupportedFormat` if the scheme isn't supported or the work exceeds the budget;
+    ///   `authFailed` if the plaintext is not a private key, because the password is wrong or the
+    ///   bytes are damaged.
     package func open(
         password: [UInt8], within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {
@@ -167,7 +169,7 @@ package struct EncryptedPrivateKey {
         return bytes
     }
 
-    /// Encrypts a key with fresh parameters.
+    /// Encrypts a private key with new random parameters.
     ///
     /// - Parameters:
     ///   - privateKeyInfo: PrivateKeyInfo (PKCS #8), DER.

@@ -1,6 +1,6 @@
 // AsymmetricPrivateKey: a private key of any kind, and its encodings.
-//   (1) The secret lives in the crypto library's own types. What is exported is the caller's.
-//   (2) No description or error holds any of it.
+//   (1) The crypto library's types hold the secret. An exported copy belongs to the caller.
+//   (2) No description or error contains any part of the secret.
 
 import Crypto
 import CryptoExtras
@@ -17,7 +17,7 @@ package struct AsymmetricPrivateKey: Sendable {
     }
 
     let key: Key
-    /// The other half.
+    /// The public key of the pair.
     package let publicKey: AsymmetricPublicKey
 
     private init(_ key: Key) throws {
@@ -34,15 +34,16 @@ package struct AsymmetricPrivateKey: Sendable {
 
     package var shape: KeyShape { publicKey.shape }
 
-    /// The sizes in bits of new RSA keys, which are multiples of 128. More would take minutes.
+    /// The sizes of new RSA keys in bits, which must also be multiples of 128. Generating a larger
+    /// key would take minutes.
     package static let newRSASizes = 1024...8192
 
-    /// A new key of the system's generator.
+    /// Generates a key with the system's random number generator.
     package init(random shape: KeyShape) throws(KeyOperationFailure) {
         do {
             switch shape {
             case .rsa(let size):
-                // The library would round the size down.
+                // The library would round the size down without an error.
                 guard Self.newRSASizes.contains(size), size % 128 == 0 else {
                     throw KeyOperationFailure.parameter(
                         "New RSA keys have 1024 to 8192 bits, a multiple of 128.")
@@ -62,8 +63,8 @@ package struct AsymmetricPrivateKey: Sendable {
 
     // MARK: Encodings
 
-    /// A key from Apple's external representation: PKCS #1 for RSA, 04 ‖ X ‖ Y ‖ K for curves of
-    /// NIST, 32 bytes for Ed25519 and X25519. An RSA key may be PKCS #8 as well.
+    /// Reads a key in Apple's external representation: PKCS #1 for RSA, 04 ‖ X ‖ Y ‖ K for NIST
+    /// curves, 32 bytes for Ed25519 and X25519. PKCS #8 is accepted for RSA too.
     package init(
         externalRepresentation bytes: Data, kind: KeyKind
     ) throws(KeyOperationFailure) {
@@ -71,7 +72,7 @@ package struct AsymmetricPrivateKey: Sendable {
             switch kind {
             case .rsa:
                 let rsa = try RSAPrivateKey(der: bytes)
-                // The library reads an element off the front; here nothing may follow.
+                // The library ignores bytes after the key. They are rejected here.
                 guard bytes == rsa.pkcs1 || bytes == rsa.pkcs8 else {
                     throw KeyOperationFailure.parameter("The bytes are more than an RSA key.")
                 }
@@ -92,9 +93,9 @@ package struct AsymmetricPrivateKey: Sendable {
         }
     }
 
-    /// A key from PKCS #8 (RFC 5958), RSAPrivateKey (PKCS #1) or ECPrivateKey (SEC 1).
+    /// Reads a key as PKCS #8 (RFC 5958), RSAPrivateKey (PKCS #1) or ECPrivateKey (SEC 1).
     ///
-    /// - Returns: nil for other bytes and for a key of another algorithm or curve.
+    /// - Returns: `nil` for other bytes, and for a key of an unsupported algorithm or curve.
     package init?(pkcs8 bytes: Data) {
         guard bytes.isOneDERElement,
             let info = PrivateKeyInfo(anyForm: Array(bytes))
@@ -127,10 +128,11 @@ package struct AsymmetricPrivateKey: Sendable {
 }
 
 extension AsymmetricPrivateKey.Key {
-    /// The key in a PrivateKeyInfo; nil if its algorithm or curve is another.
+    /// Reads the key of a PrivateKeyInfo. The result is `nil` if its algorithm or curve isn't
+    /// supported.
     ///
-    /// The crypto library takes a key of any algorithm and curve whose numbers have the right size,
-    /// such as an X25519 key for an Ed25519 key, so both are looked at first.
+    /// The crypto library accepts a key of any algorithm or curve if its numbers have the right
+    /// size, for example an X25519 key as an Ed25519 key. So algorithm and curve are checked first.
     fileprivate init?(_ info: PrivateKeyInfo) throws {
         let bytes = Data(info.bytes)
         switch info.algorithm {
@@ -151,7 +153,7 @@ extension AsymmetricPrivateKey.Key {
 }
 
 extension EllipticCurve {
-    /// The curve's identifier in encodings.
+    /// The object identifier of the curve.
     fileprivate var identifier: ASN1ObjectIdentifier {
         switch self {
         case .p256: [1, 2, 840, 10045, 3, 1, 7]

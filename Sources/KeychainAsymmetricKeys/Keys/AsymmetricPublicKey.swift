@@ -31,8 +31,8 @@ package struct AsymmetricPublicKey: Sendable {
 
     // MARK: Encodings
 
-    /// A key from Apple's external representation: PKCS #1 for RSA, 04 ‖ X ‖ Y for curves of
-    /// NIST, 32 bytes for Ed25519 and X25519. An RSA key may be a SubjectPublicKeyInfo as well.
+    /// Reads a key in Apple's external representation: PKCS #1 for RSA, 04 ‖ X ‖ Y for NIST curves,
+    /// 32 bytes for Ed25519 and X25519. A SubjectPublicKeyInfo is accepted for RSA too.
     package init(
         externalRepresentation bytes: Data, kind: KeyKind
     ) throws(KeyOperationFailure) {
@@ -40,7 +40,7 @@ package struct AsymmetricPublicKey: Sendable {
             switch kind {
             case .rsa:
                 let rsa = try RSAPublicKey(der: bytes)
-                // The library reads an element off the front; here nothing may follow.
+                // The library ignores bytes after the key. They are rejected here.
                 guard bytes == rsa.pkcs1 || bytes == rsa.subjectPublicKeyInfo else {
                     throw KeyOperationFailure.parameter("The bytes are more than an RSA key.")
                 }
@@ -60,16 +60,16 @@ package struct AsymmetricPublicKey: Sendable {
         }
     }
 
-    /// A key from a SubjectPublicKeyInfo (RFC 5280, section 4.1).
+    /// Reads a key as SubjectPublicKeyInfo (RFC 5280, section 4.1).
     ///
-    /// - Returns: nil for other bytes and for a key of another algorithm or curve.
+    /// - Returns: `nil` for other bytes, and for a key of an unsupported algorithm or curve.
     package init?(subjectPublicKeyInfo bytes: Data) {
         guard bytes.isOneDERElement else { return nil }
         if let key = try? RSAPublicKey(der: bytes), key.pkcs1 != bytes {
             self.key = .rsa(key)
         } else if let key = EllipticCurve.allCases.lazy
             .compactMap({ try? $0.publicKey(der: bytes) }).first,
-            // The library looks at the point only, whatever algorithm and curve stand beside it.
+            // The library reads only the point and ignores the algorithm and curve beside it.
             key.subjectPublicKeyInfo == bytes
         {
             self.key = .elliptic(key)
@@ -100,12 +100,13 @@ package struct AsymmetricPublicKey: Sendable {
         }
     }
 
-    /// SHA-1 of the external representation, 20 bytes: what Apple calls the application label.
+    /// The SHA-1 of the external representation, 20 bytes. Apple calls it the application label.
     package var sha1: Data {
         Data(Fingerprint.sha1(of: Array(externalRepresentation)))
     }
 
-    /// What a failure of the library to make a key is to the caller.
+    /// Converts an error of the library, when it creates a key, to the failure that the caller
+    /// gets.
     static func notAKey(_ error: any Error) -> KeyOperationFailure {
         error as? KeyOperationFailure
             ?? .parameter("The bytes are no key of this type, class and size.")
@@ -113,7 +114,7 @@ package struct AsymmetricPublicKey: Sendable {
 }
 
 extension Data {
-    /// Whether the bytes are one element of DER, with nothing after it.
+    /// Whether the bytes are exactly one DER element.
     var isOneDERElement: Bool {
         var header = self.prefix(6).dropFirst()
         guard let first = header.popFirst() else { return false }

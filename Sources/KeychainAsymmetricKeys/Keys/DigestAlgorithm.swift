@@ -1,9 +1,9 @@
-// DigestAlgorithm: the hash functions that key operations are defined over.
-//   (1) SHA-224 is the one hash function of Apple's identifiers that the crypto library doesn't
-//       have (FIPS 180-4, section 6.3): SHA-256 with other initial values, cut to 28 bytes. It
-//       hashes what is signed or mixed into a key; its branches depend on lengths only.
-//   (2) A digest that came from outside takes the form that the crypto library signs. The bytes of
-//       a shared secret are read out here too.
+// DigestAlgorithm: the hash functions of key operations.
+//   (1) SHA-224 (FIPS 180-4, section 6.3) is the only hash function among Apple's identifiers that
+//       the crypto library lacks: SHA-256 with other initial values, truncated to 28 bytes. It
+//       hashes data to be signed and inputs of key derivation. Its branches depend on lengths only.
+//   (2) This file also converts a digest that the caller computed to the type that the crypto
+//       library signs, and reads the bytes of a shared secret.
 
 import Crypto
 package import FoundationEssentials
@@ -37,7 +37,7 @@ package enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// What stands before the digest in a DigestInfo (RFC 8017, section 9.2, note 1).
+    /// The encoding that precedes the digest in a DigestInfo (RFC 8017, section 9.2, note 1).
     var digestInfoPrefix: [UInt8] {
         let identifier: [UInt8] =
             switch self {
@@ -69,8 +69,8 @@ package enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
         return Array(mask.prefix(byteCount))
     }
 
-    /// The key derivation function of ANSI X9.63 (SEC 1, section 3.6.1). `byteCount` is 1 and up, at
-    /// most ``maximumDerivedByteCount``.
+    /// The key derivation function of ANSI X9.63 (SEC 1, section 3.6.1). `byteCount` must be 1 to
+    /// ``maximumDerivedByteCount``.
     func deriveX963(secret: [UInt8], sharedInfo: Data, byteCount: Int) -> [UInt8] {
         var derived: [UInt8] = []
         derived.reserveCapacity(byteCount + self.byteCount)
@@ -83,7 +83,7 @@ package enum DigestAlgorithm: String, CaseIterable, Hashable, Sendable {
         return derived
     }
 
-    /// A bound far above any key, so that a mistaken size takes no memory to speak of.
+    /// A limit far above the size of any key, so that a mistaken size can't exhaust the memory.
     package static let maximumDerivedByteCount = 1 << 20
 }
 
@@ -161,11 +161,12 @@ enum SHA224 {
     ]
 }
 
-// MARK: - Bytes for and from the crypto library
+// MARK: - Conversions for the crypto library
 
-/// A digest of any size. The library's own digest types can't be made from bytes.
+/// A digest of any size. The library's own digest types can't be created from bytes.
 struct PrecomputedDigest: Digest {
-    /// Digests have one size a type; this one has the size of its bytes. ECDSA looks at those only.
+    /// The protocol requires one size per type, but the size of this type varies. ECDSA uses only
+    /// the bytes.
     static let byteCount = 64
 
     let bytes: [UInt8]
@@ -173,7 +174,7 @@ struct PrecomputedDigest: Digest {
     func withUnsafeBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
-        // SAFETY: the buffer is valid within the call, as the protocol has it.
+        // SAFETY: the buffer is valid during the call, as the protocol requires.
         unsafe try bytes.withUnsafeBytes(body)
     }
 
@@ -185,7 +186,7 @@ struct PrecomputedDigest: Digest {
 }
 
 extension SharedSecret {
-    /// A copy, in ordinary memory.
+    /// A copy in ordinary memory.
     var bytes: [UInt8] {
         // SAFETY: the buffer is used within the call only.
         unsafe withUnsafeBytes { unsafe Array($0) }

@@ -1,10 +1,10 @@
-// EllipticKeys: keys on the curves P-256, P-384 and P-521. The crypto library has a type for each
-// curve and each use; here is what they have in common.
+// EllipticKeys: keys on the curves P-256, P-384 and P-521. The crypto library has a separate type
+// for each curve and each use. The protocols here cover what they have in common.
 
 import Crypto
 import FoundationEssentials
 
-// MARK: - What the library's types share
+// MARK: - Common interface of the library's types
 
 protocol ECDSASignatureBytes {
     init<Bytes: DataProtocol>(rawRepresentation: Bytes) throws
@@ -73,10 +73,10 @@ protocol EllipticPublicKey: Sendable {
     var point: Data { get }
     var subjectPublicKeyInfo: Data { get }
 
-    /// - Returns: false also for bytes that are no signature.
+    /// - Returns: `false` also for bytes that are not a signature.
     func verify(_ signature: Data, of digest: PrecomputedDigest, as form: ECDSAForm) -> Bool
 
-    /// A key pair for one use, and what it shares with this key.
+    /// Generates an ephemeral key pair and computes the secret it shares with this key.
     func agreeEphemerally() throws -> (ephemeralPoint: Data, secret: [UInt8])
 }
 
@@ -130,7 +130,7 @@ struct EllipticPrivateKeyOf<Signer: ECSigningKey, Agreement: ECAgreementKey>:
     init(curve: EllipticCurve, signer: Signer) throws {
         self.curve = curve
         self.signer = signer
-        // The library keeps keys for signing and for agreement apart.
+        // The library has separate types for signing and for key agreement.
         var bytes = signer.x963Representation
         defer { bytes.resetBytes(in: bytes.startIndex..<bytes.endIndex) }
         agreement = try Agreement(x963Representation: bytes)
@@ -156,7 +156,7 @@ struct EllipticPrivateKeyOf<Signer: ECSigningKey, Agreement: ECAgreementKey>:
     }
 }
 
-// MARK: - Making them
+// MARK: - Creation
 
 extension EllipticCurve {
     typealias Private256 = EllipticPrivateKeyOf<
@@ -180,7 +180,7 @@ extension EllipticCurve {
         }
     }
 
-    /// A key from 04 ‖ X ‖ Y ‖ K.
+    /// Reads a key from 04 ‖ X ‖ Y ‖ K.
     func privateKey(x963: Data) throws -> any EllipticPrivateKey {
         let key: any EllipticPrivateKey =
             switch self {
@@ -188,7 +188,7 @@ extension EllipticCurve {
             case .p384: try Private384(curve: self, signer: .init(x963Representation: x963))
             case .p521: try Private521(curve: self, signer: .init(x963Representation: x963))
             }
-        // One key has one encoding here: what was read is written again as it was.
+        // A key must have only one encoding: writing it gives the bytes that were read.
         guard key.x963 == x963 else {
             throw KeyOperationFailure.parameter(
                 "The private key and its point don't belong together.")
@@ -196,7 +196,7 @@ extension EllipticCurve {
         return key
     }
 
-    /// A key from PKCS #8 or the ECPrivateKey of SEC 1.
+    /// Reads a key from PKCS #8 or from the ECPrivateKey of SEC 1.
     func privateKey(der: Data) throws -> any EllipticPrivateKey {
         switch self {
         case .p256: try Private256(curve: self, signer: .init(derRepresentation: der))
@@ -205,7 +205,7 @@ extension EllipticCurve {
         }
     }
 
-    /// A key from 04 ‖ X ‖ Y.
+    /// Reads a key from 04 ‖ X ‖ Y.
     func publicKey(point: Data) throws -> any EllipticPublicKey {
         switch self {
         case .p256: Public256(curve: self, key: try .init(x963Representation: point))

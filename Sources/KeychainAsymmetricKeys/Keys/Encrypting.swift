@@ -1,13 +1,14 @@
-// Encrypting: encryption to public keys, and its reversal with private ones.
+// Encrypting: encryption to public keys, and decryption with private keys.
 //
 // The formats are those of Apple's SecKey functions:
-//   RSA with OAEP and AES-GCM: the AES key by OAEP ‖ ciphertext ‖ tag. The AES key has 128 bits, or
-//   256 from a modulus of 4096 bits on; the initialization vector is zero, which is sound because
-//   every key is used once; the RSAPublicKey (PKCS #1) is authenticated with the message.
-//   ECIES: the ephemeral point ‖ ciphertext ‖ tag. The AES key has 128 bits, or 256 for curves
-//   above 256 bits, and comes from the X9.63 derivation with the ephemeral point as shared
-//   information; nothing is authenticated beside the message. The initialization vector is zero,
-//   or the 16 bytes of the derivation after the key.
+//   - RSA with OAEP and AES-GCM: wrapped AES key ‖ ciphertext ‖ tag. OAEP wraps the AES key, which
+//     has 128 bits, or 256 if the modulus has at least 4096 bits. The initialization vector is
+//     zero, which is safe because each AES key is used once. The associated data is the
+//     RSAPublicKey (PKCS #1).
+//   - ECIES: ephemeral point ‖ ciphertext ‖ tag. The AES key has 128 bits, or 256 for curves above
+//     256 bits. It is derived with X9.63, with the ephemeral point as shared information. There is
+//     no associated data. The initialization vector is zero, or the 16 bytes after the key in the
+//     derivation's output.
 
 import Crypto
 import CryptoExtras
@@ -39,12 +40,12 @@ private enum SessionEncryption {
         return try AES.GCM.open(box, using: SymmetricKey(data: key), authenticating: data)
     }
 
-    /// The AES key for an RSA key of a size.
+    /// The size of the AES key for a given RSA modulus.
     static func keyByteCount(rsaSizeInBits: Int) -> Int { rsaSizeInBits >= 4096 ? 32 : 16 }
 
     static func keyByteCount(_ curve: EllipticCurve) -> Int { curve.sizeInBits > 256 ? 32 : 16 }
 
-    /// Key and initialization vector of ECIES.
+    /// The key and initialization vector of ECIES.
     static func derived(
         _ curve: EllipticCurve, secret: [UInt8], ephemeralPoint: Data, _ digest: DigestAlgorithm,
         derivesVector: Bool
@@ -63,7 +64,8 @@ private enum SessionEncryption {
 extension AsymmetricPublicKey {
     /// Encrypts a message.
     ///
-    /// - Throws: `parameter` where the key is of another kind or the message is too long.
+    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or the message is too
+    ///   long.
     package func encrypt(
         _ message: Data, using algorithm: EncryptionAlgorithm
     ) throws(KeyOperationFailure) -> Data {
@@ -110,9 +112,10 @@ extension AsymmetricPublicKey {
 }
 
 extension AsymmetricPrivateKey {
-    /// Decrypts what was encrypted to the public key.
+    /// Decrypts a message that was encrypted to this key's public key.
     ///
-    /// - Throws: `parameter` where the key is of another kind or the ciphertext isn't authentic.
+    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or the ciphertext isn't
+    ///   authentic.
     package func decrypt(
         _ ciphertext: Data, using algorithm: EncryptionAlgorithm
     ) throws(KeyOperationFailure) -> Data {
@@ -139,15 +142,16 @@ extension AsymmetricPrivateKey {
         }
     }
 
-    /// One answer to everything that a ciphertext can have wrong.
+    /// The same failure for every defect in the contents of a ciphertext, so that it doesn't reveal
+    /// which.
     static let notDecrypted = KeyOperationFailure.parameter(
         "The ciphertext was not made with the public key of this key, or was changed.")
 }
 
-/// A message under ECIES, in its parts.
+/// The parts of an ECIES ciphertext.
 struct ECIESCiphertext {
     private let curve: EllipticCurve
-    /// The sender's public key of one use.
+    /// The sender's ephemeral public key.
     let ephemeralPoint: Data
     private let sealed: Data
 
@@ -160,7 +164,7 @@ struct ECIESCiphertext {
         sealed = Data(ciphertext.dropFirst(curve.pointByteCount))
     }
 
-    /// The message, by the x coordinate that the recipient shares with the ephemeral key.
+    /// Decrypts the message, given the x coordinate of the point shared with the ephemeral key.
     func open(
         _ secret: [UInt8], _ digest: DigestAlgorithm, derivesVector: Bool
     ) throws(KeyOperationFailure) -> Data {
@@ -180,7 +184,7 @@ struct ECIESCiphertext {
 
 extension RSAPublicKey {
     fileprivate func encryptPKCS1(_ message: Data) throws(KeyOperationFailure) -> Data {
-        // The library takes keys of whole bytes only.
+        // The library supports only keys whose size is a multiple of 8 bits.
         if let block = try? encrypt(message, padding: ._WEAK_AND_INSECURE_PKCS_V1_5) {
             return block
         }
@@ -269,7 +273,7 @@ extension RSAPrivateKey {
 }
 
 extension DigestAlgorithm {
-    /// The library's OAEP with this hash function, where it has one.
+    /// The library's OAEP padding with this hash function, or `nil` if it has none.
     fileprivate var libraryOAEP: _RSA.Encryption.Padding? {
         switch self {
         case .sha1: .PKCS1_OAEP

@@ -1,14 +1,14 @@
-// HardwareOperations: what is to be done around the two operations of a chip on a key on P-256: ECDSA
-// of 32 bytes, and the x coordinate of a product.
+// HardwareOperations: SecKey operations built on the two operations that a chip offers for a P-256
+// key: ECDSA over 32 bytes, and the x coordinate of a scalar product.
 
 package import FoundationEssentials
 import Crypto
 import KeychainCore
 
 extension SignatureAlgorithm {
-    /// What the chip signs for an input, 32 bytes, and how its answer is written.
+    /// The 32 bytes that the chip signs for an input, and the encoding of the resulting signature.
     ///
-    /// - Throws: `parameter` for an algorithm that isn't ECDSA, or a digest of a wrong size.
+    /// - Throws: `parameter` if the algorithm isn't ECDSA, or the digest has the wrong size.
     package func forHardware(
         _ input: Data
     ) throws(KeyOperationFailure) -> (digest: Data, form: ECDSAForm) {
@@ -21,7 +21,7 @@ extension SignatureAlgorithm {
 }
 
 extension ECDSAForm {
-    /// A signature of r ‖ s, 64 bytes, in this form.
+    /// Converts a signature from r ‖ s, 64 bytes, to this encoding.
     ///
     /// - Throws: `parameter` for other bytes.
     package func encoded(_ signature: Data) throws(KeyOperationFailure) -> Data {
@@ -38,9 +38,10 @@ extension ECDSAForm {
 }
 
 extension KeyExchangeAlgorithm {
-    /// What is derived from the x coordinate that the chip gave.
+    /// Derives the result of the exchange from the x coordinate that the chip returned.
     ///
-    /// - Throws: `parameter` where the algorithm derives and the size is missing or impossible.
+    /// - Throws: `parameter` if the algorithm includes a key derivation and the requested size is
+    ///   missing or out of range.
     package func derive(
         fromHardware secret: Data, _ parameters: KeyExchangeParameters
     ) throws(KeyOperationFailure) -> Data {
@@ -48,13 +49,13 @@ extension KeyExchangeAlgorithm {
     }
 }
 
-/// A message that was encrypted by ECIES to a key in a chip.
+/// A message encrypted with ECIES to a key in a chip.
 package struct HardwareCiphertext {
     private let parts: ECIESCiphertext
     private let digest: DigestAlgorithm
     private let derivesVector: Bool
 
-    /// - Throws: `parameter` for an algorithm that isn't ECIES, or what is too short.
+    /// - Throws: `parameter` if the algorithm isn't ECIES, or the ciphertext is too short.
     package init(
         _ ciphertext: Data, _ algorithm: EncryptionAlgorithm
     ) throws(KeyOperationFailure) {
@@ -66,12 +67,12 @@ package struct HardwareCiphertext {
         self.derivesVector = derivesVector
     }
 
-    /// The point that the chip multiplies, 04 ‖ X ‖ Y.
+    /// The point that the chip multiplies by the private scalar, as 04 ‖ X ‖ Y.
     package var ephemeralPoint: Data { parts.ephemeralPoint }
 
-    /// The message, by the x coordinate that the chip gave.
+    /// Decrypts the message, given the x coordinate that the chip returned.
     ///
-    /// - Throws: `parameter` for a message to another key, or one that was changed.
+    /// - Throws: `parameter` if the message was encrypted to another key or was changed.
     package func open(_ secret: Data) throws(KeyOperationFailure) -> Data {
         try parts.open(Array(secret), digest, derivesVector: derivesVector)
     }

@@ -1,11 +1,11 @@
-// KeyAgreement: what a private key and another party's public key have in common.
+// KeyAgreement: the shared secret of a private key and a peer's public key.
 
 import Crypto
 package import FoundationEssentials
 
-/// What a key derivation takes beside the shared secret.
+/// The parameters of a key derivation, in addition to the shared secret.
 package struct KeyExchangeParameters: Hashable, Sendable {
-    /// The bytes wanted, 1 and up. nil: not given.
+    /// The number of bytes to derive, at least 1, or `nil` if the caller passed none.
     package var requestedByteCount: Int?
     package var sharedInfo: Data
 
@@ -16,7 +16,7 @@ package struct KeyExchangeParameters: Hashable, Sendable {
 }
 
 extension KeyExchangeAlgorithm {
-    /// What both sides have in the end.
+    /// Derives the result of the exchange from the shared secret.
     func derive(
         from secret: [UInt8], _ parameters: KeyExchangeParameters
     ) throws(KeyOperationFailure) -> Data {
@@ -35,10 +35,10 @@ extension KeyExchangeAlgorithm {
 }
 
 extension AsymmetricPrivateKey {
-    /// The shared secret, or what is derived from it.
+    /// The shared secret, or the key derived from it.
     ///
-    /// - Throws: `parameter` for keys of different kinds or curves, or without a size where the
-    ///   algorithm derives.
+    /// - Throws: `parameter` if the keys have different kinds or curves, or if the algorithm
+    ///   includes a key derivation and the requested size is missing or out of range.
     package func exchange(
         with peer: AsymmetricPublicKey, using algorithm: KeyExchangeAlgorithm,
         _ parameters: KeyExchangeParameters
@@ -59,8 +59,8 @@ extension AsymmetricPrivateKey {
                 return try own.agree(with: other.point)
             case (.x25519(let own), .x25519(let other)):
                 let secret = try own.sharedSecretFromKeyAgreement(with: other).bytes
-                // RFC 7748, section 6.1: a public key of low order makes a secret of zeros, which
-                // everybody knows. The library lets it pass. All bytes are looked at.
+                // RFC 7748, section 6.1: a public key of low order gives an all-zero secret, which
+                // an attacker knows. The library accepts such a key. The check is constant time.
                 guard secret.reduce(0, |) != 0 else {
                     throw KeyOperationFailure.parameter("The other side's key has a low order.")
                 }

@@ -1,7 +1,7 @@
-// KeyAlgorithms: which asymmetric keys there are, how big each is, and their operations with all
-// variants, in types.
+// KeyAlgorithms: the kinds and sizes of asymmetric keys, and their operations with all variants, as
+// types.
 
-/// A curve of NIST over a prime field.
+/// A NIST curve over a prime field.
 package enum EllipticCurve: Int, CaseIterable, Hashable, Sendable {
     case p256 = 256
     case p384 = 384
@@ -15,7 +15,7 @@ package enum EllipticCurve: Int, CaseIterable, Hashable, Sendable {
     /// The size of a point as 04 ‖ X ‖ Y.
     package var pointByteCount: Int { 1 + 2 * coordinateByteCount }
 
-    /// The curve whose point, or point and private scalar, has this many bytes.
+    /// The curve whose point (or point and private scalar, for a private key) has this many bytes.
     init?(byteCount: Int, isPrivate: Bool) {
         let match = Self.allCases.first { curve in
             byteCount == curve.pointByteCount + (isPrivate ? curve.coordinateByteCount : 0)
@@ -25,7 +25,7 @@ package enum EllipticCurve: Int, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The algorithm that a key belongs to.
+/// The algorithm of a key.
 package enum KeyKind: Hashable, Sendable {
     case rsa
     case elliptic
@@ -33,9 +33,9 @@ package enum KeyKind: Hashable, Sendable {
     case x25519
 }
 
-/// What a key is, without its bytes.
+/// The algorithm and size of a key, without its bytes.
 package enum KeyShape: Hashable, Sendable {
-    /// Bits of the modulus, 1024 and up.
+    /// The size of the modulus in bits, at least 1024.
     case rsa(sizeInBits: Int)
     case elliptic(EllipticCurve)
     case ed25519
@@ -58,64 +58,65 @@ package enum KeyShape: Hashable, Sendable {
         }
     }
 
-    /// The size of an RSA block, or of a coordinate.
+    /// The size in bytes of an RSA block, or of a coordinate.
     package var blockByteCount: Int { (sizeInBits + 7) / 8 }
 }
 
-/// Why a key can't be made or an operation wasn't carried out. No case holds bytes.
+/// The reason why a key can't be created or an operation failed. No case contains bytes of a key or
+/// message.
 package enum KeyOperationFailure: Error, Hashable, Sendable {
-    /// Bytes, sizes or the key don't fit the operation.
+    /// The bytes, a size or the key doesn't fit the operation.
     case parameter(String)
-    /// There is such an algorithm, and the crypto library can't do it.
+    /// The algorithm exists, but the crypto library doesn't support it.
     case unsupported(String)
-    /// The signature doesn't belong to these data and this key.
+    /// The signature doesn't match the data and the key.
     case verification
 }
 
 // MARK: - Operations
 
-/// What is handed in to be signed.
+/// The form in which the data to sign is passed.
 package enum SignatureInput: Hashable, Sendable {
     case message
-    /// The digest of the message, of the size of its hash function.
+    /// The digest of the message, which must have the hash function's size.
     case digest
 }
 
-/// How an ECDSA signature is written.
+/// The encoding of an ECDSA signature.
 package enum ECDSAForm: Hashable, Sendable {
-    /// The DER of the two numbers.
+    /// A DER SEQUENCE of r and s.
     case x962
-    /// The two numbers in a row, each of the curve's size.
+    /// r ‖ s, each of the curve's size.
     case rfc4754
 }
 
 package enum SignatureAlgorithm: Hashable, Sendable {
-    /// The number itself: the caller has padded it.
+    /// RSA without padding. The caller has padded the number.
     case rsaRaw
-    /// Without a hash function: the caller made the DigestInfo.
+    /// Without a hash function, the caller passes the DigestInfo.
     case rsaPKCS1v15(DigestAlgorithm?, SignatureInput)
-    /// The salt is as long as the digest, and the mask has the same hash function.
+    /// The salt is as long as the digest, and MGF1 uses the same hash function.
     case rsaPSS(DigestAlgorithm, SignatureInput)
-    /// Without a hash function: a digest of any size.
+    /// Without a hash function, the caller passes a digest of any size.
     case ecdsa(DigestAlgorithm?, SignatureInput, ECDSAForm)
     case ed25519
 }
 
 package enum EncryptionAlgorithm: Hashable, Sendable {
-    /// The number itself: the caller has padded it.
+    /// RSA without padding. The caller has padded the number.
     case rsaRaw
     case rsaPKCS1
     case rsaOAEP(DigestAlgorithm)
-    /// A random AES key by OAEP, the message by that key.
+    /// OAEP wraps a random AES key, and AES-GCM encrypts the message with that key.
     case rsaOAEPWithAESGCM(DigestAlgorithm)
-    /// With the initialization vector from the key derivation, or zero.
+    /// The initialization vector comes from the key derivation, or is zero.
     case ecies(DigestAlgorithm, derivesInitializationVector: Bool)
 }
 
-/// With or without cofactor is the same here: the cofactor of every curve is 1, and X25519 has
-/// its own in the scalar.
+/// A key exchange. Variants with and without cofactor are the same here: the cofactor of every
+/// supported NIST curve is 1, and X25519 includes its cofactor in the scalar.
 package enum KeyExchangeAlgorithm: Hashable, Sendable {
-    /// The shared point's x coordinate.
+    /// The x coordinate of the shared point.
     case ecdh
     case ecdhX963(DigestAlgorithm)
 }

@@ -1,8 +1,9 @@
-// RSAEncodings: the paddings of RFC 8017 that the crypto library doesn't do, or doesn't do for
-// digests from outside.
-//   (1) Encoding gives a block of the modulus' size, or nil where something doesn't fit.
-//   (2) Decoding does the same steps for every block of one size and fails in one way (the attacks
-//       of Manger on OAEP, and of Bleichenbacher).
+// RSAEncodings: the paddings of RFC 8017 that the crypto library lacks, or lacks for digests that
+// the caller computed.
+//   (1) Encoding returns a block of the modulus' size, or `nil` if the input doesn't fit.
+//   (2) Decoding takes the same steps for every block of a given size and fails in only one way.
+//       This prevents Manger's attack on OAEP, and leaves Bleichenbacher's attack no timing
+//       difference.
 
 import Crypto
 
@@ -16,7 +17,7 @@ enum RSAEncodings {
         return [0, 1] + [UInt8](repeating: 0xFF, count: paddingCount) + [0] + digestInfo
     }
 
-    /// EMSA-PSS-ENCODE (section 9.1.1). The salt is of the digest's size.
+    /// EMSA-PSS-ENCODE (section 9.1.1). The salt is as long as the digest.
     static func pss(
         digest: [UInt8], salt: [UInt8], sizeInBits: Int, using algorithm: DigestAlgorithm
     ) -> [UInt8]? {
@@ -28,7 +29,7 @@ enum RSAEncodings {
         let data = [UInt8](repeating: 0, count: maskedCount - salt.count - 1) + [1] + salt
         var masked = xor(data, algorithm.mask(seed: hash, byteCount: maskedCount))
         masked[0] &= 0xFF >> UInt8(8 * byteCount - bitCount)
-        // A modulus of 8k+1 bits has a byte more than its block.
+        // If the modulus has 8k+1 bits, the block has one byte more than the encoding.
         let front = [UInt8](repeating: 0, count: (sizeInBits + 7) / 8 - byteCount)
         return front + masked + hash + [0xBC]
     }
@@ -60,8 +61,8 @@ enum RSAEncodings {
 
     // MARK: Encryption
 
-    /// EME-OAEP encoding (section 7.1.1), with an empty label. The seed is random and of the
-    /// digest's size.
+    /// EME-OAEP encoding (section 7.1.1) with an empty label. The seed must be random and as long
+    /// as the digest.
     static func oaep(
         message: [UInt8], seed: [UInt8], blockByteCount: Int, using algorithm: DigestAlgorithm
     ) -> [UInt8]? {
@@ -84,7 +85,7 @@ enum RSAEncodings {
         let seed = xor(maskedSeed, algorithm.mask(seed: maskedData, byteCount: digestCount))
         let data = xor(maskedData, algorithm.mask(seed: seed, byteCount: maskedData.count))
 
-        // Everything that can be wrong is gathered, without a branch, and looked at once.
+        // All errors are accumulated without branches and tested once at the end.
         var wrong = block[0]
         for (byte, expected) in zip(data, algorithm.hash([UInt8]())) { wrong |= byte ^ expected }
         // All ones until the first byte that isn't zero.
@@ -112,9 +113,10 @@ enum RSAEncodings {
         return [0, 2] + padding + [0] + message
     }
 
-    /// EME-PKCS1-v1_5 decoding (section 7.2.2). Whether it fails is what Bleichenbacher's attack
-    /// needs to know, and the caller learns that, as with every implementation of this function;
-    /// the time says no more.
+    /// EME-PKCS1-v1_5 decoding (section 7.2.2).
+    ///
+    /// Bleichenbacher's attack needs to know whether decoding fails. The caller learns that, as
+    /// with every implementation of this function, but the timing reveals nothing more.
     static func decodePKCS1(_ block: [UInt8]) -> [UInt8]? {
         guard block.count >= 11 else { return nil }
         var wrong = block[0] | (block[1] ^ 2)
@@ -124,7 +126,7 @@ enum RSAEncodings {
         for index in 2..<block.count {
             let isZero = isZeroMask(block[index])
             separator |= looking & isZero & UInt(index)
-            // Eight bytes of padding at least.
+            // The padding must have at least eight bytes.
             if index < 10 { wrong |= UInt8(truncatingIfNeeded: isZero) }
             looking &= ~isZero
         }
@@ -133,7 +135,7 @@ enum RSAEncodings {
         return Array(block[(Int(separator) + 1)...])
     }
 
-    /// All ones for zero, zero for everything else.
+    /// All ones if `byte` is zero, otherwise zero.
     private static func isZeroMask(_ byte: UInt8) -> UInt {
         0 &- ((UInt(byte) &- 1) >> UInt(UInt.bitWidth - 1))
     }

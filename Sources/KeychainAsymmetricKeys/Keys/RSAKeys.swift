@@ -1,19 +1,19 @@
-// RSAKeys: RSA keys with the operations of the crypto library, and the bare operation that the
-// other variants of RFC 8017 are built on.
-//   (1) The private operation is the library's, with blinding and a check of its result.
-//   (2) The public operation, m^e mod n, verifies and encrypts. The library has none without
-//       padding.
-//   (3) Modulus and exponent are public. What is raised may be a padded message: every
-//       multiplication takes the same steps for every value, and nothing branches on one.
-//   (4) Numbers are arrays of 64-bit limbs, least significant first, all of the modulus' length.
+// RSAKeys: RSA keys with the crypto library's operations, and the raw RSA operations on which the
+// other variants of RFC 8017 are built.
+//   (1) The private operation is the library's. It uses blinding and checks its result.
+//   (2) The public operation, m^e mod n, verifies and encrypts. It is implemented here, because the
+//       library has none without padding.
+//   (3) Modulus and exponent are public, but the base may be a padded message. So every
+//       multiplication takes the same steps for all values, and no branch depends on a value.
+//   (4) Numbers are arrays of 64-bit limbs, least significant first, as long as the modulus.
 //
-// The multiplication is Montgomery's, as in the Handbook of Applied Cryptography, 14.36.
+// Multiplication is Montgomery's, see the Handbook of Applied Cryptography, 14.36.
 
 import Crypto
 import CryptoExtras
 import FoundationEssentials
 
-/// A public RSA key of 1024 bits and up.
+/// An RSA public key of at least 1024 bits.
 struct RSAPublicKey: Sendable {
     let key: _RSA.Signing.PublicKey
     let operation: RSAPublicOperation
@@ -28,7 +28,7 @@ struct RSAPublicKey: Sendable {
         self.operation = operation
     }
 
-    /// A key from a SubjectPublicKeyInfo or an RSAPublicKey (PKCS #1).
+    /// Reads a SubjectPublicKeyInfo or an RSAPublicKey (PKCS #1).
     init(der: Data) throws {
         try self.init(_RSA.Signing.PublicKey(unsafeDERRepresentation: der))
     }
@@ -38,20 +38,21 @@ struct RSAPublicKey: Sendable {
     var pkcs1: Data { key.pkcs1DERRepresentation }
     var subjectPublicKeyInfo: Data { key.derRepresentation }
 
-    /// - Returns: nil if the block has another size than the modulus or isn't below it.
+    /// - Returns: `nil` if the block doesn't have the modulus' size or isn't below the modulus.
     func raw(_ block: [UInt8]) -> [UInt8]? { operation.apply(to: block) }
 
-    /// The library's encryption, where it has the padding. It wants whole bytes of modulus.
+    /// The library's encryption with a padding that it supports. The size of the modulus must be a
+    /// multiple of 8 bits.
     func encrypt(_ message: Data, padding: _RSA.Encryption.Padding) throws -> Data {
         try _RSA.Encryption.PublicKey(unsafeDERRepresentation: pkcs1)
             .encrypt(message, padding: padding)
     }
 }
 
-/// A private RSA key of 1024 bits and up.
+/// An RSA private key of at least 1024 bits.
 struct RSAPrivateKey: Sendable {
     let key: _RSA.Signing.PrivateKey
-    /// The same key, for the bare private operation.
+    /// The same key in the type that offers the raw private operation.
     private let bare: _RSA.BlindSigning.PrivateKey<SHA384>
 
     init(_ key: _RSA.Signing.PrivateKey) throws {
@@ -61,13 +62,13 @@ struct RSAPrivateKey: Sendable {
         bare = try _RSA.BlindSigning.PrivateKey<SHA384>(unsafeDERRepresentation: bytes)
     }
 
-    /// A new key of 1024 to 8192 bits, a multiple of 128.
+    /// Generates a key of 1024 to 8192 bits, a multiple of 128.
     init(randomOf sizeInBits: Int) throws {
         try self.init(
             _RSA.Signing.PrivateKey(unsafeKeySize: _RSA.Signing.KeySize(bitCount: sizeInBits)))
     }
 
-    /// A key from PKCS #8 or an RSAPrivateKey (PKCS #1).
+    /// Reads PKCS #8 or an RSAPrivateKey (PKCS #1).
     init(der: Data) throws {
         try self.init(_RSA.Signing.PrivateKey(unsafeDERRepresentation: der))
     }
@@ -79,14 +80,15 @@ struct RSAPrivateKey: Sendable {
 
     func publicKey() throws -> RSAPublicKey { try RSAPublicKey(key.publicKey) }
 
-    /// - Returns: nil if the block has another size than the modulus or isn't below it.
+    /// - Returns: `nil` if the block doesn't have the modulus' size or isn't below the modulus.
     func raw(_ block: [UInt8]) -> [UInt8]? {
         guard block.count == blockByteCount else { return nil }
-        // A blind signature is the bare operation on what it is given.
+        // A blind signature is the raw operation on its input.
         return (try? bare.blindSignature(for: block)).map { Array($0.rawRepresentation) }
     }
 
-    /// The library's decryption, where it has the padding. It wants whole bytes of modulus.
+    /// The library's decryption with a padding that it supports. The size of the modulus must be a
+    /// multiple of 8 bits.
     func decrypt(_ block: Data, padding: _RSA.Encryption.Padding) throws -> Data {
         var bytes = pkcs1
         defer { bytes.resetBytes(in: bytes.startIndex..<bytes.endIndex) }
@@ -99,16 +101,16 @@ struct RSAPrivateKey: Sendable {
 
 struct RSAPublicOperation: Sendable {
     private let modulus: [UInt64]
-    /// Bits of the exponent after the highest one, most significant first.
+    /// The bits of the exponent after the highest one, most significant first.
     private let exponentBits: [Bool]
     private let blockByteCount: Int
     /// -modulus⁻¹ mod 2⁶⁴.
     private let negatedInverse: UInt64
-    /// 2^(2·64·limbs) mod modulus, which brings a number into Montgomery's form.
+    /// 2^(2·64·limbs) mod modulus. Multiplying by it converts a number to Montgomery form.
     private var square: [UInt64]
 
-    /// - Returns: nil for an even or tiny modulus, or an exponent that is even, below 3 or longer
-    ///   than 64 bits.
+    /// - Returns: `nil` if the modulus is even or has fewer than 64 bytes, or the exponent is even,
+    ///   below 3 or longer than 64 bits.
     init?(modulus bytes: [UInt8], exponent: [UInt8]) {
         let modulusBytes = Array(bytes.drop { $0 == 0 })
         let exponentBytes = exponent.drop { $0 == 0 }
@@ -122,29 +124,28 @@ struct RSAPublicOperation: Sendable {
         exponentBits = (0..<(63 - number.leadingZeroBitCount)).reversed()
             .map { number >> UInt64($0) & 1 == 1 }
 
-        // Newton's iteration doubles the bits that are right, from 3 to 96.
+        // Each step of Newton's iteration doubles the number of correct bits, from 3 to 96.
         var inverse = modulus[0]
         for _ in 0..<5 { inverse = inverse &* (2 &- modulus[0] &* inverse) }
         negatedInverse = 0 &- inverse
 
-        // 2^(64·limbs) mod modulus, which is 1 in Montgomery's form: doubled from the highest power
+        // Compute 2^(64·limbs) mod modulus, the Montgomery form of 1, by doubling the highest power
         // of two below the modulus.
         let bitCount = 64 * modulus.count
         let highest = bitCount - 1 - modulus[modulus.count - 1].leadingZeroBitCount
         square = [UInt64](repeating: 0, count: modulus.count)
         square[highest / 64] = 1 << UInt64(highest % 64)
         for _ in highest..<bitCount { square = Self.doubled(square, modulus) }
-        // 2^(64·limbs) in that form, by squaring and doubling: a key is read in a few steps, where
-        // doublings alone would be thousands.
+        // From it, compute 2^(64·limbs) in Montgomery form by squaring and doubling. This takes a
+        // few steps per key; doubling alone would take thousands.
         for bit in (0..<(Int.bitWidth - bitCount.leadingZeroBitCount)).reversed() {
             square = multiply(square, square)
             if bitCount >> bit & 1 == 1 { square = Self.doubled(square, modulus) }
         }
     }
 
-    /// - Parameter block: A number below the modulus, of the modulus' size, most significant byte
-    ///   first.
-    /// - Returns: The result in the same form; nil if the block is no such number.
+    /// - Parameter block: A number below the modulus, big-endian, of the modulus' size.
+    /// - Returns: The result in the same encoding, or `nil` if `block` is not such a number.
     func apply(to block: [UInt8]) -> [UInt8]? {
         guard block.count == blockByteCount else { return nil }
         let base = Self.limbs(of: block, count: modulus.count)
@@ -196,7 +197,7 @@ struct RSAPublicOperation: Sendable {
         let first = low.addingReportingOverflow(addend)
         let second = first.partialValue.addingReportingOverflow(carry)
         low = second.partialValue
-        // Never overflows: (2⁶⁴-1)² + 2·(2⁶⁴-1) is the largest number of 128 bits.
+        // This can't overflow: (2⁶⁴-1)² + 2·(2⁶⁴-1) is the largest 128-bit number.
         high = high &+ (first.overflow ? 1 : 0) &+ (second.overflow ? 1 : 0)
         return (high, low)
     }
@@ -212,7 +213,8 @@ struct RSAPublicOperation: Sendable {
         return reduced(result, overflow: carry, modulus)
     }
 
-    /// The number less the modulus where that isn't negative, chosen by a mask.
+    /// Subtracts the modulus unless the result would be negative. The choice is made with a mask,
+    /// not a branch.
     private static func reduced(
         _ number: [UInt64], overflow: UInt64, _ modulus: [UInt64]
     ) -> [UInt64] {

@@ -1,4 +1,4 @@
-// Signing: signatures of private keys, and their verification with public ones.
+// Signing: signatures with private keys, and their verification with public keys.
 
 import Crypto
 import CryptoExtras
@@ -8,7 +8,7 @@ import KeychainCrypto
 extension AsymmetricPrivateKey {
     /// Signs a message or a digest.
     ///
-    /// - Throws: `parameter` where the key is of another kind or a size doesn't fit.
+    /// - Throws: `parameter` if the algorithm doesn't fit the kind of key, or a size is wrong.
     package func sign(
         _ input: Data, using algorithm: SignatureAlgorithm
     ) throws(KeyOperationFailure) -> Data {
@@ -44,8 +44,8 @@ extension AsymmetricPrivateKey {
 extension AsymmetricPublicKey {
     /// Verifies a signature.
     ///
-    /// - Throws: `verification` where it doesn't belong to the input and this key; `parameter`
-    ///   where the key is of another kind or the digest of a wrong size.
+    /// - Throws: `verification` if the signature doesn't match the input and this key; `parameter`
+    ///   if the algorithm doesn't fit the kind of key, or the digest has the wrong size.
     package func verify(
         _ signature: Data, of input: Data, using algorithm: SignatureAlgorithm
     ) throws(KeyOperationFailure) {
@@ -53,7 +53,7 @@ extension AsymmetricPublicKey {
         switch (key, algorithm) {
         case (.rsa(let key), .rsaRaw):
             let block = key.raw(Array(signature))
-            // The caller may leave out zeros in front.
+            // The caller may omit leading zeros.
             isValid = block.map { Array($0.drop { $0 == 0 }) } == Array(input.drop { $0 == 0 })
         case (.rsa(let key), .rsaPKCS1v15(let digest, let kind)):
             isValid = try key.isPKCS1v15(signature, of: input, digest, kind)
@@ -72,7 +72,7 @@ extension AsymmetricPublicKey {
 }
 
 extension DigestAlgorithm? {
-    /// The digest to sign: computed, or checked for its size.
+    /// The digest to sign: computed from a message, or passed in and checked for its size.
     func digest(
         of input: Data, _ kind: SignatureInput
     ) throws(KeyOperationFailure) -> [UInt8] {
@@ -94,7 +94,7 @@ extension DigestAlgorithm? {
 // MARK: - RSA
 
 extension RSAPrivateKey {
-    /// The number in the size of the modulus.
+    /// Pads a number with leading zeros to the size of the modulus.
     func paddedWithZeros(_ input: Data) -> [UInt8]? {
         guard input.count <= blockByteCount else { return nil }
         return [UInt8](repeating: 0, count: blockByteCount - input.count) + input
@@ -134,9 +134,9 @@ extension RSAPrivateKey {
         return Data(signature)
     }
 
-    /// The library's own way, which it has for the digests that it computes.
+    /// Signs with the library, which supports only the digests that it computes itself.
     ///
-    /// - Returns: nil where it has none.
+    /// - Returns: `nil` if the library doesn't support the digest.
     private func signInLibrary(
         _ message: Data, _ algorithm: DigestAlgorithm?, _ padding: _RSA.Signing.Padding
     ) throws -> Data? {
@@ -184,7 +184,7 @@ extension RSAPublicKey {
         return RSAEncodings.isPSS(block, of: digest, sizeInBits: sizeInBits, using: algorithm)
     }
 
-    /// - Returns: nil where the library has no way to tell.
+    /// - Returns: `nil` if the library doesn't support the digest.
     private func isValidInLibrary(
         _ signature: Data, _ message: Data, _ algorithm: DigestAlgorithm?,
         _ padding: _RSA.Signing.Padding

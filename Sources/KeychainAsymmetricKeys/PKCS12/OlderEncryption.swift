@@ -1,11 +1,12 @@
-// OlderEncryption: what older programs encrypted with RC2, triple DES or RC4, read by NIOSSL, which
-// has these ciphers within its readers only.
-//   (1) A private key goes through NIOSSL's reader of PEM. That one traps on a password that is not
-//       ASCII, so such a password doesn't get there.
-//   (2) Certificates go through NIOSSL's reader of containers. That one traps unless there are one
-//       key and a certificate of it, so `DecoyIdentity` adds both; a key among the certificates
-//       would be a second one, which it refuses without a trap.
-//   (3) NIOSSL is here with the package trait OlderPKCS12 only.
+// OlderEncryption: reading what older programs encrypted with RC2, triple DES or RC4. NIOSSL has
+// these ciphers, but only inside its readers of PEM and PKCS #12.
+//   (1) Private keys go through NIOSSL's PEM reader. That reader traps on a password that is not
+//       ASCII, so such a password is rejected first.
+//   (2) Certificates go through NIOSSL's PKCS #12 reader. That reader traps unless the container
+//       holds one key and its certificate, so both are added from a `DecoyIdentity`. If there is a
+//       key among the encrypted certificates, the container has two keys; NIOSSL rejects that
+//       without a trap.
+//   (3) NIOSSL is available only with the package trait OlderPKCS12.
 
 import Crypto
 import KeychainCore
@@ -16,7 +17,7 @@ import SwiftASN1
 import NIOSSL
 
 enum OlderEncryption {
-    /// Opens a private key.
+    /// Decrypts a private key.
     ///
     /// - Returns: PrivateKeyInfo, DER.
     /// - Throws: As ``PKCS12/openPrivateKey(_:password:within:)``.
@@ -25,7 +26,7 @@ enum OlderEncryption {
     ) throws(KeychainFailure) -> [UInt8] {
         try budget.take(rounds(of: key.algorithm))
         let bytes = Array(password.utf8)
-        // NIOSSL's buffer for the password has 1024 bytes.
+        // NIOSSL's password buffer has 1024 bytes.
         guard bytes.allSatisfy({ (1..<0x80).contains($0) }), bytes.count < 1024 else {
             throw KeychainFailure(
                 .unsupportedFormat,
@@ -40,7 +41,7 @@ enum OlderEncryption {
             throw KeychainFailure(
                 .authFailed, "The passphrase doesn't open the private key, or it is damaged.")
         }
-        // NIOSSL reads keys of Ed25519 and X25519, and doesn't write them.
+        // NIOSSL reads Ed25519 and X25519 keys, but can't write them.
         guard let der = try? opened.derBytes, let info = PrivateKeyInfo(anyForm: der) else {
             throw KeychainFailure(
                 .unsupportedFormat,
@@ -50,10 +51,11 @@ enum OlderEncryption {
         return info.bytes
     }
 
-    /// The certificates among encrypted contents.
+    /// The certificates in encrypted contents.
     ///
-    /// - Throws: `unsupportedFormat` for another scheme, and if there are keys among them;
-    ///   `decode` if they are damaged.
+    /// - Throws: `unsupportedFormat` if the scheme is not supported, the work exceeds the budget,
+    ///   the contents are damaged or there are keys among them; `decode` if a certificate is
+    ///   damaged.
     static func certificates(
         in data: EncryptedContents, password: PKCS12Password,
         within budget: inout WorkBudget
@@ -69,7 +71,7 @@ enum OlderEncryption {
                 "Contents of the PKCS #12 container under an older cipher are damaged, or hold "
                     + "more than certificates.")
         }
-        // The first is the one that was added.
+        // The first certificate is the decoy.
         var certificates: [PKCS12Contents.Certificate] = []
         for certificate in bundle.certificateChain.dropFirst() {
             guard let der = try? certificate.toDERBytes() else {
@@ -80,7 +82,7 @@ enum OlderEncryption {
         return certificates
     }
 
-    /// A container with the encrypted contents, and a key with its certificate, in the clear.
+    /// A container with the encrypted contents and, unencrypted, a decoy key and its certificate.
     private static func container(
         of data: EncryptedContents, password: PKCS12Password
     ) -> [UInt8]? {
@@ -136,7 +138,7 @@ enum OlderEncryption {
 
     // MARK: - Schemes
 
-    /// RC4 with 128 bits, triple DES with three keys, and RC2 with 40 bits (RFC 7292, appendix C).
+    /// 128-bit RC4, three-key triple DES, and 40-bit RC2 (RFC 7292, appendix C).
     private static let schemes: [ASN1ObjectIdentifier] = [
         [1, 2, 840, 113549, 1, 12, 1, 1], [1, 2, 840, 113549, 1, 12, 1, 3],
         [1, 2, 840, 113549, 1, 12, 1, 6],
@@ -144,10 +146,10 @@ enum OlderEncryption {
 
     private static let tripleDES: ASN1ObjectIdentifier = [1, 2, 840, 113549, 3, 7]
 
-    /// The rounds that a scheme asks for.
+    /// The number of rounds in a scheme's parameters.
     ///
-    /// - Throws: `unsupportedFormat` for a scheme that NIOSSL doesn't read, which would be a wrong
-    ///   password to it, and for too many rounds.
+    /// - Throws: `unsupportedFormat` if the number is above the limit, or NIOSSL doesn't support
+    ///   the scheme. NIOSSL itself would report an unsupported scheme as a wrong password.
     private static func rounds(of algorithm: ASN1Node) throws(KeychainFailure) -> Int {
         let parts = algorithm.sequence ?? []
         let identifier = parts.first?.objectIdentifier
@@ -168,15 +170,16 @@ enum OlderEncryption {
         return rounds
     }
 
-    /// The rounds in the parameters of PBES2 with PBKDF2 and triple DES, the one cipher that NIOSSL
-    /// has and `PBES2` hasn't. Nil for others, and for a digest that NIOSSL hasn't.
+    /// The rounds in the parameters of PBES2 with PBKDF2 and triple DES, the only PBES2 cipher that
+    /// NIOSSL has and `PBES2` lacks. The result is `nil` for another cipher, and for a digest that
+    /// NIOSSL lacks.
     private static func roundsWithTripleDES(_ parameters: [ASN1Node]) -> Int? {
         guard parameters.count == 2, let derivation = parameters[0].sequence,
             derivation.count == 2, derivation[0].objectIdentifier == PBES2.pbkdf2,
             parameters[1].sequence?.first?.objectIdentifier == tripleDES,
             let values = derivation[1].sequence, values.count >= 2
         else { return nil }
-        // The digest stands last. Without one it is SHA-1.
+        // The digest comes last. The default is SHA-1.
         if let digest = values.last?.sequence?.first?.objectIdentifier {
             let digests = [PasswordHash.sha1, .sha256].map(\.hmacIdentifier)
             guard digests.contains(digest) else { return nil }
@@ -207,9 +210,9 @@ enum OlderEncryption {
 
 #endif
 
-// MARK: - A key and a certificate to add
+// MARK: - Decoy
 
-/// A fresh key and a certificate without a valid signature.
+/// A new key and a certificate for it, whose signature is not valid.
 package struct DecoyIdentity {
     /// PrivateKeyInfo, DER.
     package let privateKeyInfo: [UInt8]

@@ -1,24 +1,25 @@
-// PKCS12: containers of keys and certificates under a password (RFC 7292), and the object
+// PKCS12: password-protected containers of keys and certificates (RFC 7292), and the object
 // identifiers of their parts.
-//   (1) The frame, the authentication code and the encryption of today (PBES2) are read and written
-//       here. The ciphers of older programs (RC2, triple DES, RC4) are NIOSSL's; nothing is written
-//       with them.
-//   (2) NIOSSL's own `NIOSSLPKCS12Bundle` is given only what is known to hold one key with its
-//       certificate: it traps on any other container. See `OlderEncryption`.
-//   (3) Without the package trait OlderPKCS12 those ciphers are `unimplemented`; all else works.
+//   (1) The container, the authentication code and the current encryption scheme (PBES2) are read
+//       and written here. The ciphers of older programs (RC2, triple DES, RC4) are NIOSSL's; they
+//       are only read, never written.
+//   (2) NIOSSL's `NIOSSLPKCS12Bundle` is used only on containers that are known to hold one key and
+//       its certificate, because it traps on any other. See `OlderEncryption`.
+//   (3) Without the package trait OlderPKCS12, the older ciphers fail with `unimplemented`.
+//       Everything else works.
 
 package import KeychainCore
 import SwiftASN1
 
-/// What a container holds.
+/// The contents of a container.
 package struct PKCS12Contents: Hashable, Sendable {
     /// A private key.
     package struct Key: Hashable, Sendable {
         /// PrivateKeyInfo (PKCS #8), DER.
         package var privateKeyInfo: [UInt8]
-        /// The name for people.
+        /// The friendly name.
         package var name: String?
-        /// What ties the key to its certificate.
+        /// The identifier that links the key to its certificate.
         package var localKeyID: [UInt8]?
 
         package init(privateKeyInfo: [UInt8], name: String? = nil, localKeyID: [UInt8]? = nil) {
@@ -32,9 +33,11 @@ package struct PKCS12Contents: Hashable, Sendable {
     package struct Certificate: Hashable, Sendable {
         /// The certificate, DER.
         package var der: [UInt8]
-        /// The name for people. Nil also where the certificate was under an older cipher.
+        /// The friendly name. It is also `nil` if the certificate was encrypted with an older
+        /// cipher.
         package var name: String?
-        /// What ties the certificate to its key. Nil also where it was under an older cipher.
+        /// The identifier that links the certificate to its key. It is also `nil` if the
+        /// certificate was encrypted with an older cipher.
         package var localKeyID: [UInt8]?
 
         package init(der: [UInt8], name: String? = nil, localKeyID: [UInt8]? = nil) {
@@ -46,7 +49,7 @@ package struct PKCS12Contents: Hashable, Sendable {
 
     /// The keys, in the container's order.
     package var keys: [Key]
-    /// The certificates, in the container's order, which need not be that of a chain.
+    /// The certificates, in the container's order, which need not be the order of a chain.
     package var certificates: [Certificate]
 
     package init(keys: [Key] = [], certificates: [Certificate] = []) {
@@ -59,31 +62,32 @@ package struct PKCS12Contents: Hashable, Sendable {
 package enum PKCS12 {
     /// Opens a container.
     ///
-    /// Revocation lists and secrets that are no keys are left out.
+    /// Revocation lists, and secrets other than keys, are omitted.
     ///
     /// - Parameters:
     ///   - bytes: The container.
-    ///   - password: Empty for a container without a password too.
-    ///   - budget: The work is taken off it.
+    ///   - password: The password. An empty string also opens a container without a password.
+    ///   - budget: The budget from which the work is deducted.
     /// - Returns: The contents.
-    /// - Throws: `decode` if the bytes are no container or have no authentication code;
-    ///   `pkcs12VerifyFailure` if the code is not right, by a wrong password or damage;
-    ///   `authFailed` if a key within is under another password; `unsupportedFormat`
-    ///   for schemes that are not read, for a cost beyond `PasswordHash.roundLimit` or the
-    ///   budget, and where an
-    ///   older cipher meets a password that is not ASCII, keys among the encrypted certificates, or
-    ///   a key of Ed25519 or X25519.
+    /// - Throws: `decode` if the bytes are not a container, are damaged or have no authentication
+    ///   code; `pkcs12VerifyFailure` if the code doesn't match, because the password is wrong or
+    ///   the container is damaged; `authFailed` if a key inside is encrypted with another password;
+    ///   `unsupportedFormat` if a scheme is not supported, if the cost exceeds
+    ///   `PasswordHash.roundLimit` or the budget, and, with an older cipher, if the password is not
+    ///   ASCII, if there are keys among the encrypted certificates, or if a key is an Ed25519 or
+    ///   X25519 key; `unimplemented` for an older cipher without the package trait OlderPKCS12.
     package static func open(
         _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {
         try PKCS12Reader.read(bytes, password: password, within: &budget)
     }
 
-    /// Makes a container: keys and certificates under PBES2 with AES-256, SHA-256 for the code.
+    /// Creates a container. Keys and certificates are encrypted with PBES2 and AES-256. The
+    /// authentication code uses SHA-256.
     ///
     /// - Parameters:
-    ///   - contents: May be without keys or without certificates.
-    ///   - password: The password; an empty one is one.
+    ///   - contents: The keys and certificates. Either may be empty.
+    ///   - password: The password. An empty string is a password too, not the absence of one.
     /// - Returns: The container, DER.
     /// - Throws: `internalError` if the crypto library fails.
     package static func seal(
@@ -92,11 +96,11 @@ package enum PKCS12 {
         try PKCS12Writer.write(contents, password: password)
     }
 
-    /// Opens a private key that stands alone (PKCS #8) under an older cipher.
+    /// Decrypts a single private key (PKCS #8) that was encrypted with an older cipher.
     ///
     /// - Returns: PrivateKeyInfo, DER.
-    /// - Throws: `authFailed` if the password is wrong or the key damaged; `unsupportedFormat` as
-    ///   ``open(_:password:within:)``.
+    /// - Throws: `authFailed` if the password is wrong or the key is damaged; `unsupportedFormat`
+    ///   and `unimplemented` as ``open(_:password:within:)`` does.
     package static func openPrivateKey(
         _ key: EncryptedPrivateKey, password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> [UInt8] {
@@ -104,17 +108,18 @@ package enum PKCS12 {
     }
 }
 
-/// A password, or that there is none.
+/// A password, or the absence of one.
 struct PKCS12Password {
-    /// Nil for no password, which makes another key than an empty one.
+    /// The text, or `nil` for no password. No password gives another key than an empty one.
     let text: String?
 
-    /// For the authentication code and the older ciphers: UTF-16 and two zero bytes.
+    /// The password for the authentication code and the older ciphers: UTF-16 and two zero bytes.
     var wide: [UInt8] {
         text.map { $0.bigEndianUTF16 + [0, 0] } ?? []
     }
 
-    /// For PBES2. RFC 7292 says nothing of it; all programs take UTF-8.
+    /// The password for PBES2. RFC 7292 doesn't specify its encoding; in practice, all programs use
+    /// UTF-8.
     var utf8: [UInt8] {
         text.map { Array($0.utf8) } ?? []
     }
@@ -132,7 +137,7 @@ enum BagType {
     static let shroudedKey: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 2]
     static let certificate: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 3]
     static let safeContents: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 12, 10, 1, 6]
-    /// Among certificate bags, the one that holds an X.509 certificate.
+    /// In a certificate bag: the type that is an X.509 certificate.
     static let x509Certificate: ASN1ObjectIdentifier = [1, 2, 840, 113549, 1, 9, 22, 1]
 }
 

@@ -1,17 +1,17 @@
-// PKCS12Reader: a container's contents.
-//   (1) Nothing of the contents is looked at before the authentication code was found right.
-//   (2) Certificates and keys come in the container's order.
+// PKCS12Reader: reads the contents of a container.
+//   (1) The contents are not parsed until the authentication code has been verified.
+//   (2) Certificates and keys keep the container's order.
 
 import KeychainCore
 import SwiftASN1
 
-/// Reads one container.
+/// Reads a single container.
 struct PKCS12Reader {
     private let password: PKCS12Password
     private var contents = PKCS12Contents()
     private var budget: WorkBudget
 
-    /// How deep bags may stand within bags.
+    /// The maximum nesting depth of bags.
     private static let depthLimit = 4
 
     private init(password: PKCS12Password, budget: WorkBudget) {
@@ -19,7 +19,7 @@ struct PKCS12Reader {
         self.budget = budget
     }
 
-    /// Reads a container, as ``PKCS12/open(_:password:within:)`` says.
+    /// Reads a container, see ``PKCS12/open(_:password:within:)``.
     static func read(
         _ bytes: [UInt8], password: String, within budget: inout WorkBudget
     ) throws(KeychainFailure) -> PKCS12Contents {
@@ -31,7 +31,7 @@ struct PKCS12Reader {
             throw damage("The PKCS #12 container has no authentication code.")
         }
         let code = try AuthenticationCode(container[2])
-        // Programs differ in what an empty password is.
+        // Programs disagree on whether an empty password is a password or none, so both are tried.
         let candidates =
             [PKCS12Password(text: password)]
             + (password.isEmpty ? [PKCS12Password(text: nil)] : [])
@@ -108,7 +108,7 @@ struct PKCS12Reader {
                 }
                 try readBags(inner, depth: depth + 1)
             default:
-                // Revocation lists and secrets: nothing that a keychain has a class for.
+                // Revocation lists and secrets, for which the keychain has no item class.
                 break
             }
         }
@@ -140,7 +140,7 @@ struct PKCS12Reader {
         guard let parts = value.sequence, parts.count == 2,
             let type = parts[0].objectIdentifier
         else { throw Self.damage("A certificate of the PKCS #12 container is damaged.") }
-        // The other kind, an SDSI certificate, was never in use.
+        // The only other type, the SDSI certificate, was never in use.
         guard type == BagType.x509Certificate else { return }
         guard let der = parts[1].tagged(0)?.octets else {
             throw Self.damage("A certificate of the PKCS #12 container is damaged.")
@@ -149,7 +149,7 @@ struct PKCS12Reader {
             .init(der: der, name: attributes.name, localKeyID: attributes.localKeyID))
     }
 
-    /// The content of a ContentInfo of the type.
+    /// The content of a ContentInfo, or `nil` if it has another type.
     private static func content(of node: ASN1Node, type: ASN1ObjectIdentifier) -> ASN1Node? {
         guard let parts = node.sequence, parts.count == 2, parts[0].objectIdentifier == type else {
             return nil
@@ -162,7 +162,7 @@ struct PKCS12Reader {
     }
 }
 
-/// EncryptedData: contents under a password.
+/// EncryptedData: contents encrypted with a password.
 struct EncryptedContents {
     let algorithm: ASN1Node
     let ciphertext: [UInt8]
@@ -178,7 +178,7 @@ struct EncryptedContents {
     }
 }
 
-/// MacData: what proves that contents and password belong together.
+/// MacData: the authentication code of the contents, with a key derived from the password.
 private struct AuthenticationCode {
     private let hash: PasswordHash
     private let code: [UInt8]
@@ -216,7 +216,7 @@ private struct AuthenticationCode {
     }
 }
 
-/// The attributes of a bag that matter here.
+/// The attributes of a bag that are used.
 private struct BagAttributes {
     var name: String?
     var localKeyID: [UInt8]?

@@ -1,17 +1,17 @@
-// PKCS12Writer: a container as today's programs write it.
-//   (1) Certificates stand first, in one encrypted part; each key is encrypted in its own entry.
-//       Programs that read one key and one chain find both.
+// PKCS12Writer: writes containers as current programs do.
+//   (1) The certificates come first, in one encrypted part. Each key is encrypted in its own bag.
+//       This layout also suits programs that read only one key and one chain.
 
 import KeychainCrypto
 import KeychainCore
 import SwiftASN1
 
 enum PKCS12Writer {
-    /// The rounds for the key of the authentication code. Guessing a password may not be cheaper
-    /// here than at the encryption.
+    /// The rounds of the key derivation for the authentication code. A password guess must not be
+    /// cheaper to check here than with the encryption.
     private static let rounds = PBES2.writtenRounds
 
-    /// Writes a container, as ``PKCS12/seal(_:password:)`` says.
+    /// Writes a container, see ``PKCS12/seal(_:password:)``.
     static func write(
         _ contents: PKCS12Contents, password: String
     ) throws(KeychainFailure) -> [UInt8] {
