@@ -1,4 +1,5 @@
-// Secrets under an application password: it takes part in the encryption, and is really needed.
+// Secrets under an application password: the password takes part in the encryption, so nothing
+// opens them without it.
 
 import Foundation
 import KeychainCrypto
@@ -50,12 +51,12 @@ import Testing
         ).first?.data
     }
 
-    /// The item's row as it stands on disk.
+    /// The item's row as stored on disk.
     private func row(_ keychain: TemporaryKeychain) throws -> SealedRow {
         try #require(keychain.rows(query(), limit: 1).first)
     }
 
-    /// What every key of the keychain gives of the item's secret.
+    /// The item's secret as decrypted with all of the keychain's keys, but without the password.
     private func content(_ keychain: TemporaryKeychain) throws -> Data {
         let row = try row(keychain)
         let (keys, keychainID) = try keys(keychain, row)
@@ -85,7 +86,7 @@ import Testing
     @Test(arguments: [
         Data("correct horse".utf8), Data(), Data([0]), Data(repeating: 0xFF, count: 1000),
     ])
-    func `the password opens the item, and no other does`(password: Data) throws {
+    func `only the item's password opens it`(password: Data) throws {
         let keychain = try TemporaryKeychain()
         let added = try add(keychain, password: password)
         #expect(added.data == Self.secret)
@@ -93,7 +94,8 @@ import Testing
         try keychain.reopen()
         #expect(try read(keychain, password) == Self.secret)
         #expect(status { _ = try read(keychain) } == .authenticationNeeded)
-        // What HMAC alone would take for the same: zeros at the end, and the hash of a long one.
+        // Keys that plain HMAC would treat as the same: the password padded with zeros, and the
+        // hash of a long password.
         let others = [
             password + [0], password + Data("x".utf8), Data("other".utf8), password.dropLast(),
             Data(SecretBytes(copying: password).sha256),
@@ -104,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 70_000])
-    func `a secret of any size is under the password`(count: Int) throws {
+    func `secrets of any size can be under a password`(count: Int) throws {
         let keychain = try TemporaryKeychain()
         let secret = Data(repeating: 0x5A, count: count)
         try add(keychain, data: secret)
@@ -112,14 +114,14 @@ import Testing
         #expect(try content(keychain).count == 52 + count)
     }
 
-    @Test func `with a wrong password the item can be passed over`() throws {
+    @Test func `an item whose password is wrong can be skipped by a search`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         #expect(
             status { _ = try read(keychain, Data("x".utf8), skips: true) } == .itemNotFound)
     }
 
-    @Test func `presence and password are both needed where both are asked for`() throws {
+    @Test func `an item that requires presence and a password opens only with both`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try add(keychain, [.userPresence, .applicationPassword])
@@ -133,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ItemClass.allCases)
-    func `every class can be under a password`(itemClass: ItemClass) throws {
+    func `items of every class can be under a password`(itemClass: ItemClass) throws {
         let keychain = try TemporaryKeychain()
         try add(keychain, itemClass: itemClass)
         let found = try keychain.engine.perform(
@@ -144,7 +146,7 @@ import Testing
 
     // MARK: Adding
 
-    @Test func `adding asks for the password, and only where there is a secret`() throws {
+    @Test func `adding an item requires the password, unless the item has no secret`() throws {
         let keychain = try TemporaryKeychain()
         let failure = #expect(throws: KeychainFailure.self) { try add(keychain, password: nil) }
         #expect(failure?.status == .authenticationNeeded)
@@ -155,7 +157,9 @@ import Testing
         #expect(status { try add(keychain, password: nil) } == .duplicateItem)
     }
 
-    @Test func `the password is needed beside whichever of the other conditions holds`() throws {
+    @Test func `the password is required in addition to an alternative between other conditions`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try add(keychain, [.applicationPassword, .or, .devicePasscode, .biometryAny])
@@ -188,7 +192,7 @@ import Testing
 
     // MARK: Changing
 
-    @Test func `a new secret is sealed with the same password`() throws {
+    @Test func `a new secret is encrypted under the same password`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let changes = ItemChanges(data: Data("new".utf8))
@@ -206,7 +210,7 @@ import Testing
         #expect(status { _ = try read(keychain) } == .authenticationNeeded)
     }
 
-    @Test func `attributes change only with the password`() throws {
+    @Test func `changing attributes requires the password`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let changes = ItemChanges(attributes: [.label: .string("L")])
@@ -224,7 +228,7 @@ import Testing
     }
 
     /// Cases 328 to 331.
-    @Test func `a password is taken away and put back by new constraints`() throws {
+    @Test func `new constraints can remove the password and add it again`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try add(keychain)
@@ -245,7 +249,8 @@ import Testing
         #expect(change(.applicationPassword, other) == nil)
         #expect(status { _ = try read(keychain, Self.password) } == .authFailed)
         #expect(try read(keychain, other) == Self.secret)
-        // Other constraints with a password still: sealed anew, for they are bound to it.
+        // The new constraints include the password too. The secret is sealed again, because it is
+        // bound to its constraints.
         #expect(change([.devicePasscode, .applicationPassword], other) == nil)
         let grant = try keychain.engine.perform(
             Authenticate(passcode: SecretBytes(copying: Array("1234".utf8))))
@@ -253,7 +258,8 @@ import Testing
         #expect(try read(keychain, other, grant: grant) == Self.secret)
     }
 
-    @Test func `another protection class seals the secret anew without its constraints`() throws {
+    @Test func `a new protection class removes the constraints, and seals the secret again`() throws
+    {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         try keychain.engine.perform(
@@ -271,7 +277,9 @@ import Testing
 
     // MARK: On disk
 
-    @Test func `every key of the keychain opens nothing without the password`() throws {
+    @Test func `all of the keychain's keys together don't open a secret without the password`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let content = try content(keychain)
@@ -287,7 +295,7 @@ import Testing
             } == .authFailed)
     }
 
-    @Test func `content is bound to its item and its constraints`() throws {
+    @Test func `an encrypted secret is bound to its item and its constraints`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let content = try content(keychain)
@@ -317,7 +325,8 @@ import Testing
         }
     }
 
-    @Test func `two contents of one secret and one password have nothing in common`() throws {
+    @Test func `one secret encrypted twice under one password gives unrelated ciphertexts`() throws
+    {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let binding = try binding(keychain)
@@ -326,13 +335,13 @@ import Testing
         let contents = try (0..<2).map { _ in
             try PasswordSealing.seal(Self.secret, password: password, cost: cost, for: binding)
         }
-        // The magic and the cost come first.
+        // The magic and the cost parameters come first.
         #expect(contents[0].prefix(8) == contents[1].prefix(8))
         #expect(contents[0].dropFirst(8).prefix(16) != contents[1].dropFirst(8).prefix(16))
         #expect(contents[0].dropFirst(24) != contents[1].dropFirst(24))
     }
 
-    @Test func `no flipped bit and no cut opens, and none costs much`() throws {
+    @Test func `a damaged or cut ciphertext fails without a costly key derivation`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let content = try content(keychain)
@@ -341,7 +350,7 @@ import Testing
         var count = 0
         for index in content.indices {
             for bit in 0..<8 {
-                // A cost within the limits may take a second; the test of the limits has those.
+                // Cost parameters within the limits can take a second. Another test covers them.
                 if (4..<7).contains(index - content.startIndex) { continue }
                 var flipped = content
                 flipped[index] ^= 1 << UInt8(bit)
@@ -363,12 +372,14 @@ import Testing
         }
     }
 
-    /// log2 N, r, p beyond what a reader takes.
+    /// log2 N, r and p beyond the limits of a reader.
     @Test(arguments: [
         [0, 8, 1], [25, 8, 1], [4, 0, 1], [4, 33, 1], [4, 8, 0], [4, 8, 17], [24, 8, 1],
         [16, 1, 1],
     ])
-    func `a cost beyond the limits is never paid`(cost: [UInt8]) throws {
+    func `cost parameters beyond the limits are refused without deriving a key`(cost: [UInt8])
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         var content = try content(keychain)
@@ -382,8 +393,8 @@ import Testing
             } == .decode)
     }
 
-    /// An attacker with the keychain's keys can write the row anew with other constraints.
-    @Test func `constraints that are taken off on disk give nothing`() throws {
+    /// An attacker with the keychain's keys can rewrite the row with other constraints.
+    @Test func `removing the constraints from a row on disk doesn't open its secret`() throws {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         let row = try row(keychain)
@@ -399,11 +410,13 @@ import Testing
             changed.metadata = metadata
             try transaction.replace(row, with: changed, replacesSecret: false)
         }
-        // The constraints stand beside the secret's key too.
+        // The constraints are also stored with the key of the secret.
         #expect(status { _ = try read(keychain) } == .decode)
     }
 
-    @Test func `a check needs no password and names a content that is none`() throws {
+    @Test func `a check needs no password, and reports a secret that isn't encrypted under one`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try add(keychain)
         #expect(try keychain.engine.check().isSound)

@@ -1,4 +1,4 @@
-// Backups that aren't as they were written, and a large one.
+// Damaged and forged backups, and a large one.
 
 import Foundation
 import KeychainCore
@@ -10,7 +10,7 @@ import Testing
 @Suite struct BackupFileTests {
     private let fixture = BackupFixture()
 
-    @Test func `whatever bit of the file is flipped, nothing is changed`() throws {
+    @Test func `a backup with a flipped bit is refused, and the keychain doesn't change`() throws {
         let keychain = try fixture.keychain()
         for account in ["a", "b", "c"] { try fixture.add(account, to: keychain) }
         let backup = try TestBackup()
@@ -33,7 +33,7 @@ import Testing
         #expect(try other.engine.restore(backup.source, .replace).added.count == 3)
     }
 
-    @Test func `another identity opens nothing`() throws {
+    @Test func `a backup can't be opened with another identity`() throws {
         let keychain = try fixture.keychain()
         let backup = try TestBackup()
         try backup.make(keychain.engine)
@@ -43,8 +43,8 @@ import Testing
         #expect(status { _ = try keychain.engine.restore(source, .replace) } == .authFailed)
     }
 
-    /// Whoever knows the recipient can write what opens.
-    @Test func `lines that are none change nothing`() throws {
+    /// Anyone who knows the recipient can encrypt a forged backup to it.
+    @Test func `a backup with invalid lines is refused, and the keychain doesn't change`() throws {
         let keychain = try fixture.keychain()
         try fixture.add("a", to: keychain)
         let backup = try TestBackup()
@@ -91,8 +91,8 @@ import Testing
         #expect(try keychain.engine.restore(backup.source, .merge).keptCount == 1)
     }
 
-    /// A writer in Python made it, which knows the document alone.
-    @Test func `the example of the document is read as it says`() throws {
+    /// The example was written by a Python program that implements only the format document.
+    @Test func `the example in the format document is read correctly`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let document = try String(
@@ -113,13 +113,13 @@ import Testing
             try fixture.items(keychain).map(\.reference.description) == [
                 "000102030405060708090a0b0c0d0e0f", "101112131415161718191a1b1c1d1e1f",
             ])
-        // What is written is in the same words.
+        // A backup that the engine writes uses the same field names.
         let again = try TestBackup()
         try again.make(keychain.engine)
         #expect(try again.lines.contains(lines[start + 1]))
     }
 
-    @Test func `10,000 items are written, shown and read, with progress`() throws {
+    @Test func `10,000 items are backed up, listed and restored, with progress`() throws {
         let keychain = try fixture.keychain()
         let count = 10_000
         for start in stride(from: 0, to: count, by: 1000) {

@@ -1,4 +1,4 @@
-// BackupFixture: keychains and backups of a test.
+// BackupFixture: keychains and backups for a test.
 
 import Foundation
 import KeychainCore
@@ -7,14 +7,14 @@ import KeychainEngine
 import Synchronization
 import Testing
 
-/// A clock that a test sets.
+/// A clock that the test sets.
 final class TestClock: Sendable {
     private let moment = Mutex(1000.0)
     var now: Double { moment.withLock { $0 } }
     func advance() { moment.withLock { $0 += 1 } }
 }
 
-/// A backup in a file of one test.
+/// A backup in a temporary file.
 final class TestBackup {
     let path = NSTemporaryDirectory() + "backup-test-" + UUID().uuidString
     private let handle: FileHandle
@@ -40,7 +40,7 @@ final class TestBackup {
             to: AgeWriter([try #require(identity.recipient)], to: handle.fileDescriptor))
     }
 
-    /// Puts other lines into the file, as whoever knows the recipient can.
+    /// Replaces the file's lines, as anyone who knows the recipient can.
     func write(_ lines: [String]) throws {
         try handle.truncate(atOffset: 0)
         try handle.seek(toOffset: 0)
@@ -142,7 +142,7 @@ struct BackupFixture {
         }
     }
 
-    /// Accounts and secrets.
+    /// The secrets by account.
     func secrets(_ keychain: TemporaryKeychain) throws -> [String: String] {
         Dictionary(
             uniqueKeysWithValues: try items(keychain).map { item in

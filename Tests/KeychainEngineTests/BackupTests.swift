@@ -1,4 +1,4 @@
-// Backups: what is in one, and what a restore makes of it.
+// The contents of a backup, and the results of restoring it.
 
 import Foundation
 import KeychainCore
@@ -11,10 +11,10 @@ import Testing
 @Suite struct BackupTests {
     private let fixture = BackupFixture()
 
-    // MARK: What comes back
+    // MARK: Restored items
 
     /// Case 356 of section P.
-    @Test func `items come back as they were, with their references`() throws {
+    @Test func `deleted items are restored unchanged, with their references`() throws {
         let keychain = try fixture.keychain()
         try fixture.add("a", to: keychain)
         try fixture.add("b", "β", .always, group: "G2", to: keychain)
@@ -64,7 +64,7 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `in another keychain they are the same`() throws {
+    @Test func `items are restored into another keychain unchanged`() throws {
         let keychain = try fixture.keychain()
         let reference = try fixture.add("a", to: keychain)
         let backup = try TestBackup()
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Merging
 
-    @Test func `the later modification stays, and nothing is deleted`() throws {
+    @Test func `merging keeps the later modification and deletes nothing`() throws {
         let keychain = try fixture.keychain()
         for account in ["later", "earlier", "gone", "same"] {
             try fixture.add(account, to: keychain)
@@ -106,12 +106,11 @@ import Testing
                 "new": "secret",
             ])
         #expect(Set(try fixture.items(keychain).map(\.reference)).isSuperset(of: references))
-        // Once more, nothing is left to do.
+        // Restoring again changes nothing.
         #expect(try keychain.engine.restore(backup.source, .merge).isWithoutChange)
     }
 
-    @Test func `a later state takes the place of an earlier one, which keeps its reference`() throws
-    {
+    @Test func `merging updates an item to a later state and keeps its reference`() throws {
         let (one, other) = (try fixture.keychain(), try fixture.keychain())
         let reference = try fixture.add("a", "earlier", to: one)
         try fixture.add("a", "first", to: other)
@@ -124,7 +123,7 @@ import Testing
         #expect(try fixture.items(one).map(\.reference) == [reference])
     }
 
-    @Test func `an item that was renamed is the same one`() throws {
+    @Test func `a renamed item is recognized by its reference`() throws {
         let keychain = try fixture.keychain()
         let reference = try fixture.add("before", to: keychain)
         let backup = try TestBackup()
@@ -136,7 +135,7 @@ import Testing
             as: fixture.everything)
         #expect(try keychain.engine.restore(backup.source, .merge).isWithoutChange)
         #expect(try fixture.secrets(keychain) == ["after": "secret"])
-        // The other way round, the later name comes.
+        // In the other direction the later name is restored.
         try backup.make(keychain.engine)
         let other = try fixture.keychain()
         let first = try TestBackup()
@@ -156,7 +155,8 @@ import Testing
     // MARK: Replacing
 
     /// Case 362 of section P.
-    @Test func `replacing deletes what was added since, but for what is synchronizable`() throws {
+    @Test func `replacing deletes items added since the backup, except synchronizable ones`() throws
+    {
         let keychain = try fixture.keychain()
         try fixture.add("kept", "of the backup", to: keychain)
         try fixture.add("gone", to: keychain)
@@ -184,9 +184,9 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    // MARK: What stays out
+    // MARK: Items that are left out
 
-    @Test func `items of this device come back on their machine alone`() throws {
+    @Test func `this-device-only items are restored only on the same machine`() throws {
         for chip in [nil, SoftwareChip()] {
             let keychain = try fixture.keychain(chip: chip)
             try fixture.add("device", "here only", .afterFirstUnlockThisDeviceOnly, to: keychain)
@@ -194,7 +194,7 @@ import Testing
             let backup = try TestBackup()
             let summary = try backup.make(keychain.engine)
             #expect(summary.itemCount == 2 && summary.deviceItemCount == 1)
-            // What opens the file elsewhere doesn't hold the secret.
+            // The lines that the recipient's key opens don't contain the secret.
             let text = try backup.lines.joined()
             #expect(!text.contains(Data("here only".utf8).base64EncodedString()))
 
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `a keychain that came from another machine keeps what it can't read`() throws {
+    @Test func `items from another machine that can't be read are kept in the keychain`() throws {
         let keychain = try fixture.keychain()
         let reference = try fixture.add(
             "device", "x", .whenUnlockedThisDeviceOnly, to: keychain)
@@ -231,12 +231,12 @@ import Testing
         #expect(restoration.deleted.isEmpty && restoration.keptCount == 1)
         #expect(fixture.accounts(restoration.summary.leftOut) == ["device"])
         engine.close()
-        // On its machine it is there.
+        // On the original machine they can be read.
         try keychain.reopen()
         #expect(try fixture.secrets(keychain) == ["device": "x", "any": "secret"])
     }
 
-    @Test func `where nothing tells the machine, items of this device are left out`() throws {
+    @Test func `without a machine identity, a backup leaves out this-device-only items`() throws {
         let keychain = try fixture.keychain(nil)
         try fixture.add("device", "x", .whenUnlockedThisDeviceOnly, to: keychain)
         let backup = try TestBackup()
@@ -247,7 +247,10 @@ import Testing
     }
 
     /// Cases 359 and 361 of section P.
-    @Test func `what is bound to a passcode, hardware or the system is left out, by name`() throws {
+    @Test
+    func `a backup names the items it leaves out, bound to a passcode, hardware or the system`()
+        throws
+    {
         let keychain = try fixture.keychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try fixture.add("passcode", "x", .whenPasscodeSetThisDeviceOnly, to: keychain)
@@ -277,7 +280,8 @@ import Testing
         }
     }
 
-    @Test func `an item under an application password comes back in its keychain alone`() throws {
+    @Test func `an item under an application password is restored only to its own keychain`() throws
+    {
         let keychain = try fixture.keychain()
         try fixture.add(
             "guarded", "hidden", .whenUnlocked, constraints: .applicationPassword, password: "open",
@@ -293,7 +297,7 @@ import Testing
         #expect(restoration.summary.leftOut.map(\.omission) == [.applicationPassword])
     }
 
-    @Test func `an item that asks for the passcode waits until one is set`() throws {
+    @Test func `an item that requires the passcode is restored only once one is set`() throws {
         let keychain = try fixture.keychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try fixture.add("present", "x", constraints: .userPresence, to: keychain)
@@ -308,7 +312,7 @@ import Testing
             try fixture.accounts(other.engine.restore(backup.source, .merge).added) == ["present"])
     }
 
-    @Test func `a locked keychain is neither backed up nor restored to`() throws {
+    @Test func `a locked keychain can't be backed up or restored to`() throws {
         let keychain = try fixture.keychain()
         try fixture.add("a", to: keychain)
         let backup = try TestBackup()
@@ -317,7 +321,7 @@ import Testing
         try keychain.engine.lock()
         let second = try TestBackup()
         #expect(status { try second.make(keychain.engine) } == .interactionNotAllowed)
-        // What was written is not whole.
+        // The file that was begun isn't a valid backup.
         #expect(
             status { _ = try KeychainEngine.readBackup(second.source, on: .unidentified) }
                 == .decode)

@@ -1,4 +1,4 @@
-// A subscriber is told of every commit, whichever process made it, and the watch goes with the last
+// A subscriber is notified of every commit by any process, and the watch ends with the last
 // subscriber.
 
 import Foundation
@@ -13,10 +13,10 @@ private final class Bell: Sendable {
 
     func ring() { semaphore.signal() }
 
-    /// Whether it rang, or does so before a minute is over.
+    /// Waits up to a minute for a call, and returns whether there was one.
     func rings() -> Bool { semaphore.wait(timeout: .now() + 60) == .success }
 
-    /// Whether it has rung since it was last asked.
+    /// Whether there was a call since the previous query.
     func hasRung() -> Bool {
         var hasRung = false
         while semaphore.wait(timeout: .now()) == .success { hasRung = true }
@@ -24,7 +24,7 @@ private final class Bell: Sendable {
     }
 }
 
-/// A keychain that is open twice, as in two processes: the files are all they have in common.
+/// A keychain that is open in two engines, as in two processes. They share only the files.
 private final class OpenedTwice {
     let keychain: TemporaryKeychain
     let other: KeychainEngine
@@ -45,7 +45,8 @@ private final class OpenedTwice {
                     data: Data("x".utf8))), as: keychain.caller)
     }
 
-    /// Looks without a notice so seldom that it doesn't help a test that waits for a notice.
+    /// Subscribes to commits. By default the polling interval is too long to help a test that waits
+    /// for a kernel notification.
     func subscribe(
         by means: CommitWatch.Means = .notices,
         every interval: DispatchTimeInterval = .seconds(86400)
@@ -55,7 +56,7 @@ private final class OpenedTwice {
         }
     }
 
-    /// How many descriptors of this process watch the folder.
+    /// The number of this process's descriptors that watch the folder.
     func watchCount() throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: keychain.directory)
         let number = try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
@@ -68,8 +69,8 @@ private final class OpenedTwice {
             }.count
     }
 
-    /// Whether no descriptor watches the folder any more, or none does before a minute is over:
-    /// the descriptor is closed on the watch's own queue.
+    /// Waits up to a minute until no descriptor watches the folder, and returns whether that
+    /// happened. The watch's queue closes the descriptor.
     func isUnwatched() throws -> Bool {
         let deadline = Date(timeIntervalSinceNow: 60)
         while try watchCount() > 0 {
@@ -81,7 +82,7 @@ private final class OpenedTwice {
 }
 
 @Suite struct CommitFeedTests {
-    @Test func `a commit of the same engine is told of before the write returns`() throws {
+    @Test func `a commit by the same engine is notified before the write returns`() throws {
         let opened = try OpenedTwice()
         let subscription = opened.subscribe()
         try opened.add("a", to: opened.keychain.engine)
@@ -89,9 +90,9 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `the first commit of another engine is told of, and each later one`() throws {
+    @Test func `every commit by another engine is notified`() throws {
         let opened = try OpenedTwice()
-        // As in a keychain whose anchor was lost; the commit makes it anew.
+        // The anchor is missing, and the commit creates it again.
         try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
         let subscription = opened.subscribe()
         #expect(opened.keychain.engine.store.commits.means == .notices)
@@ -103,7 +104,7 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `commits are noticed where the kernel gives no notices`() throws {
+    @Test func `polling notices commits where the kernel provides no notifications`() throws {
         let opened = try OpenedTwice()
         let subscription = opened.subscribe(by: .polling, every: .milliseconds(20))
         #expect(opened.keychain.engine.store.commits.means == .polling)
@@ -113,10 +114,10 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `where a watch can't be made commits are noticed all the same`() throws {
+    @Test func `if a watch can't be created, polling notices commits`() throws {
         let opened = try OpenedTwice()
         let directory = opened.keychain.directory
-        // The kernel has nothing to watch under that name at the moment.
+        // At this moment nothing exists under the path that the watch is for.
         try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
         let subscription = opened.subscribe(every: .milliseconds(20))
         #expect(opened.keychain.engine.store.commits.means == .polling)
@@ -127,7 +128,7 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `an anchor that another took the place of is watched`() throws {
+    @Test func `an anchor that was replaced by another file is watched`() throws {
         let opened = try OpenedTwice()
         try opened.add("a", to: opened.keychain.engine)
         let subscription = opened.subscribe()
@@ -145,9 +146,9 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `a commit that was not noted in the anchor is found without a notice`() throws {
+    @Test func `polling notices a commit that was not recorded in the anchor`() throws {
         let opened = try OpenedTwice()
-        // As after the end of a process between commit and note: the note can't be written.
+        // The anchor can't be written, as if the process ended between the commit and the write.
         try FileManager.default.removeItem(atPath: opened.keychain.path(.anchor))
         try FileManager.default.createDirectory(
             atPath: opened.keychain.path(.anchor), withIntermediateDirectories: false)
@@ -158,7 +159,7 @@ private final class OpenedTwice {
         subscription.end()
     }
 
-    @Test func `locking and unlocking are told of`() throws {
+    @Test func `locking and unlocking notify subscribers`() throws {
         let opened = try OpenedTwice()
         let engine = opened.keychain.engine
         let subscription = opened.subscribe()
@@ -183,7 +184,7 @@ private final class OpenedTwice {
             first.end()
             first.end()
             #expect(commits.means == .notices)
-            // The last reference to it.
+            // This releases the last reference to the subscription.
             second = nil
             #expect(commits.means == nil)
             #expect(try opened.isUnwatched())

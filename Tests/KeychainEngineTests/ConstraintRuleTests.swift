@@ -1,21 +1,21 @@
-// The rule by which access constraints are satisfied, as a table.
+// The rule that decides whether access constraints are satisfied, as a table.
 
 import KeychainCore
 import Testing
 
-/// Constraints, and whether each combination of what can be shown is enough.
+/// Constraints, and the combinations of proofs that satisfy them.
 private struct Rule: CustomTestStringConvertible, Sendable {
     let name: String
     let constraints: AccessConstraints
-    /// For nothing, presence, a password, both.
+    /// The results for no proof, presence, a password, and both.
     let isEnough: [Bool]
     var requiresPassword = false
 
     var testDescription: String { name }
 
-    /// Rows from semantics 4.4: the password is needed where it is asked for; of the other
-    /// conditions one is enough with "or", else all are needed; the passcode stands for presence;
-    /// there is no biometric hardware and no companion.
+    /// From section 4.4 of the semantics. The password is required if it is among the constraints.
+    /// Of the other conditions one suffices with "or"; otherwise all are required. The passcode
+    /// counts as presence. There is no biometric hardware and no companion device.
     static let all: [Rule] = [
         Rule(name: "none", constraints: [], isEnough: [true, true, true, true]),
         Rule(
@@ -80,18 +80,18 @@ private struct Rule: CustomTestStringConvertible, Sendable {
 
 @Suite struct ConstraintRuleTests {
     @Test(arguments: Rule.all)
-    private func `constraints are satisfied as the table says`(rule: Rule) {
+    private func `constraints are satisfied by exactly the proofs in the table`(rule: Rule) {
         let shown = [(false, false), (true, false), (false, true), (true, true)]
         #expect(
             shown.map {
                 rule.constraints.isSatisfied(byPresence: $0.0, applicationPassword: $0.1)
             } == rule.isEnough)
         #expect(rule.constraints.requiresApplicationPassword == rule.requiresPassword)
-        // Nothing needs authentication that nothing shown satisfies, and the other way.
+        // Constraints need authentication exactly if they aren't satisfied without a proof.
         #expect(rule.constraints.needsAuthentication == !rule.isEnough[0])
     }
 
-    @Test func `the present enrollment is biometry under the same one`() {
+    @Test func `biometryCurrentSet is satisfied by biometry under the same enrollment`() {
         for (biometry, isSame, isEnough) in [
             (false, false, false), (false, true, false), (true, false, false), (true, true, true),
         ] {

@@ -1,4 +1,4 @@
-// Items under access constraints: what opens them, what doesn't, and when a grant ends.
+// Items under access constraints: the proofs that open them, and the end of a grant.
 
 import Foundation
 import KeychainCrypto
@@ -59,7 +59,7 @@ import Testing
         AccessConstraints.userPresence, .devicePasscode, [.userPresence, .privateKeyUsage],
         [.biometryAny, .or, .devicePasscode],
     ])
-    func `presence opens what asks for it, and nothing else does`(
+    func `only a valid grant opens an item that requires presence`(
         constraints: AccessConstraints
     ) throws {
         let keychain = try keychain()
@@ -79,7 +79,7 @@ import Testing
         #expect(status { _ = try read(keychain, "a") } == .authenticationNeeded)
     }
 
-    @Test func `attributes and deletion ask for nothing`() throws {
+    @Test func `reading attributes and deleting require no authentication`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         let found = try keychain.engine.perform(
@@ -91,13 +91,13 @@ import Testing
                 DeleteItems(query("a"), tombstones: .automatic), as: keychain.caller) == 1)
     }
 
-    @Test func `an item without a secret has nothing to open`() throws {
+    @Test func `an item without a secret requires no authentication`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, data: nil)
         #expect(try read(keychain, "a") == [nil])
     }
 
-    @Test func `a search passes over what it can't open, where it may`() throws {
+    @Test func `a search can skip items that require authentication`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         try add(keychain, "b", [], data: Data("plain".utf8))
@@ -112,11 +112,11 @@ import Testing
                 == [Self.secret, Data("plain".utf8), Self.secret])
     }
 
-    @Test func `a lock is reported before authentication is asked for`() throws {
+    @Test func `a lock is reported rather than a missing authentication`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence, protection: .always)
-        // Rows are met in the order of their keyed labels: of so many, one that asks for
-        // authentication is met before the locked one.
+        // Rows are visited in the order of their keyed labels. Among this many, one that requires
+        // authentication comes before the locked one.
         for number in 1...30 {
             try add(keychain, "a\(number)", .userPresence, protection: .always)
         }
@@ -134,7 +134,9 @@ import Testing
 
     // MARK: Grants
 
-    @Test func `a wrong passcode gives no grant, and without a passcode there is none`() throws {
+    @Test func `a wrong passcode gives no grant, and neither does a keychain without a passcode`()
+        throws
+    {
         let keychain = try keychain()
         #expect(
             status {
@@ -155,7 +157,7 @@ import Testing
                 == .notAvailable)
     }
 
-    @Test func `a caller that proves to know the passcode unlocks`() throws {
+    @Test func `proving the passcode unlocks the keychain`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         try keychain.engine.lock()
@@ -184,7 +186,7 @@ import Testing
         #expect(try read(keychain, "a", grant: grant(keychain)) == [Self.secret])
     }
 
-    @Test func `a grant ends with its passcode`() throws {
+    @Test func `a grant ends when the passcode is changed or removed`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         let first = try grant(keychain)
@@ -194,7 +196,7 @@ import Testing
             Authenticate(passcode: SecretBytes(copying: Array("new".utf8))))
         #expect(try read(keychain, "a", grant: second) == [Self.secret])
         try keychain.engine.removePasscode(passcode("new"))
-        // The item stays; nothing can be proven until there is a passcode again.
+        // The item is kept. Its condition can't be met until a passcode is set again.
         #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
         try keychain.engine.setPasscode(passcode("1234"))
         #expect(status { _ = try read(keychain, "a", grant: second) } == .authenticationNeeded)
@@ -214,7 +216,7 @@ import Testing
                     as: keychain.caller)
             } == .interactionNotAllowed)
         try other.unlock(passcode: passcode("1234"))
-        // A grant is the word of one engine only.
+        // A grant is valid only for the engine that gave it.
         #expect(
             status {
                 _ = try other.perform(
@@ -230,7 +232,7 @@ import Testing
             } == .authenticationNeeded)
     }
 
-    @Test func `a grant ends with the engine`() throws {
+    @Test func `a grant ends when the engine is closed`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         let old = try grant(keychain)
@@ -245,7 +247,7 @@ import Testing
         AccessConstraints.userPresence, .devicePasscode, [.biometryAny, .or, .devicePasscode],
         [.biometryAny, .devicePasscode],
     ])
-    func `without a passcode nothing that needs one is added`(
+    func `an item that requires the passcode can't be added without one`(
         constraints: AccessConstraints
     ) throws {
         let keychain = try TemporaryKeychain()
@@ -258,10 +260,10 @@ import Testing
         AccessConstraints.biometryAny, .biometryCurrentSet, .companion,
         [.biometryAny, .or, .companion],
     ])
-    func `what asks for hardware is kept, can't be changed, and can be deleted`(
+    func `an item that requires missing hardware is kept and can only be deleted`(
         constraints: AccessConstraints
     ) throws {
-        // They ask for no passcode, so it is added without one.
+        // These constraints don't require the passcode, so the item can be added without one.
         let keychain = try TemporaryKeychain()
         try add(keychain, "a", constraints)
         try keychain.engine.setPasscode(passcode("1234"))
@@ -281,7 +283,7 @@ import Testing
                 DeleteItems(query("a"), tombstones: .automatic), as: keychain.caller) == 1)
     }
 
-    @Test func `a synchronizable item has no constraints`() throws {
+    @Test func `a synchronizable item can't have constraints`() throws {
         let keychain = try keychain()
         #expect(
             status { try add(keychain, "a", .userPresence, isSynchronizable: true) } == .param)
@@ -297,7 +299,7 @@ import Testing
 
     // MARK: Changing
 
-    /// Case 193: whatever is changed, the old secret must be open to the caller that changes it.
+    /// Case 193: any change requires the authentication that reading the old secret requires.
     @Test(arguments: [
         ItemChanges(attributes: [.label: .string("L")]),
         ItemChanges(data: Data("new".utf8)),
@@ -305,7 +307,7 @@ import Testing
         ItemChanges(protection: .always),
         ItemChanges(),
     ])
-    func `a change asks for authentication`(changes: ItemChanges) throws {
+    func `changing a constrained item requires authentication`(changes: ItemChanges) throws {
         let keychain = try keychain()
         let added = try add(keychain, "a", .userPresence)
         #expect(
@@ -320,13 +322,13 @@ import Testing
             UpdateItems(query("a", grant: grant(keychain)), changes), as: keychain.caller)
         let data = try read(keychain, "a", grant: grant(keychain))
         #expect(data == [changes.data ?? Self.secret])
-        // A new protection class takes the constraints away, as said of `ItemChanges`.
+        // A new protection class removes the constraints, as described at `ItemChanges`.
         let isFree = changes.constraints == [] || changes.protection != nil
         #expect(
             status { _ = try read(keychain, "a") } == (isFree ? nil : .authenticationNeeded))
     }
 
-    @Test func `all items change or none`() throws {
+    @Test func `an update that fails for one item changes none`() throws {
         let keychain = try keychain()
         try add(keychain, "a", [])
         try add(keychain, "b", .userPresence)
@@ -338,7 +340,7 @@ import Testing
         #expect(try read(keychain, "a") == [Self.secret])
     }
 
-    @Test func `putting over a constrained item asks as a change does`() throws {
+    @Test func `a put over a constrained item requires authentication`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         func put(_ grant: AuthenticationGrant?) throws {
@@ -354,7 +356,7 @@ import Testing
         #expect(try read(keychain, "a", grant: grant(keychain)) == [Data("new".utf8)])
     }
 
-    @Test func `no reason says a secret`() throws {
+    @Test func `the reason of a failure contains no secret`() throws {
         let keychain = try keychain()
         try add(keychain, "a", .userPresence)
         let failure = #expect(throws: KeychainFailure.self) { try read(keychain, "a") }

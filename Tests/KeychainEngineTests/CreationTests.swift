@@ -1,5 +1,5 @@
-// What a first use, or a change of the keybag or the device key, leaves when it was killed, and what
-// the next opening makes of it.
+// The files that remain when a first use, or a change of the keybag or the device key, is killed,
+// and how the next opening treats them.
 
 import Foundation
 import KeychainCrypto
@@ -19,7 +19,8 @@ import Testing
                 atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
     }
 
-    @Test func `what was left half-made goes at the next opening, keys first of all`() throws {
+    @Test func `files of an interrupted write are removed at the next opening, keys first`() throws
+    {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
         let before = try names(in: keychain)
@@ -38,7 +39,7 @@ import Testing
         #expect(try names(in: keychain) == before)
     }
 
-    @Test func `a first use leaves nothing half-made, and its log is empty`() throws {
+    @Test func `a first use leaves no temporary files and an empty write-ahead log`() throws {
         let keychain = try TemporaryKeychain()
         #expect(
             try names(in: keychain).isSubset(
@@ -46,7 +47,7 @@ import Testing
         #expect(!StoreFolder(path: keychain.directory).hasLeftovers)
     }
 
-    @Test func `every file is its owner's alone, and so is the folder`() throws {
+    @Test func `only the owner can access the folder and its files`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         let manager = FileManager.default
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [StoreFolder.File.deviceKey, .database])
-    func `a symbolic link in the place of a file is not followed`(
+    func `a symbolic link in place of a file is not followed`(
         _ file: StoreFolder.File
     ) throws {
         let keychain = try TemporaryKeychain()
@@ -76,12 +77,12 @@ import Testing
     }
 
     @Test(arguments: [0, 4096])
-    func `a database that holds nothing is made anew, and one that holds something never is`(
+    func `an empty database is created again, and one with content never is`(
         byteCount: Int
     ) throws {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
-        // As earlier versions left it: the database in its place, the copy of the keybag to come.
+        // As earlier versions left it: the database exists, and the copy of the keybag doesn't yet.
         let folder = StoreFolder(path: keychain.directory)
         try FileManager.default.removeItem(atPath: folder.path(of: .keybag))
         let whole = try Data(contentsOf: URL(filePath: folder.path(of: .database)))
@@ -101,7 +102,7 @@ import Testing
         #expect(folder.byteCount(of: .database) == 2 * 4096)
     }
 
-    @Test func `a copy of the keybag that is missing or behind is made again`() throws {
+    @Test func `a missing or outdated copy of the keybag is written again`() throws {
         let keychain = try TemporaryKeychain()
         let folder = StoreFolder(path: keychain.directory)
         let first = try #require(try folder.read(.keybag)).plainBytes
@@ -121,8 +122,8 @@ import Testing
         }
     }
 
-    /// A changed byte can say that the keybag is of a later version.
-    @Test func `a keybag of another version is opened by its copy, unless both say so`() throws {
+    /// A damaged byte can make the keybag look like one of a later version.
+    @Test func `if the keybag has an unknown version, its copy is used, unless both have`() throws {
         let keychain = try TemporaryKeychain()
         keychain.engine.close()
         func changeVersion(of file: StoreFolder.File) throws {
@@ -140,9 +141,9 @@ import Testing
         #expect(status { try keychain.reopen() } == .wrongVersion)
     }
 
-    @Test func `a passcode that was set is set, whatever fails afterwards`() throws {
+    @Test func `a passcode stays set even if writing the keybag copy fails afterwards`() throws {
         let keychain = try TemporaryKeychain()
-        // The copy can't take the place of a folder.
+        // The copy can't be written, because a folder that isn't empty has its name.
         let copy = keychain.path(.keybag)
         try FileManager.default.removeItem(atPath: copy)
         try FileManager.default.createDirectory(

@@ -1,7 +1,7 @@
-// DamageTests: rows that are damaged, index entries that lead to another item's row, by accident
-// and made by an attacker, and a log that lost commits.
-//   (1) Whatever is asked for, no other item is touched.
-//   (2) After a loss in the log everything stops until the keychain is recovered.
+// DamageTests: damaged rows, index entries that point to another item's row, either by accident or
+// forged, and a write-ahead log that lost commits.
+//   (1) No request touches an item other than the one it names.
+//   (2) After a loss in the log every request fails until the keychain is recovered.
 
 import Foundation
 import KeychainCore
@@ -12,7 +12,7 @@ import TestPrograms
 import Testing
 
 @Suite struct DamageTests {
-    /// A closed keychain with a few items, as the bytes of its files.
+    /// The files of a closed keychain with a few items, as bytes.
     private func smallKeychain(_ accounts: [String]) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in accounts {
@@ -43,7 +43,7 @@ import Testing
         let keychain = try smallKeychain(accounts)
         keychain.engine.close()
         var bytes = try Data(contentsOf: URL(filePath: keychain.path(.database)))
-        // The header of the root page of `items_key`, or of some other index.
+        // The header of an index's root page, of `items_key` or another one.
         bytes[5 * 4096] ^= 0x10
         try bytes.write(to: URL(filePath: keychain.path(.database)))
         let report = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
@@ -81,9 +81,9 @@ import Testing
 
 @Suite struct IndexDamageTests {
     enum Damage: CaseIterable {
-        /// The page doesn't fit its checksum any more.
+        /// The page's checksum no longer matches.
         case accident
-        /// It has a checksum that fits.
+        /// The page has a matching checksum.
         case forged
     }
 
@@ -103,7 +103,7 @@ import Testing
             protection: .whenUnlocked, data: Data(data.utf8))
     }
 
-    /// Four items and a passcode, closed.
+    /// A closed keychain with four items and a passcode.
     private func keychain() throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in Self.accounts {
@@ -115,7 +115,7 @@ import Testing
         return keychain
     }
 
-    /// Makes the entry of `b` in one index lead to the row of `c`.
+    /// Makes the entry of `b` in one index point to the row of `c`.
     private func mislead(_ keychain: TemporaryKeychain, _ damage: Damage) throws {
         let record = ItemRecord(
             itemClass: .genericPassword, attributes: genericPassword("b"), accessGroup: "G1",
@@ -125,7 +125,7 @@ import Testing
         let file = URL(filePath: keychain.path(.database))
         var bytes = try Data(contentsOf: file)
         let pages = stride(from: 0, to: bytes.count, by: PageFormat.pageByteCount)
-        // The first byte of a leaf of an index is 10.
+        // A leaf page of an index begins with 10.
         let page = try #require(
             pages.first {
                 bytes[$0] == 10
@@ -133,7 +133,7 @@ import Testing
             })
         let found = try #require(
             bytes[page..<page + PageFormat.pageByteCount].firstRange(of: entry))
-        // Behind the columns stands the number of the row.
+        // The row number follows the columns.
         try #require(bytes[found.upperBound] == 2)
         bytes[found.upperBound] = 3
         if damage == .forged {
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases, Change.allCases)
-    func `a change through an entry that leads to another item fails, and changes no item`(
+    func `a change through an index entry that points to another item's row changes nothing`(
         damage: Damage, change: Change
     ) throws {
         for isLocked in [true, false] {
@@ -174,7 +174,7 @@ import Testing
             #expect(
                 failure.map { isLocked ? locked.contains($0) : $0 == .notAvailable } == true,
                 "\(change), locked: \(isLocked), \(String(describing: failure))")
-            // Whatever was said, every item is where and what it was.
+            // Whatever the error was, every item is unchanged.
             engine.close()
             let report = try KeychainEngine.recover(
                 directory: keychain.directory, passcode: passcode("1234"), options: .testing)
@@ -207,8 +207,8 @@ import Testing
             as: keychain.caller)
     }
 
-    /// A copy of a keychain with 91 commits in its log, as a process that was killed leaves it, with
-    /// a byte changed in the middle of the log.
+    /// A copy of a keychain with 91 commits in its log, as a killed process leaves it, with one
+    /// changed byte in the middle of the log.
     private func killedKeychain(withAnchor: Bool) throws -> (TemporaryKeychain, copy: String) {
         let keychain = try TemporaryKeychain()
         try keychain.engine.store.emptyLog()
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `lost commits are told, nothing is written over them, and recovery brings them back`(
+    func `lost commits are reported and not overwritten, and a recovery brings them back`(
         withAnchor: Bool
     ) throws {
         let (keychain, copy) = try killedKeychain(withAnchor: withAnchor)
@@ -246,7 +246,7 @@ import Testing
         let report = try KeychainEngine.recover(directory: copy, options: .testing)
         let engine = try KeychainEngine.open(directory: copy, options: .testing)
         defer { engine.close() }
-        // A page of every second commit is in the frames behind the damaged one.
+        // The page with every second commit is also in the frames after the damaged one.
         #expect(report.itemCount >= 90)
         for number in 0..<91 {
             let found = try? engine.perform(
@@ -257,16 +257,18 @@ import Testing
         #expect(try engine.check().problems.isEmpty)
     }
 
-    @Test func `a process that opens it meanwhile is told too`() throws {
+    @Test func `another process that opens a keychain with a damaged log gets the error too`()
+        throws
+    {
         let (_, copy) = try killedKeychain(withAnchor: false)
         defer { try? FileManager.default.removeItem(atPath: copy) }
         #expect(throws: KeychainFailure.self) {
             _ = try KeychainEngine.open(directory: copy, options: .testing)
         }
-        // As a process that did not see the log being read: what was met before is forgotten.
+        // This process must not know of the previous attempt, so that it relies on the file.
         let wal = StoreFolder(path: copy).path(of: .writeAheadLog)
         var bytes = try Data(contentsOf: URL(filePath: wal))
-        // Frames that were dropped look like the rest of an earlier log to it.
+        // To SQLite the frames after the damaged one look like the rest of an earlier log.
         bytes[bytes.count / 2] ^= 1
         try bytes.write(to: URL(filePath: wal))
         #expect(StoreFolder(path: copy).exists(.damagedLog))

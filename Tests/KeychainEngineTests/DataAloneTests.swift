@@ -1,4 +1,5 @@
-// Secrets that are asked for without attributes: what is opened for them, and what isn't given.
+// Searches that request only secrets, without attributes: what is decrypted for them, and what
+// isn't returned.
 
 import Foundation
 import KeychainCore
@@ -31,18 +32,18 @@ import Testing
     }
 
     @Test(arguments: [0, 8, 3000, 20_000])
-    func `a secret is given without the attributes`(byteCount: Int) throws {
+    func `a search for secrets only returns no attributes`(byteCount: Int) throws {
         let keychain = try TemporaryKeychain()
         let data = Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0) })
         try add("a", data, to: keychain)
         let item = try #require(try find("a", in: keychain))
         #expect(item.data == data && item.hasData)
-        // A long one is held against the metadata.
+        // A long secret is checked against the metadata, which are therefore decrypted.
         #expect(item.attributes.isEmpty == (byteCount < 20_000))
         #expect(keychain.engine.openedSecretCount == 1)
     }
 
-    @Test func `an item without a secret is found`() throws {
+    @Test func `a search for secrets only finds an item that has none`() throws {
         let keychain = try TemporaryKeychain()
         _ = try keychain.engine.perform(
             AddItem(
@@ -53,7 +54,7 @@ import Testing
         #expect(item.data == nil && !item.hasData)
     }
 
-    @Test func `what constraints guard is not given`() throws {
+    @Test func `a search for secrets only returns none that requires authentication`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try add("a", Data("secret".utf8), constraints: .userPresence, to: keychain)
@@ -61,7 +62,8 @@ import Testing
         #expect(keychain.engine.openedSecretCount == 0)
     }
 
-    @Test func `a locked item is locked, and one of a class that labels don't tell is looked into`()
+    @Test
+    func `a search for secrets only reports a lock, and checks a class that labels don't show`()
         throws
     {
         let keychain = try TemporaryKeychain()
@@ -77,7 +79,7 @@ import Testing
         #expect(status { _ = try find("a", in: keychain) } == .interactionNotAllowed)
     }
 
-    @Test func `a group that the caller doesn't have is not searched`() throws {
+    @Test func `a search for secrets only doesn't look into the groups of others`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", Data("secret".utf8), to: keychain)
         #expect(

@@ -1,4 +1,4 @@
-// DiskTests: what a reader of the files sees without the keys.
+// DiskTests: the contents of the files as seen without the keys.
 
 import Foundation
 import KeychainCrypto
@@ -7,7 +7,7 @@ import KeychainCore
 import Testing
 
 @Suite struct DiskTests {
-    @Test func `neither secrets nor attributes stand in the files`() throws {
+    @Test func `neither secrets nor attributes are in the files as plain text`() throws {
         let keychain = try TemporaryKeychain()
         let texts = ["SECRET-7c1f", "ACCOUNT-7c1f", "SERVICE-7c1f", "LABEL-7c1f", "GROUP-7c1f"]
         var attributes = genericPassword(texts[1], texts[2])
@@ -17,7 +17,8 @@ import Testing
             protection: .whenUnlocked, data: Data(texts[0].utf8))
         let caller = AccessGroups([texts[4]])
         _ = try keychain.engine.perform(AddItem(item), as: caller)
-        // In the log first, in the database after the last connection was closed.
+        // First they are in the write-ahead log. After the last connection is closed they are in
+        // the database.
         #expect(try files(of: keychain).keys.contains { $0.hasSuffix("-wal") })
         for reopens in [false, true] {
             if reopens { try keychain.reopen() }
@@ -27,7 +28,7 @@ import Testing
                 }
             }
         }
-        // What finds nothing must be able to find something.
+        // Shows that the search can find the texts.
         for text in texts { #expect(stands(text, in: Data("x\(text)y".utf8))) }
         let query = ItemQuery(itemClass: .genericPassword, attributes: attributes)
         #expect(
@@ -46,7 +47,7 @@ import Testing
         return files
     }
 
-    /// Whether a text stands there as UTF-8 or UTF-16.
+    /// Whether the bytes contain a text in UTF-8 or UTF-16.
     private func stands(_ text: String, in bytes: Data) -> Bool {
         bytes.range(of: Data(text.utf8)) != nil
             || text.data(using: .utf16LittleEndian).map { bytes.range(of: $0) != nil } == true

@@ -1,4 +1,4 @@
-// Items for one biometric enrollment: they open under it, and under no other.
+// Items bound to one biometric enrollment, which open only under it.
 
 import Foundation
 import KeychainEngine
@@ -61,7 +61,9 @@ import Testing
 
     // MARK: Opening
 
-    @Test func `a recognition opens under the same enrollment only`() throws {
+    @Test func `biometric recognition opens an item only under the enrollment it was added with`()
+        throws
+    {
         let keychain = try keychain()
         let added = try add(keychain)
         #expect(try read(keychain, recognized(keychain, under: Self.first)) == Self.secret)
@@ -72,7 +74,7 @@ import Testing
         #expect(failure?.status.rawValue == -25316)
         #expect(failure?.item == added.reference)
         #expect(failure?.reason.contains("enrollment changed") == true)
-        // The first finger alone is enrolled again.
+        // Only the first finger is enrolled again.
         try keychain.reopen()
         try keychain.engine.unlock(passcode: passcode("1234"))
         #expect(try read(keychain, recognized(keychain, under: Self.first)) == Self.secret)
@@ -84,7 +86,7 @@ import Testing
                 == .itemNotFound)
     }
 
-    @Test func `an enrollment is no proof`() throws {
+    @Test func `naming the enrollment doesn't replace a proof`() throws {
         let keychain = try keychain()
         try add(keychain)
         for enrollment in [Self.first, Self.second, nil] {
@@ -98,13 +100,13 @@ import Testing
                 #expect(failure?.cause == .authentication(.biometryCurrentSet))
             }
         }
-        // Without hardware no person can be recognized, whatever was once.
+        // Without hardware no user can be recognized, whatever was enrolled before.
         #expect(
             status { _ = try read(keychain, recognized(keychain, under: nil)) }
                 == .authenticationNeeded)
     }
 
-    @Test func `what was made while nothing was enrolled opens under no enrollment`() throws {
+    @Test func `an item added with nothing enrolled opens under no enrollment`() throws {
         let keychain = try keychain()
         try add(keychain, under: nil)
         #expect(
@@ -115,7 +117,7 @@ import Testing
                 == .authenticationNeeded)
     }
 
-    @Test func `another condition that is enough opens after a change`() throws {
+    @Test func `after a new enrollment, an alternative condition still opens the item`() throws {
         let keychain = try keychain()
         let rest: AccessConstraints = [.devicePasscode, .or]
         try add(keychain, [.biometryCurrentSet, .devicePasscode, .or])
@@ -132,7 +134,7 @@ import Testing
         [.biometryCurrentSet, .companion, .or],
         [.biometryCurrentSet, .applicationPassword, .or],
     ])
-    func `nothing else stands in for the enrollment`(constraints: AccessConstraints) throws {
+    func `no other proof replaces the enrollment`(constraints: AccessConstraints) throws {
         let keychain = try keychain()
         let password = Data("tiger".utf8)
         try add(keychain, constraints, password: password)
@@ -144,7 +146,9 @@ import Testing
         #expect(try read(keychain, shown) == Self.secret)
     }
 
-    @Test func `after a change, attributes and deletion ask for nothing`() throws {
+    @Test func `after a new enrollment, reading attributes and deleting require no authentication`()
+        throws
+    {
         let keychain = try keychain()
         try add(keychain)
         let query = query(recognized(keychain, under: Self.second))
@@ -160,9 +164,11 @@ import Testing
                 DeleteItems(query, tombstones: .automatic), as: keychain.caller) == 1)
     }
 
-    // MARK: Keeping
+    // MARK: Changing
 
-    @Test func `a change keeps the enrollment, but for one of the constraints`() throws {
+    @Test func `a change keeps the enrollment of an item, unless it changes the constraints`()
+        throws
+    {
         let keychain = try keychain()
         try add(keychain, [])
         func update(_ changes: ItemChanges, _ shown: Authorization) throws {
@@ -176,7 +182,7 @@ import Testing
                 return false
             }
         }
-        // The item was made under the first, and gets the condition under the second.
+        // The item was added under the first enrollment, and gets the constraint under the second.
         try update(
             ItemChanges(constraints: .biometryCurrentSet), Authorization(enrollment: Self.second))
         #expect(try !opens(under: Self.first))
@@ -186,7 +192,8 @@ import Testing
         try update(ItemChanges(data: Data("new".utf8)), shown)
         #expect(try !opens(under: Self.first))
         #expect(try opens(under: Self.second))
-        // Without the condition any enrollment will do; a new protection class takes it away.
+        // Without the constraint any enrollment suffices. A new protection class removes the
+        // constraint.
         try update(ItemChanges(constraints: .biometryAny), shown)
         #expect(try opens(under: Self.first))
         try update(ItemChanges(constraints: .biometryCurrentSet), shown)
@@ -196,12 +203,12 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `no reader would take an identifier of no bytes, or of more than 64`() throws {
+    @Test func `an enrollment identifier must have 1 to 64 bytes`() throws {
         let keychain = try keychain()
         for size in [0, 65, 1_000] {
             #expect(status { try add(keychain, under: Data(count: size)) } == .param)
         }
-        // What isn't kept can't be wrong.
+        // Without the constraint the identifier isn't stored, so its size doesn't matter.
         try add(keychain, [], under: Data())
         #expect(
             status {

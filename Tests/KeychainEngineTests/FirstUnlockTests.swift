@@ -1,4 +1,4 @@
-// What a keychain with a passcode answers, and tells, before its first unlock.
+// The answers of a keychain with a passcode before its first unlock, and what its files reveal.
 
 import Foundation
 import KeychainCrypto
@@ -32,7 +32,7 @@ import Testing
         ).map { String(decoding: $0.data ?? Data(), as: UTF8.self) }
     }
 
-    /// An item of each tier, and a passcode.
+    /// A keychain with an item of each tier, and a passcode.
     private func keychain(isReopened: Bool = true) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
@@ -46,14 +46,14 @@ import Testing
         return keychain
     }
 
-    // MARK: Answers
+    // MARK: Searches
 
-    @Test func `a search that no always item answers is a lock, whether the item is there or not`()
+    @Test func `before the first unlock, a search beyond always items reports a lock in any case`()
         throws
     {
         let keychain = try keychain()
         #expect(try found(keychain, query("open")) == ["secret open"])
-        // A list that is short for want of the others is none.
+        // An incomplete list isn't returned.
         for limit in [nil, 2] {
             #expect(
                 status { _ = try found(keychain, query(), limit: limit) } == .interactionNotAllowed)
@@ -76,7 +76,9 @@ import Testing
         #expect(try found(keychain, query(), limit: 2) == ["secret open", "secret guarded"])
     }
 
-    @Test func `every add and every delete is a lock, and changes of always items are made`() throws
+    @Test
+    func `before the first unlock only always items can be changed, and none added or deleted`()
+        throws
     {
         let keychain = try keychain()
         let caller = keychain.caller
@@ -115,7 +117,7 @@ import Testing
                         UpdateItems(query(account), changes), as: caller)
                 } == .interactionNotAllowed)
         }
-        // Another primary key may be taken by an item that can't be seen.
+        // The new primary key may belong to an item that can't be seen.
         #expect(
             status {
                 _ = try keychain.engine.perform(
@@ -130,7 +132,7 @@ import Testing
         #expect(try keychain.engine.status().itemCount == 3)
     }
 
-    @Test func `after a lock the answers are those of a device that was unlocked once`() throws {
+    @Test func `after a lock, requests are answered as after the first unlock`() throws {
         let keychain = try keychain(isReopened: false)
         try keychain.engine.lock()
         #expect(status { _ = try found(keychain, query("absent")) } == .itemNotFound)
@@ -145,7 +147,9 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `removing the passcode opens what was never unlocked`() throws {
+    @Test func `removing the passcode makes all items readable, even before the first unlock`()
+        throws
+    {
         let keychain = try keychain()
         try keychain.engine.removePasscode(passcode("1234"))
         #expect(try found(keychain, query("locked")) == ["secret locked"])
@@ -153,9 +157,9 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    // MARK: One item in one tier
+    // MARK: Both tiers
 
-    @Test func `a primary key is unique over both tiers`() throws {
+    @Test func `a primary key is unique across both tiers`() throws {
         let keychain = try keychain(isReopened: false)
         for (account, protection) in [
             ("open", ProtectionClass.whenUnlocked), ("guarded", .alwaysThisDeviceOnly),
@@ -195,15 +199,15 @@ import Testing
         #expect(isFound == (protection == .always))
     }
 
-    // MARK: What the files tell
+    // MARK: The contents of the files
 
-    @Test func `without the passcode no name can be tested`() throws {
+    @Test func `without the passcode a guess at an item's name can't be verified`() throws {
         let keychain = try keychain(isReopened: false)
         let rows = try ["open", "guarded", "locked"].map {
             try #require(keychain.rows(query($0)).first)
         }
         try keychain.reopen()
-        // All that the files and the device key give.
+        // Everything that can be derived from the files and the device key.
         let folder = StoreFolder(path: keychain.directory)
         let deviceKey = try DeviceKeyFile.decode(try #require(try folder.read(.deviceKey))).key
         let hierarchy = try KeyHierarchy(
@@ -226,7 +230,8 @@ import Testing
         #expect(try keychain.engine.status().itemCount == 3)
     }
 
-    @Test func `who has the device key alone can't make the header fit other guarded items`() throws
+    @Test func `with the device key alone nobody can forge a header for other guarded items`()
+        throws
     {
         let keychain = try keychain(isReopened: false)
         let store = keychain.engine.store
@@ -236,7 +241,7 @@ import Testing
         let bytes = header.encoded(with: both)
         #expect(bytes.count == StoreHeader.byteCount)
         #expect(StoreHeader(bytes, both)?.digest(of: .guarded) == header.digest(of: .guarded))
-        // It is read, and its count told; taken over, it is what it was.
+        // The header can be read, including the item count. Written again it is unchanged.
         let read = try #require(StoreHeader(bytes, openOnly))
         #expect(read.count(of: .guarded) == 2 && read.digest(of: .guarded) == nil)
         #expect(read.encoded(with: openOnly) == bytes)
@@ -250,7 +255,7 @@ import Testing
             #expect(StoreHeader(altered, openOnly) != nil)
             #expect(StoreHeader(altered, both) == nil, "offset \(offset)")
         }
-        // Nor can a row of the guarded tier be taken away by one who has the open tier's keys.
+        // With the keys of the open tier alone, a row of the guarded tier can't be deleted either.
         let row = try #require(keychain.rows(query("guarded")).first)
         try keychain.reopen()
         let locked = keychain.engine.store
@@ -265,7 +270,7 @@ import Testing
 
     // MARK: Internet passwords
 
-    @Test func `a locked internet password with other parts is not the one asked for`() throws {
+    @Test func `a query with different parts doesn't match a locked internet password`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         let name: Attributes = [.server: .string("host"), .account: .string("me")]
@@ -302,7 +307,7 @@ import Testing
                 _ = try keychain.engine.perform(FindItems(same, Retrieval()), as: keychain.caller)
             } == .interactionNotAllowed)
         try keychain.engine.unlock(passcode: passcode("1234"))
-        // An item without the parts is found by their absence.
+        // An item without the optional parts matches a query for empty ones.
         _ = try keychain.engine.perform(
             AddItem(
                 NewItem(
@@ -330,7 +335,7 @@ import Testing
         #expect(after.secret?.dropFirst(80) == before.secret?.dropFirst(80))
         #expect(try found(keychain, query("other")) == ["secret guarded"])
         #expect(try keychain.engine.check().isSound)
-        // A change of what is in no label leaves the sealed secret alone.
+        // Changing an attribute that has no label leaves the sealed secret as it is.
         try keychain.engine.perform(
             UpdateItems(query("other"), ItemChanges(attributes: [.comment: .string("c")])),
             as: keychain.caller)

@@ -1,7 +1,7 @@
-// What stands in a keychain's folder that the keychain hasn't put there: links, pipes and folders in the
-// place of its files, databases of other numbers, and what has the name of a recovered one.
+// Foreign files in a keychain's folder: links, pipes and folders in place of its files, databases
+// with other numbers, and files named like a recovered database.
 //   (1) Nothing outside the folder is read, changed or removed.
-//   (2) Nothing hangs, and each refusal names the file.
+//   (2) Nothing blocks, and each refusal names the file.
 
 import Foundation
 import Glibc
@@ -68,7 +68,9 @@ import Testing
     // MARK: Links to folders
 
     @Test(arguments: ["rotation-1", "rotation-9", "rebuilding-123", "keychain.db.new-1"])
-    func `what a link in the folder leads to stays as it is`(_ name: String) throws {
+    func `a folder that a symbolic link in the keychain's folder points to isn't touched`(
+        _ name: String
+    ) throws {
         let keychain = try closedKeychain()
         let outside = keychain.directory + "-outside"
         try files.createDirectory(atPath: outside, withIntermediateDirectories: false)
@@ -104,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a folder of the user's with a name like that of a recovery stays`() throws {
+    @Test func `a user's folder that is named like one of a recovery isn't removed`() throws {
         let keychain = try closedKeychain()
         let folder = keychain.directory + "/rebuilding-notes"
         try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -113,7 +115,7 @@ import Testing
         #expect(try contents(of: folder) == ["note": Data("note".utf8)])
     }
 
-    @Test func `the key of a rotation that hasn't ended stays, whatever else has such a name`()
+    @Test func `the key of an unfinished rotation isn't removed, whatever other folders there are`()
         throws
     {
         let keychain = try closedKeychain()
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    // MARK: What is no plain file
+    // MARK: Files that aren't regular
 
     enum Kind: CaseIterable {
         case folder, link, pipe, socket
@@ -156,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: StoreFolder.File.allCases.filter { $0 != .keybag }, Kind.allCases)
-    func `what is no plain file is named, and nothing waits for it`(
+    func `a keychain file that isn't regular is refused by name, without blocking`(
         _ file: StoreFolder.File, _ kind: Kind
     ) throws {
         let keychain = try closedKeychain()
@@ -169,7 +171,7 @@ import Testing
         #expect(opening?.contains(path + " is a ") == true, "\(opening ?? "it opens")")
         let recovering = reason { _ = try recover(keychain) }
         #expect(recovering == opening)
-        // With the file back it is as before.
+        // With the original file everything works again.
         try files.removeItem(atPath: path)
         if files.fileExists(atPath: path + "-elsewhere") {
             try files.moveItem(atPath: path + "-elsewhere", toPath: path)
@@ -179,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `the keychain goes on without its copy of the keybag`(_ kind: Kind) throws {
+    func `a keychain works without its copy of the keybag`(_ kind: Kind) throws {
         let keychain = try closedKeychain()
         let path = keychain.path(.keybag)
         let copy = try Data(contentsOf: URL(filePath: path))
@@ -199,7 +201,7 @@ import Testing
     }
 
     @Test(arguments: [StoreFolder.File.anchor, .writeAheadLog, .sharedMemory, .database])
-    func `a file with a second name isn't written`(_ file: StoreFolder.File) throws {
+    func `a file with a second hard link isn't written to`(_ file: StoreFolder.File) throws {
         let keychain = try closedKeychain()
         let path = keychain.path(file)
         let other = keychain.directory + "-mine"
@@ -215,7 +217,7 @@ import Testing
         let refusal = reason { try keychain.reopen() }
         #expect(refusal?.contains("\(path) has a second name") == true)
         #expect(files.contents(atPath: other) == before)
-        // What the refusal says.
+        // The instructions in the error.
         try files.copyItem(atPath: path, toPath: path + ".copy")
         try #require(unsafe rename(path + ".copy", path) == 0)
         if file == .database || file == .anchor {
@@ -225,16 +227,16 @@ import Testing
         }
     }
 
-    // MARK: Numbers
+    // MARK: Database numbers
 
     @Test(arguments: ["keychain-7.db", "keychain-7.db-wal", "keychain-7.db.recovered"])
-    func `a database of another number beside the keychain's is named`(_ name: String) throws {
+    func `a second database file with another number is refused by name`(_ name: String) throws {
         let keychain = try closedKeychain()
         let path = keychain.directory + "/" + name
         let before = try contents(of: keychain.directory)
         for content in ["", "nobody's"] {
             put(Data(content.utf8), at: path)
-            // An empty log is none.
+            // An empty log doesn't count.
             guard name != "keychain-7.db-wal" || !content.isEmpty else { continue }
             for verb in ["open", "recover"] {
                 let refusal = reason {
@@ -253,7 +255,7 @@ import Testing
         #expect(try load("a", from: keychain) == Data("a".utf8))
     }
 
-    @Test func `behind the last number there is no rotation`() throws {
+    @Test func `a keychain whose database has the last number can't be rotated`() throws {
         let keychain = try closedKeychain()
         try files.moveItem(
             atPath: keychain.path(.database),
@@ -266,7 +268,7 @@ import Testing
                 == true)
         #expect(Set(try files.contentsOfDirectory(atPath: keychain.directory)) == before)
         try add("b", to: keychain)
-        // What the refusal says.
+        // The instructions in the error.
         keychain.engine.close()
         try files.moveItem(
             atPath: keychain.directory + "/keychain-2147483647.db",
@@ -283,7 +285,9 @@ import Testing
     }
 
     @Test(arguments: Recovered.allCases)
-    func `what has the name of a recovered database has to be one`(_ kind: Recovered) throws {
+    func `a file that only has the name of a recovered database isn't used as one`(
+        _ kind: Recovered
+    ) throws {
         let keychain = try closedKeychain()
         let earlier = try Data(contentsOf: URL(filePath: keychain.path(.database)))
         try keychain.reopen()
@@ -310,7 +314,7 @@ import Testing
         }
         keychain.engine.close()
 
-        // Where there is no other, it stays.
+        // If there is no other database, the file isn't moved.
         try files.removeItem(atPath: keychain.path(.database))
         put(content, at: path)
         let before = try contents(of: keychain.directory)

@@ -1,4 +1,4 @@
-// Rows that were changed by an attacker who gave the pages checksums that fit.
+// Rows changed by an attacker who gave the pages matching checksums.
 
 import Foundation
 import KeychainEngine
@@ -7,12 +7,12 @@ import KeychainSQLite
 import TestPrograms
 import Testing
 
-/// Changes the database of a closed keychain and gives every page a checksum that fits.
+/// Changes the database of a closed keychain and gives every page a matching checksum.
 func forge(_ keychain: TemporaryKeychain, _ change: (inout [UInt8]) throws -> Void) throws {
     try PageSeal.change(keychain.path(.database), change)
 }
 
-/// Where a row's metadata stand; everything else of the row is at a fixed distance in front.
+/// The position of a row's metadata. Everything else of the row is at a fixed distance before it.
 func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes: [UInt8]) throws
     -> Int
 {
@@ -39,8 +39,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
     }
 
-    @Test func `a row that says it is of the passcode's class doesn't go with the passcode`() throws
-    {
+    @Test func `a row forged to be of the passcode class isn't deleted with the passcode`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         for (account, protection) in [
@@ -50,7 +49,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         }
         keychain.engine.close()
         try forge(keychain) { bytes in
-            // The protection class stands in front of four labels.
+            // The protection class is stored before four labels.
             let place = try placeOfMetadata(of: "kept", in: keychain, bytes) - 65
             try #require(bytes[place] == ProtectionClass.whenUnlocked.rawValue)
             bytes[place] = ProtectionClass.whenPasscodeSetThisDeviceOnly.rawValue
@@ -68,7 +67,9 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
                 == .itemNotFound)
     }
 
-    @Test func `a row that names a class of the other tier is counted out of its own`() throws {
+    @Test func `a row forged to be of the other tier is counted in the tier it was removed from`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] {
             _ = try keychain.engine.perform(
@@ -80,7 +81,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
             bytes[place] = ProtectionClass.always.rawValue
         }
         try keychain.reopen()
-        // It takes the place of the one that doesn't open.
+        // The new item replaces the row that can't be opened.
         _ = try keychain.engine.perform(AddItem(item("a", .whenUnlocked)), as: keychain.caller)
         #expect(try keychain.engine.setAsideRows().count == 1)
         #expect(try keychain.engine.check().isSound)
@@ -95,7 +96,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         try forge(keychain) { bytes in
             let place = try placeOfMetadata(of: "a", in: keychain, bytes)
             let count = Int(bytes[place + 6]) << 8 | Int(bytes[place + 7])
-            // Behind the metadata stand the labels of further attributes.
+            // The labels of further attributes follow the metadata.
             bytes[place + count] ^= 1
         }
         try keychain.reopen()
@@ -109,7 +110,7 @@ func placeOfMetadata(of account: String, in keychain: TemporaryKeychain, _ bytes
         #expect(Set(found.map(\.data)) == [Data("secret a".utf8), Data("secret b".utf8)])
     }
 
-    @Test func `a tombstone's place that holds another row is not cleared`() throws {
+    @Test func `the deletion of a tombstone doesn't delete another row in its place`() throws {
         let keychain = try TemporaryKeychain()
         var synchronizable = item("a", .whenUnlocked)
         synchronizable.isSynchronizable = true

@@ -1,4 +1,5 @@
-// Verification where a passcode is set: what needs its keys, and a passcode that is taken away.
+// Verification of a keychain with a passcode: the part that needs its keys, and an attacker who
+// removes the passcode.
 
 import Foundation
 import KeychainCore
@@ -8,7 +9,7 @@ import TestPrograms
 import Testing
 
 @Suite struct FreshnessPasscodeTests {
-    /// A keychain with a passcode and the item `a`, as after another start of the machine.
+    /// A keychain with a passcode and the item `a`, after a reboot.
     private func keychain() throws -> RememberedKeychain {
         let keychain = try RememberedKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
@@ -18,21 +19,21 @@ import Testing
         return keychain
     }
 
-    @Test func `it is verified at the first unlock, not before`() throws {
+    @Test func `a keychain with a passcode is verified at the first unlock, not before`() throws {
         let keychain = try keychain()
         try keychain.open()
         #expect(keychain.state.standing == .never)
-        // A check finds nothing wrong, and can't have looked at all.
+        // The check finds no problem, since it can't look into the guarded tier yet.
         #expect(try keychain.engine.check().isSound)
         #expect(keychain.state.standing == .never)
         try keychain.engine.unlock(passcode: passcode("1234"))
         #expect(keychain.state.standing == .verified)
-        // What one process knows another one goes by, with the passcode or without.
+        // The next process relies on this verification, even without the passcode.
         try keychain.reopen()
         #expect(keychain.state.standing == .verified)
     }
 
-    @Test func `what was put back in the guarded tier is found at the first unlock`() throws {
+    @Test func `old pages put back in the guarded tier are found at the first unlock`() throws {
         let keychain = try keychain()
         let before = try keychain.bytes()
         try keychain.open()
@@ -48,9 +49,10 @@ import Testing
         #expect(failure?.cause == .damage)
     }
 
-    /// The passcode stripped: whoever has the folder of before it was set, has a keybag without it.
+    /// An attacker who has a copy of the folder from before the passcode was set has a keybag
+    /// without a passcode.
     @Test(arguments: [[RootPage.keybag], [.keybag, .header]])
-    func `the keybag of before the passcode, put back in the database and beside it, opens nothing`(
+    func `a keybag from before the passcode, put back in database and copy, opens nothing`(
         pages: [RootPage]
     ) throws {
         let keychain = try RememberedKeychain()
@@ -67,7 +69,7 @@ import Testing
             FileManager.default.createFile(
                 atPath: keychain.path(.keybag), contents: Data(keybag),
                 attributes: [.posixPermissions: 0o600]))
-        // The passcode came with another device key.
+        // Setting the passcode changed the device key.
         let failure = #expect(throws: KeychainFailure.self) { try keychain.open() }
         #expect(failure?.status == .invalidKeychain)
     }

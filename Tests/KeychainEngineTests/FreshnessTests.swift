@@ -1,5 +1,5 @@
-// Pages and files of an earlier time, which the keychain itself wrote, put back by an attacker
-// without a key: what the verification once a start finds, and when it runs again.
+// Pages and files that the keychain itself wrote earlier, put back by an attacker without keys:
+// what the verification once per boot finds, and when it is repeated.
 
 import Foundation
 import KeychainCore
@@ -10,7 +10,8 @@ import TestPrograms
 import Testing
 
 @Suite struct FreshnessTests {
-    /// A closed keychain with `a` and `b`, and its file of before `b` and the change of `a`.
+    /// A closed keychain with `a` and `b`, and its database file before `b` was added and `a`
+    /// changed.
     private func changedKeychain() throws -> (RememberedKeychain, before: [UInt8]) {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
@@ -40,21 +41,23 @@ import Testing
         #expect(try !keychain.engine.check().isSound)
     }
 
-    // MARK: What is found
+    // MARK: Detection
 
     @Test(arguments: RootPage.indexes + [.items], [1, 2] as [UInt64])
-    func `the next opening finds a page that was put back`(page: RootPage, boot: UInt64) throws {
+    func `an old page that was put back is found at the next opening`(page: RootPage, boot: UInt64)
+        throws
+    {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack([page], of: before)
         keychain.boot = boot
         try keychain.open()
         try expectFound(in: keychain)
-        // Each process finds it anew.
+        // Each process finds it again.
         try keychain.reopen()
         try expectFound(in: keychain)
     }
 
-    @Test func `an item that is found is still given`() throws {
+    @Test func `items that are found are still returned after a failed verification`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack([.itemsGroup], of: before)
         try keychain.open()
@@ -62,7 +65,7 @@ import Testing
         #expect(try keychain.find("b") == Data("b".utf8))
     }
 
-    @Test func `an item is not given from rows that are not those of the last commit`() throws {
+    @Test func `an item whose row isn't from the last commit isn't returned`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack(RootPage.indexes + [.items], of: before)
         try keychain.open()
@@ -70,7 +73,7 @@ import Testing
         #expect(failure?.cause == .damage)
     }
 
-    @Test func `the items and every index put back together are found`() throws {
+    @Test func `old rows and all indexes put back together are detected`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack(RootPage.indexes + [.items], of: before)
         try keychain.open()
@@ -78,7 +81,7 @@ import Testing
         #expect(keychain.state.problem == "it holds 1 items and should hold 2")
     }
 
-    @Test func `a row that was set aside and put back is found`() throws {
+    @Test func `a row put back after it was set aside is detected`() throws {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
         try keychain.engine.store.emptyLog()
@@ -90,7 +93,7 @@ import Testing
         try expectFound(in: keychain)
     }
 
-    @Test func `a check finds it where nothing else looks`() throws {
+    @Test func `a check detects an old page where no other operation looks`() throws {
         let (keychain, before) = try changedKeychain()
         try keychain.putBack([.itemsKey], of: before)
         keychain.itemLimit = 0
@@ -101,12 +104,14 @@ import Testing
         try expectFound(in: keychain)
     }
 
-    @Test func `a page that was put back between two commits is not carried over`() throws {
+    @Test func `a verification isn't carried over if a page was put back between two commits`()
+        throws
+    {
         let (keychain, before) = try changedKeychain()
         try keychain.open()
         #expect(keychain.state.isVerified)
         try keychain.putBack([.itemsK2], of: before)
-        // Into the log, and from there into the file when the keychain is closed.
+        // First into the write-ahead log, and into the database file when the keychain is closed.
         try keychain.add("c")
         #expect(keychain.state.standing == .changed)
         try keychain.reopen()
@@ -114,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the whole folder put back is refused until the machine starts anew`(
+    func `an old copy of the whole folder is refused until the next boot`(
         withLog: Bool
     ) throws {
         let keychain = try RememberedKeychain()
@@ -137,7 +142,7 @@ import Testing
         }
         let failure = #expect(throws: KeychainFailure.self) { try keychain.open() }
         #expect(failure?.reason.contains("commits after number 2 of 3 are missing") == true)
-        // With the anchor of then the note alone tells.
+        // With the old anchor only the freshness note shows it.
         try keychain.write(anchor, to: keychain.path(.anchor))
         #expect(throws: KeychainFailure.self) { try keychain.open() }
         keychain.boot = 2
@@ -148,7 +153,7 @@ import Testing
     }
 
     /// As if the keys had been rotated since: the database with the highest number is the keychain.
-    @Test func `an earlier database under a later name is refused until the machine starts anew`()
+    @Test func `an old database under a higher number is refused until the next boot`()
         throws
     {
         let keychain = try RememberedKeychain()
@@ -171,7 +176,7 @@ import Testing
         #expect(kept.map { [UInt8]($0) } == last)
     }
 
-    @Test func `a recovery takes the folder that was put back, above the commits that are missing`()
+    @Test func `a recovery accepts an old copy, and numbers its commits after the missing ones`()
         throws
     {
         let keychain = try RememberedKeychain()
@@ -188,16 +193,16 @@ import Testing
             directory: keychain.directory, options: keychain.options)
         #expect(report.itemCount == 1)
         #expect(report.hasUnknownLoss)
-        // The recovery has verified it: no opening does.
+        // The recovery has verified the keychain, so opening doesn't have to.
         keychain.itemLimit = 0
         try keychain.open()
         #expect(keychain.state.standing == .verified)
         #expect(try keychain.engine.store.header().generation > 3)
     }
 
-    // MARK: What is remembered
+    // MARK: Remembered verifications
 
-    @Test func `own commits and checkpoints carry a verification over`() throws {
+    @Test func `the keychain's own commits and checkpoints carry a verification over`() throws {
         let keychain = try RememberedKeychain()
         let moment = try #require(keychain.state.moment)
         #expect(keychain.state.standing == .verified)
@@ -208,14 +213,14 @@ import Testing
             try keychain.reopen()
             #expect(keychain.state == VerificationState(.verified, at: moment))
         }
-        // More than the log holds before SQLite folds it in and begins it anew.
+        // More than fits into the log before SQLite moves it into the database and starts again.
         for number in 0..<400 { try keychain.add("more \(number)") }
         #expect(keychain.state == VerificationState(.verified, at: moment))
         try keychain.reopen()
         #expect(keychain.state == VerificationState(.verified, at: moment))
     }
 
-    @Test func `another start of the machine needs another verification`() throws {
+    @Test func `after a reboot the keychain is verified again`() throws {
         let keychain = try RememberedKeychain()
         let moment = try #require(keychain.state.moment)
         keychain.boot = 2
@@ -227,7 +232,7 @@ import Testing
         #expect(try #require(keychain.state.moment) > moment)
     }
 
-    @Test func `many items are verified when somebody asks, not at an opening`() throws {
+    @Test func `a keychain with many items is verified on demand, not when it is opened`() throws {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
         try keychain.add("b")
@@ -242,7 +247,7 @@ import Testing
         #expect(keychain.state.standing == .verified)
     }
 
-    @Test func `a commit that was not noted stands on what was verified`() throws {
+    @Test func `a verification stays valid over a commit that isn't in the note`() throws {
         let keychain = try RememberedKeychain()
         let state = keychain.state
         try keychain.add("a")
@@ -258,7 +263,7 @@ import Testing
         #expect(keychain.state == state)
     }
 
-    @Test func `files that were touched are verified again`() throws {
+    @Test func `files that were written to from outside are verified again`() throws {
         let (keychain, _) = try changedKeychain()
         try keychain.open()
         let moment = try #require(keychain.state.moment)
@@ -269,7 +274,7 @@ import Testing
         #expect(try #require(keychain.state.moment) > moment)
     }
 
-    @Test func `a copy of the keychain has a note of its own`() throws {
+    @Test func `a copy of a keychain has a separate freshness note`() throws {
         let (keychain, _) = try changedKeychain()
         let copy = keychain.folder + "/copy"
         try FileManager.default.copyItem(atPath: keychain.directory, toPath: copy)
@@ -282,9 +287,9 @@ import Testing
         #expect(keychain.state == state)
     }
 
-    // MARK: The note
+    // MARK: The freshness note
 
-    @Test func `the note has the bytes of its document`() throws {
+    @Test func `the freshness note has the bytes that its format document describes`() throws {
         let keychain = try RememberedKeychain()
         try keychain.add("a")
         keychain.close()
@@ -320,7 +325,7 @@ import Testing
     }
 
     @Test(arguments: [0, 4, 8, 11, 20, 40, 50, 64, 75, 90, 120, 127, 128, 159])
-    func `a note that was altered counts for nothing`(position: Int) throws {
+    func `an altered freshness note is ignored`(position: Int) throws {
         let (keychain, _) = try changedKeychain()
         var note = [UInt8](try Data(contentsOf: URL(filePath: try keychain.notePath)))
         note[position] ^= 1
@@ -331,7 +336,10 @@ import Testing
         #expect(keychain.engine.verifyIfNeeded().isVerified)
     }
 
-    @Test func `a note of before, or of another keychain, counts for nothing`() throws {
+    @Test
+    func `a freshness note of another keychain is ignored, and an outdated one isn't trusted`()
+        throws
+    {
         let keychain = try RememberedKeychain()
         let path = try keychain.notePath
         let before = try Data(contentsOf: URL(filePath: path))
@@ -343,13 +351,13 @@ import Testing
         try keychain.open()
         #expect(keychain.state == VerificationState(.never))
         keychain.close()
-        // Its own of before says how the files were then.
+        // The outdated note describes the files as they were then.
         try keychain.write(before, to: path)
         try keychain.open()
         #expect(keychain.state.standing == .changed)
     }
 
-    @Test func `without a place for a note, each process verifies for itself`() throws {
+    @Test func `without a place for the freshness note, each process verifies for itself`() throws {
         let (keychain, before) = try changedKeychain()
         keychain.remembers = false
         try keychain.open()
@@ -365,7 +373,7 @@ import Testing
         try expectFound(in: keychain)
     }
 
-    @Test func `a folder in which others can write is no place for a note`() throws {
+    @Test func `a folder that others can write to isn't used for the freshness note`() throws {
         let (keychain, _) = try changedKeychain()
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o777], ofItemAtPath: keychain.runtime)
@@ -373,7 +381,7 @@ import Testing
         #expect(keychain.state.standing == .verifiedHere)
     }
 
-    @Test func `a note that has a second name isn't written`() throws {
+    @Test func `a freshness note with a second hard link isn't written to`() throws {
         let keychain = try RememberedKeychain()
         let note = try keychain.notePath
         keychain.close()
@@ -390,7 +398,7 @@ import Testing
     // MARK: Rotation
 
     @Test(arguments: [false, true], [0, 500] as [UInt64])
-    func `the folder of before a rotation, put back, is noticed`(
+    func `an old copy of the folder from before a rotation is detected`(
         setsPasscode: Bool, itemLimit: UInt64
     ) throws {
         let files = FileManager.default
@@ -415,7 +423,7 @@ import Testing
         #expect(failure?.cause == .damage)
         #expect(failure?.reason.contains("a copy of before the keys were changed") == true)
 
-        // Who goes back to it does so with its items, and is told that there may be others.
+        // A recovery of the old copy keeps its items, and reports that others may be missing.
         let report = try KeychainEngine.recover(
             directory: keychain.directory, options: keychain.options)
         #expect(report.itemCount == 1 && report.hasUnknownLoss)
@@ -429,15 +437,15 @@ import Testing
         try keychain.engine.rotate()
         #expect(try keychain.find("c") == Data("c".utf8))
 
-        // In another place it is another keychain.
+        // At another path it counts as another keychain.
         let elsewhere = try KeychainEngine.open(directory: copies[1], options: keychain.options)
         #expect(try elsewhere.status().itemCount == 1)
         elsewhere.close()
     }
 
-    // MARK: Before something is said
+    // MARK: Restoring
 
-    @Test func `nothing is restored to a keychain that is not as it was left`() throws {
+    @Test func `nothing is restored to a keychain with an old page put back`() throws {
         let keychain = try RememberedKeychain()
         for account in ["a", "b"] { try keychain.add(account) }
         try keychain.setAsideFirst()

@@ -1,4 +1,5 @@
-// Writes of several threads share a commit, and each is answered as if it had been alone.
+// Concurrent writes of several threads share a commit, and each gets the result it would have had
+// alone.
 
 import Foundation
 import KeychainEngine
@@ -7,8 +8,8 @@ import KeychainSQLite
 import Synchronization
 import Testing
 
-/// Runs writes on a thread each. All wait while another write goes on, in their order.
-/// - Returns: What each failed with.
+/// Runs each write on a separate thread. In order, they all queue up behind another write.
+/// - Returns: The error status of each.
 private func together(
     in store: Store, _ writes: [@Sendable () throws -> Void]
 ) throws -> [Status?] {
@@ -57,7 +58,7 @@ extension TemporaryKeychain {
         }
     }
 
-    /// The secret of an account; nil when there is none.
+    /// The secret of an account, or `nil` if there is none.
     fileprivate func secret(of account: String) throws -> Data? {
         do {
             return try engine.perform(
@@ -81,7 +82,8 @@ extension TemporaryKeychain {
 }
 
 @Suite struct GroupCommitTests {
-    @Test func `writers that wait for another process wait together, not one after another`() throws
+    @Test func `writers that wait for another process time out together, not one after another`()
+        throws
     {
         let keychain = try TemporaryKeychain()
         let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
@@ -119,18 +121,18 @@ extension TemporaryKeychain {
         }
         ended.wait()
         #expect(failures.withLock { $0 } == Array(repeating: .notAvailable, count: count))
-        // One after another it would be 24 s at the least.
+        // One after another they would take at least 24 s.
         #expect(ContinuousClock.now - begin < .seconds(3 * count))
     }
 
-    @Test func `writes that wait share a commit, and all are there`() throws {
+    @Test func `waiting writes share a commit, and all of them succeed`() throws {
         let keychain = try TemporaryKeychain()
         let accounts = (0..<16).map { "account \($0)" }
         let before = try keychain.engine.store.header().generation
         let failures = try together(
             in: keychain.engine.store, accounts.map(keychain.addition(of:)))
         #expect(failures == Array(repeating: nil, count: 16))
-        // One, unless the machine was so busy that the first had waited for long.
+        // One commit, unless the machine was so busy that the first write had waited for long.
         let commits = try keychain.engine.store.header().generation - before
         #expect(commits < 16)
         try keychain.expect(accounts)
@@ -138,7 +140,7 @@ extension TemporaryKeychain {
         try keychain.expect(accounts)
     }
 
-    @Test func `a shared commit is told of once`() throws {
+    @Test func `a shared commit is notified once`() throws {
         let keychain = try TemporaryKeychain()
         let store = keychain.engine.store
         let calls = Atomic<UInt64>(0)
@@ -152,12 +154,13 @@ extension TemporaryKeychain {
             let commits = try store.header().generation - before
             let told = calls.load(ordering: .relaxed)
             #expect(told == commits)
-            // That of the write they waited for is one of them, so five would be none shared.
+            // One of them is the write that the others waited for, so five would mean that none was
+            // shared.
             #expect(commits < 5)
         }
     }
 
-    @Test func `a write that fails between two others fails alone`() throws {
+    @Test func `a write that fails in a shared commit doesn't affect the others`() throws {
         let keychain = try TemporaryKeychain()
         let failures = try together(
             in: keychain.engine.store, ["a", "b", "a", "c"].map(keychain.addition(of:)))
@@ -165,7 +168,7 @@ extension TemporaryKeychain {
         try keychain.expect(["a", "b", "c"])
     }
 
-    @Test func `a write that fails after it has changed rows leaves nothing behind`() throws {
+    @Test func `a write that fails after changing rows is rolled back alone`() throws {
         let keychain = try TemporaryKeychain()
         for account in ["old 1", "old 2"] { try keychain.addition(of: account)() }
         let store = keychain.engine.store
@@ -194,7 +197,7 @@ extension TemporaryKeychain {
         try keychain.expect(["old 1", "old 2", "a", "b"])
     }
 
-    @Test func `a write behind a change of the passcode is made under the new keybag`() throws {
+    @Test func `a write queued behind a passcode change uses the new keybag`() throws {
         let keychain = try TemporaryKeychain()
         let engine = keychain.engine
         let failures = try together(
@@ -212,7 +215,7 @@ extension TemporaryKeychain {
         try keychain.expect(["before", "behind"])
     }
 
-    @Test func `a write that finds the keybag changed does nothing and says so`() throws {
+    @Test func `a write with an outdated keybag generation isn't run and reports that`() throws {
         let keychain = try TemporaryKeychain()
         let store = keychain.engine.store
         let generation = try store.header().keybagGeneration
@@ -235,7 +238,7 @@ extension TemporaryKeychain {
         try keychain.expect(["a", "b"])
     }
 
-    @Test func `eight threads that write all the time lose nothing`() throws {
+    @Test func `eight threads that write continuously lose no write`() throws {
         let keychain = try TemporaryKeychain()
         let failures = Mutex<[Status]>([])
         let ended = DispatchGroup()

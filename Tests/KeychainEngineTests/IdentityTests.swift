@@ -1,4 +1,5 @@
-// Identities: a certificate and its private key, added, found, changed and deleted as one.
+// Identities: a certificate and its private key, which are added, found, changed and deleted
+// together.
 
 import Foundation
 import KeychainEngine
@@ -79,7 +80,7 @@ import Testing
 
     // MARK: Adding
 
-    /// Adds both halves as `SecItemAdd` does.
+    /// Adds both parts as `SecItemAdd` does.
     private func add(
         _ engine: KeychainEngine, _ certificate: NewItem, _ key: NewItem
     ) throws -> Identity {
@@ -90,7 +91,7 @@ import Testing
         return Identity(certificate: added[0], key: added[1])
     }
 
-    @Test func `a fault at any step adds every item of a list or none`() throws {
+    @Test func `a fault at any step adds either all items of a list or none`() throws {
         let engine = try engine()
         let items = [certificate(1, of: 7), key(7), certificate(2, of: 8), key(8)]
         try expectAllOrNothing(engine) {
@@ -99,7 +100,7 @@ import Testing
         #expect(try itemCount(engine) == 4)
     }
 
-    @Test func `a list keeps existing items only where they may be kept`() throws {
+    @Test func `adding a list keeps existing items only if that is allowed`() throws {
         let engine = try engine()
         let first = try engine.perform(AddItem(key(7)), as: caller)
         var kept = key(7)
@@ -113,7 +114,7 @@ import Testing
         #expect(try itemCount(engine) == 2)
     }
 
-    @Test func `both halves are added and found as one`() throws {
+    @Test func `certificate and key are added, and found as an identity`() throws {
         let engine = try engine()
         let added = try add(engine, certificate(1, of: 7), key(7))
         #expect(added.certificate.data == Data("certificate 1".utf8))
@@ -124,7 +125,7 @@ import Testing
         #expect(found == [added])
     }
 
-    @Test func `a certificate that is there is taken, a key that is there is a duplicate`() throws {
+    @Test func `an existing certificate is reused, and an existing key is a duplicate`() throws {
         let engine = try engine()
         let first = try engine.perform(AddItem(certificate(1, of: 7)), as: caller)
         let added = try add(engine, certificate(1, of: 7), key(7))
@@ -134,22 +135,24 @@ import Testing
             status {
                 _ = try add(engine, certificate(2, of: 7), key(7))
             } == .duplicateItem)
-        // Neither half of it was added.
+        // Neither the certificate nor the key was added.
         #expect(try itemCount(engine) == 2)
     }
 
-    @Test func `a certificate about another key under the same number is a duplicate`() throws {
+    @Test func `an identity is refused if its serial number belongs to another key's certificate`()
+        throws
+    {
         let engine = try engine()
         _ = try engine.perform(AddItem(certificate(1, of: 7)), as: caller)
         #expect(
             status {
                 _ = try add(engine, certificate(1, of: 8), key(8))
             } == .duplicateItem)
-        // The key alone would be no identity.
+        // The key alone would not be an identity.
         #expect(try itemCount(engine) == 1)
     }
 
-    /// At each statement of a write, and before the commit.
+    /// Makes a write fail at each statement and before the commit, and expects no change.
     private func expectAllOrNothing(
         _ engine: KeychainEngine, _ body: () throws -> Void
     ) throws {
@@ -164,12 +167,13 @@ import Testing
             }
             let result = WriteProbe.$current.withValue(probe) { status(body) }
             if result == nil { break }
-            // Where a change stays, what comes next fails too: the loop must not go on.
+            // If one failed write had an effect, later ones would fail too, so the loop must stop.
             try #require(result == .ioError)
             try #require(try engine.store.header().generation == before)
             step += 1
         }
-        // At the beginning, after each of the two rows and the header, and before the commit.
+        // A write fails at the beginning, after each of the two rows and the header, and before the
+        // commit.
         #expect(step >= 5)
         #expect(try engine.store.header().generation == before + 1)
     }
@@ -185,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a fault at any step leaves both halves or neither`() throws {
+    @Test func `a fault at any step leaves both certificate and key or neither`() throws {
         let engine = try engine()
         try expectAllOrNothing(engine) {
             _ = try add(engine, certificate(1, of: 7), key(7))
@@ -206,7 +210,7 @@ import Testing
         #expect(try itemCount(engine) == 0)
     }
 
-    @Test func `both groups must be the caller's to write`() throws {
+    @Test func `the caller must have access to the groups of both certificate and key`() throws {
         let engine = try engine()
         for (certificateGroup, keyGroup) in [("G3", "G1"), ("G1", "G3")] {
             #expect(
@@ -252,7 +256,10 @@ import Testing
         #expect(try find(engine, query()) == ["certificate 1, key 7"])
     }
 
-    @Test func `either half narrows, and a limit is of identities`() throws {
+    @Test
+    func `a search can name attributes of certificate and key, and its limit counts identities`()
+        throws
+    {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try engine.perform(AddItem(certificate(2, of: 7)), as: caller)
@@ -270,7 +277,7 @@ import Testing
         #expect(status { _ = try find(engine, query(), limit: 0) } == .itemNotFound)
     }
 
-    @Test func `a constrained key asks for authentication, or its identity is passed over`() throws
+    @Test func `a key with constraints requires authentication, or its identity is skipped`() throws
     {
         let engine = try engine()
         let password = Data("p".utf8)
@@ -283,7 +290,7 @@ import Testing
         #expect(try find(engine, query(), limit: 1, skips: true) == ["certificate 2, key 8"])
         let proof = query(authorization: Authorization(applicationPassword: password))
         #expect(try find(engine, proof) == ["certificate 1, key 7", "certificate 2, key 8"])
-        // Its certificate alone doesn't ask.
+        // The certificate alone requires no authentication.
         #expect(
             try engine.perform(
                 FindItems(
@@ -292,7 +299,7 @@ import Testing
             ).count == 2)
     }
 
-    @Test func `a certificate without a key needs no authentication`() throws {
+    @Test func `an identity's certificate can be read without authentication`() throws {
         let engine = try engine()
         var lone = certificate(1, of: 9)
         lone.constraints = .applicationPassword
@@ -304,9 +311,12 @@ import Testing
 
     // MARK: Changing
 
-    @Test func `an update changes every half once, also what no longer matches`() throws {
+    @Test
+    func `an update changes each certificate and key once, even if it then no longer matches`()
+        throws
+    {
         let engine = try engine()
-        // One key in two groups, two certificates of it: four identities.
+        // One key in two groups, and two certificates for it: four identities.
         _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try add(
             engine, certificate(2, of: 7),
@@ -327,12 +337,13 @@ import Testing
                 == .itemNotFound)
         #expect(try find(engine, query(certificate: [.label: .string("L2")])).count == 2)
         #expect(try find(engine, query(key: [.label: .string("new")])).count == 4)
-        // Nothing but what was asked for is another.
+        // Only the requested attributes changed.
         let after = try engine.perform(FindIdentities(query(), Retrieval(limit: nil)), as: caller)
         #expect(Set(after.map(\.key.reference)) == Set(before.map(\.key.reference)))
     }
 
-    @Test func `a change of a constrained key asks, and changes neither half without`() throws {
+    @Test func `an update of a constrained key requires authentication, or changes nothing`() throws
+    {
         let engine = try engine()
         let password = Data("p".utf8)
         _ = try add(
@@ -354,7 +365,7 @@ import Testing
 
     // MARK: Deleting
 
-    @Test func `a key stays while another certificate has its public key`() throws {
+    @Test func `a key stays as long as another certificate has its public key`() throws {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try engine.perform(AddItem(certificate(2, of: 7)), as: caller)
@@ -374,18 +385,18 @@ import Testing
             } == .itemNotFound)
     }
 
-    @Test func `deleting all identities of one key leaves nothing of it`() throws {
+    @Test func `deleting all identities of a key deletes the key`() throws {
         let engine = try engine()
         _ = try add(engine, certificate(1, of: 7), key(7))
         _ = try engine.perform(AddItem(certificate(2, of: 7)), as: caller)
         _ = try engine.perform(AddItem(certificate(3, of: 9)), as: caller)
         #expect(
             try engine.perform(DeleteIdentities(query(), tombstones: .automatic), as: caller) == 2)
-        // The certificate without a key is no identity.
+        // A certificate without a key is not an identity.
         #expect(try itemCount(engine) == 1)
     }
 
-    @Test func `deleting asks for no authentication`() throws {
+    @Test func `deleting identities requires no authentication`() throws {
         let engine = try engine()
         _ = try add(
             engine, certificate(1, of: 7),

@@ -21,7 +21,7 @@ import Testing
         ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
     }
 
-    @Test func `what was added is found with its data`() throws {
+    @Test func `an added item is found with its data`() throws {
         let keychain = try TemporaryKeychain()
         let added = try add(keychain, "a", data: "secret", more: [.label: .string("L")])
         let found = try keychain.engine.perform(
@@ -35,7 +35,7 @@ import Testing
         #expect(again == [added])
     }
 
-    @Test func `adding a second password for an account reports a duplicate`() throws {
+    @Test func `adding a second password with the same primary key reports a duplicate`() throws {
         let keychain = try TemporaryKeychain()
         _ = try add(keychain, "a")
         #expect(status { _ = try add(keychain, "a", data: "y") } == .duplicateItem)
@@ -44,7 +44,7 @@ import Testing
         #expect(found.first?.data == Data("x".utf8))
     }
 
-    @Test func `an update keeps reference and creation date and moves the item`() throws {
+    @Test func `an update keeps reference and creation date, and the new name is found`() throws {
         let keychain = try TemporaryKeychain()
         let added = try add(keychain, "a", more: [.label: .string("L")])
         try keychain.engine.perform(
@@ -70,7 +70,7 @@ import Testing
         #expect(found.data == Data("y".utf8))
     }
 
-    @Test func `deleting takes all matches and finds nothing afterwards`() throws {
+    @Test func `a deletion deletes all matches, and a second one finds nothing`() throws {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b", "c"] { _ = try add(keychain, account) }
         let all = ItemQuery(
@@ -89,13 +89,13 @@ import Testing
             } == .itemNotFound)
     }
 
-    /// A row with it would be damaged from the start.
+    /// A row with such a value would be damaged from the start.
     @Test(
         arguments: [
             [.applicationLabel: .data(Data())], [.port: .number(1)], [.isInvisible: .data(Data())],
             [.syncViewHint: .number(1)],
         ] as [Attributes])
-    func `an attribute that doesn't fit is refused`(attributes: Attributes) throws {
+    func `an attribute value of the wrong type is refused`(attributes: Attributes) throws {
         let keychain = try TemporaryKeychain()
         #expect(status { _ = try add(keychain, "a", more: attributes) } == .param)
         _ = try add(keychain, "a")
@@ -108,7 +108,7 @@ import Testing
         #expect(try keychain.engine.check().itemCount == 1)
     }
 
-    @Test func `listing and searching open no secret`() throws {
+    @Test func `listing, searching and changing attributes decrypt no secret`() throws {
         let keychain = try TemporaryKeychain()
         for account in 0..<50 { _ = try add(keychain, "\(account)") }
         let all = ItemQuery(itemClass: .genericPassword)
@@ -124,7 +124,7 @@ import Testing
         #expect(keychain.engine.openedSecretCount == 1)
     }
 
-    @Test func `an item of another group is invisible, and naming the group is refused`() throws {
+    @Test func `an item in another group isn't found, and naming that group is refused`() throws {
         let keychain = try TemporaryKeychain()
         _ = try add(keychain, "a")
         let other = AccessGroups(["G2"])
@@ -141,7 +141,9 @@ import Testing
     }
 
     @Test(arguments: ProtectionClass.allCases)
-    func `a class is readable in the states that it names`(protection: ProtectionClass) throws {
+    func `a protection class is readable in the lock states that it names`(
+        protection: ProtectionClass
+    ) throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         let added = try add(keychain, "a", protection: protection)
@@ -174,7 +176,7 @@ import Testing
         #expect(read() == (gone == 1 ? .itemNotFound : nil))
     }
 
-    @Test func `a locked item is deleted without being opened`() throws {
+    @Test func `a locked item can be deleted`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         _ = try add(keychain, "a")

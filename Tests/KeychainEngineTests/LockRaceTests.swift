@@ -8,12 +8,12 @@ import Synchronization
 import Testing
 
 @Suite struct `Locking during an unlock` {
-    /// Deriving takes long enough that locks are carried out meanwhile, on any machine.
+    /// The key derivation takes long enough that locks happen during it, on any machine.
     private let options = EngineOptions(
         passcodeCost: PasscodeCost(logN: 14, blockSize: 8, parallelism: 1))
 
     /// Locks the keychain again and again while `change` runs.
-    /// - Returns: The status that `change` fails with, or nil.
+    /// - Returns: The error status of `change`, or `nil`.
     private func locking(
         _ engine: KeychainEngine, during change: @escaping @Sendable () throws -> Void
     ) throws -> Status? {
@@ -38,7 +38,7 @@ import Testing
         return outcome.withLock { $0 }
     }
 
-    @Test func `a lock that comes while a passcode is derived stands`() throws {
+    @Test func `a lock during the key derivation of an unlock takes precedence`() throws {
         let keychain = try TemporaryKeychain(options: options)
         let engine = keychain.engine
         try engine.setPasscode(passcode("1234"))
@@ -51,7 +51,7 @@ import Testing
         #expect(engine.lockState == .unlocked)
     }
 
-    @Test func `a lock that comes while the passcode is changed stands`() throws {
+    @Test func `a lock during a passcode change takes precedence`() throws {
         let keychain = try TemporaryKeychain(options: options)
         let engine = keychain.engine
         try engine.setPasscode(passcode("1234"))
@@ -63,7 +63,7 @@ import Testing
         try engine.unlock(passcode: passcode("5678"))
     }
 
-    @Test func `locking all goes back to before the first unlock`() throws {
+    @Test func `locking all returns to the state before the first unlock`() throws {
         let keychain = try TemporaryKeychain()
         let engine = keychain.engine
         let classes: [ProtectionClass] = [.always, .afterFirstUnlock, .whenUnlocked]
@@ -91,7 +91,7 @@ import Testing
         try engine.lockAll()
         #expect(readable() == [.always])
         #expect(engine.lockState == .beforeFirstUnlock)
-        // A lock that comes later doesn't make it look unlocked once.
+        // A later lock doesn't make the keychain look as if it had been unlocked once.
         try engine.lock()
         #expect(engine.lockState == .beforeFirstUnlock)
         try engine.unlock(passcode: passcode("1234"))

@@ -1,4 +1,4 @@
-// The log that a program leaves behind which ends without closing its keychain.
+// The write-ahead log left by a program that ends without closing its keychain.
 
 import Foundation
 import KeychainCore
@@ -16,7 +16,9 @@ import Testing
             as: keychain.caller)
     }
 
-    @Test func `a look-up folds a long log into the database, and leaves a short one`() throws {
+    @Test func `a look-up moves a long write-ahead log into the database and leaves a short one`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         let folder = StoreFolder(path: keychain.directory).located
         try add(keychain, "a", byteCount: 10)

@@ -8,7 +8,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// A log that keeps what it is told.
+/// A log handler that keeps all lines in memory.
 private final class MemoryLog: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -41,7 +41,7 @@ private final class MemoryLog: Sendable {
 }
 
 @Suite struct LogTests {
-    @Test func `a log holds operation, shape of the query and status, and no value`() throws {
+    @Test func `the log contains operation, query shape and status, and no values`() throws {
         let log = MemoryLog()
         var options = EngineOptions.testing
         options.log = log.logger()

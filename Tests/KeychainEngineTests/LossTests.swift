@@ -1,4 +1,4 @@
-// What is answered after a recovery that could not bring everything back.
+// The answers of a keychain whose recovery could not bring everything back.
 
 import Foundation
 import KeychainEngine
@@ -7,8 +7,8 @@ import KeychainSQLite
 import Testing
 
 @Suite struct LossTests {
-    /// A closed keychain with the accounts "a" and "b", and the byte at an offset behind a magic
-    /// changed.
+    /// A closed keychain with the accounts "a" and "b", with one byte changed at an offset from a
+    /// magic.
     private func damagedKeychain(
         _ magic: String, _ offset: Int
     ) throws -> TemporaryKeychain {
@@ -32,7 +32,7 @@ import Testing
     private func change(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
     ) throws {
-        // In pages that fit their checksums: a damaged page would not be written to.
+        // The checksums match, because a page with a wrong one would not be written to.
         try forge(keychain) { bytes in
             let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
             bytes[found.lowerBound + offset] ^= 0x5A
@@ -45,7 +45,7 @@ import Testing
         return report
     }
 
-    /// The status of a look-up; nil: found.
+    /// The status of a look-up, or `nil` if it found something.
     private func find(_ attributes: Attributes, in keychain: TemporaryKeychain) -> Status? {
         status {
             _ = try keychain.engine.perform(
@@ -55,8 +55,10 @@ import Testing
         }
     }
 
-    @Test func `where the labels of what is lost are known, no other miss is disturbed`() throws {
-        // In the secret, so that the attributes and with them the labels are authentic.
+    @Test func `if the labels of a lost item are known, searches for other names aren't affected`()
+        throws
+    {
+        // The damage is in the secret, so the attributes and with them the labels are authentic.
         let keychain = try damagedKeychain("KCS2", 60)
         let report = try recover(keychain)
         #expect(report.isVerified && !report.isComplete && !report.hasUnknownLoss)
@@ -68,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [("KCM2", 40), ("KCHD", 60)])
-    func `where they are not known every miss is answered with damage until it is dismissed`(
+    func `if labels of lost items are unknown, every miss reports damage until dismissed`(
         _ magic: String, _ offset: Int
     ) throws {
         let keychain = try damagedKeychain(magic, offset)
@@ -78,7 +80,7 @@ import Testing
         for attributes: Attributes in [genericPassword("c"), [.label: .string("c")]] {
             #expect(find(attributes, in: keychain) == .decode)
         }
-        // What is there is found, and writes go on.
+        // Existing items are found, and writes work.
         #expect(["a", "b"].filter { find(genericPassword($0), in: keychain) == nil }.count >= 1)
         _ = try engine.perform(AddItem(item("c")), as: keychain.caller)
         #expect(find(genericPassword("c"), in: keychain) == nil)
@@ -98,7 +100,7 @@ import Testing
         #expect(find(genericPassword("d"), in: keychain) == nil)
         #expect(find(genericPassword("e"), in: keychain) == .decode)
 
-        // Another recovery doesn't forget it.
+        // Another recovery doesn't forget the loss.
         keychain.engine.close()
         #expect(try recover(keychain).hasUnknownLoss)
         #expect(find(genericPassword("e"), in: keychain) == .decode)
@@ -114,7 +116,7 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `before the first unlock a miss is a lock, not a loss`() throws {
+    @Test func `before the first unlock a miss reports a lock rather than a loss`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         for (account, protection) in [("a", ProtectionClass.always), ("b", .afterFirstUnlock)] {
@@ -127,7 +129,7 @@ import Testing
         let place = try placeOfMetadata(of: "a", in: keychain, bytes)
         try forge(keychain) { $0[place + 40] ^= 0x5A }
         try keychain.reopen()
-        // A damaged row of one tier doesn't tell of the other's.
+        // A damaged row of one tier reveals nothing about the other.
         for account in ["a", "b", "c"] {
             #expect(find(genericPassword(account), in: keychain) == .interactionNotAllowed)
         }
@@ -153,7 +155,7 @@ import Testing
         #expect(find(genericPassword("c"), in: keychain) == .decode)
     }
 
-    @Test func `a recovery of a whole keychain remembers no loss`() throws {
+    @Test func `a recovery of an undamaged keychain reports no loss`() throws {
         let keychain = try TemporaryKeychain()
         _ = try keychain.engine.perform(AddItem(item("a")), as: keychain.caller)
         keychain.engine.close()
@@ -162,9 +164,9 @@ import Testing
         #expect(find(genericPassword("b"), in: keychain) == .itemNotFound)
     }
 
-    // MARK: What a look-up names
+    // MARK: Look-ups of lost items
 
-    /// A keychain whose item "a" was set aside by a check.
+    /// A keychain whose damaged item was set aside by a check.
     private func checkedKeychain() throws -> TemporaryKeychain {
         let keychain = try damagedKeychain("KCS2", 60)
         try keychain.reopen()
@@ -172,7 +174,9 @@ import Testing
         return keychain
     }
 
-    @Test func `what was set aside is found by whatever a query names`() throws {
+    @Test func `a look-up of a row that was set aside reports damage, whatever the query names`()
+        throws
+    {
         let keychain = try checkedKeychain()
         let reference = try #require(try keychain.engine.setAsideRows().first).row.reference
         let lost = find(genericPassword("a"), in: keychain) == .decode ? "a" : "b"
@@ -196,7 +200,7 @@ import Testing
                 as: keychain.caller)
         }
         #expect(failure?.item == reference)
-        // Other names, another class, another group.
+        // Other names, another class, and another group aren't affected.
         for attributes: Attributes in [
             [.service: .string("other")], [.account: .string("c")], [.label: .string("c")],
             [.generic: .data(Data("c".utf8))],
@@ -215,7 +219,7 @@ import Testing
                     FindItems(ItemQuery(itemClass: .genericPassword), Retrieval()),
                     as: AccessGroups(["G9"]))
             } == .itemNotFound)
-        // A search of all groups that names nothing.
+        // Nor is a search in all groups that names nothing.
         #expect(
             status {
                 _ = try keychain.engine.perform(
@@ -224,7 +228,7 @@ import Testing
             } == .itemNotFound)
     }
 
-    @Test func `what was deleted or replaced while it was damaged disturbs nothing`() throws {
+    @Test func `a damaged item that was deleted or replaced no longer affects look-ups`() throws {
         let keychain = try damagedKeychain("KCM2", 40)
         try keychain.reopen()
         let lost = ["a", "b"].filter { find(genericPassword($0), in: keychain) == .decode }
@@ -245,9 +249,9 @@ import Testing
         #expect(find(genericPassword(account), in: other) == .itemNotFound)
     }
 
-    // MARK: What a check says
+    // MARK: Results of a check
 
-    @Test func `a check that is given up ends, and changes nothing`() throws {
+    @Test func `a check that is canceled ends and changes nothing`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.perform(AddItem(item("a")), as: keychain.caller)
         var seen = 0
@@ -262,7 +266,7 @@ import Testing
         #expect(try keychain.engine.check().itemCount == 1)
     }
 
-    @Test func `a check says that the copy of the keybag was another`() throws {
+    @Test func `a check reports that the copy of the keybag differed`() throws {
         let keychain = try TemporaryKeychain()
         let copy = URL(filePath: keychain.path(.keybag))
         let whole = try Data(contentsOf: copy)

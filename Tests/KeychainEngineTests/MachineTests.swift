@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// One item of each class but that for a passcode, on a machine called "here".
+    /// One item of each class except the one that requires a passcode, on a machine called "here".
     private func filled() throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain(options: options("here"))
         for protection in ProtectionClass.allCases where protection.rawValue < 12 {
@@ -69,7 +69,7 @@ import Testing
     private static let staying = ["aku", "cku", "dku"]
 
     @Test(arguments: ["there", nil])
-    func `on another machine the items of this device can't be read, and all others can`(
+    func `on another machine all items except this-device-only ones can be read`(
         identity: String?
     ) throws {
         let keychain = try filled()
@@ -82,7 +82,8 @@ import Testing
             #expect(refusal?.reason.contains("3 items") == true)
             #expect(refusal?.reason.contains("recovery code") == true)
         }
-        // They can be told from absent ones, none is written over, and what moves can be changed.
+        // Unreadable items are told apart from absent ones and aren't overwritten. The others can
+        // be changed.
         #expect(failure { _ = try secrets(moved, "absent") }?.status == .itemNotFound)
         #expect(failure { try add("aku", .whenUnlocked, to: moved) }?.status == .duplicateItem)
         #expect(
@@ -100,7 +101,9 @@ import Testing
         back.close()
     }
 
-    @Test func `what is out of reach goes only where its labels say that it is meant`() throws {
+    @Test func `an unreadable item is deleted only if its labels show that the query means it`()
+        throws
+    {
         let keychain = try filled()
         let moved = try engine(keychain, on: "there")
         let caller = AccessGroups(["G1", "G2"])
@@ -110,7 +113,7 @@ import Testing
                     ItemQuery(itemClass: .genericPassword, attributes: attributes),
                     tombstones: .never), as: caller)
         }
-        // An item's description is not among its labels.
+        // An item's description has no label.
         let refusal = failure {
             _ = try delete([.account: .string("dku"), .description: .string("x")])
         }
@@ -122,7 +125,7 @@ import Testing
         back.close()
     }
 
-    @Test func `a recovery code takes the items of this device along, with the passcode forgotten`()
+    @Test func `a recovery code moves this-device-only items even if the passcode is forgotten`()
         throws
     {
         let keychain = try filled()
@@ -135,7 +138,7 @@ import Testing
         #expect(try keychain.engine.status().hasRecoveryCode)
         try add("akpu", .whenPasscodeSetThisDeviceOnly, to: keychain.engine)
         let all = Set(Self.moving + Self.staying + ["akpu"])
-        // The code opens everything, without the machine being asked.
+        // The code opens everything, without the machine's identity.
         let opened = try engine(keychain, on: "there")
         try opened.perform(UnlockWith(.recoveryCode(code)), as: keychain.caller)
         #expect(Set(try secrets(opened)) == all)
@@ -165,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a recovery code frees the items of this device where nothing can be bound`(
+    func `a recovery code frees this-device-only items where no machine identity exists`(
         hasPasscode: Bool
     ) throws {
         let keychain = try filled()
@@ -181,7 +184,8 @@ import Testing
         if hasPasscode {
             try moved.perform(UnlockWith(.recoveryCode(code)), as: caller)
             #expect(Set(try secrets(moved)) == all)
-            // What the code opened goes with it, an always-available item of this device too.
+            // What the code opened is locked again, including an always-available item of this
+            // device.
             try moved.lockAll()
             try moved.unlock(passcode: passcode("known"))
             #expect(Set(try secrets(moved)) == Set(Self.moving))
@@ -204,7 +208,7 @@ import Testing
         free.close()
     }
 
-    @Test func `a keychain is bound once its owner says so, and unbound again`() throws {
+    @Test func `a keychain can be bound to a machine and unbound again`() throws {
         let keychain = try TemporaryKeychain(options: options(nil))
         try add("item", .whenUnlockedThisDeviceOnly, to: keychain.engine)
         let caller = keychain.caller
@@ -229,7 +233,7 @@ import Testing
         free.close()
     }
 
-    @Test func `a process that has the keychain open notices that another one bound it`() throws {
+    @Test func `an open engine notices that another process bound the keychain`() throws {
         let keychain = try TemporaryKeychain(options: options("here"))
         let other = try KeychainEngine.open(
             directory: keychain.directory, options: options("here"))
@@ -244,7 +248,7 @@ import Testing
         #expect(try secrets(keychain.engine) == ["item", "another"])
     }
 
-    @Test func `a chip is asked once as long as its slot stays`() throws {
+    @Test func `the chip unseals a slot's key only once, as long as the slot exists`() throws {
         let chip = SoftwareChip()
         let keychain = try TemporaryKeychain(options: options("here", chip: chip))
         try add("item", .whenUnlockedThisDeviceOnly, to: keychain.engine)
@@ -258,7 +262,7 @@ import Testing
         moved.close()
     }
 
-    @Test func `a server unlocks with its credential, without a person`() throws {
+    @Test func `a server unlocks with its credential, without user interaction`() throws {
         let keychain = try filled()
         let secret = "0123456789abcdef"
         try keychain.engine.perform(
@@ -279,7 +283,7 @@ import Testing
         open.close()
     }
 
-    @Test func `a slot isn't removed while the keychain is locked`() throws {
+    @Test func `a slot can't be removed while the keychain is locked`() throws {
         let keychain = try TemporaryKeychain(options: options("here"))
         let caller = keychain.caller
         try keychain.engine.setPasscode(passcode("open"))
@@ -295,11 +299,11 @@ import Testing
                 .status == .interactionNotAllowed)
         try keychain.engine.unlock(passcode: passcode("open"))
         try keychain.engine.perform(ChangeSlots(.remove(3)), as: caller)
-        // Removing one changes no key and locks nothing.
+        // Removing a slot changes no key and locks nothing.
         #expect(try secrets(keychain.engine) == ["item"])
     }
 
-    @Test func `a passcode has a floor unless its owner gives it up`() throws {
+    @Test func `a weak passcode is refused unless explicitly allowed`() throws {
         var options = EngineOptions.testing
         options.passcodePolicy = .floor
         let keychain = try TemporaryKeychain(options: options)

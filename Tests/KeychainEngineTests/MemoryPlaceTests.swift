@@ -1,4 +1,4 @@
-// A keychain in memory: the engine without a folder, and the probe that can end its writes.
+// A keychain in memory: the engine without a folder, and a probe that can make its writes fail.
 
 import Foundation
 import KeychainEngine
@@ -22,7 +22,7 @@ import Testing
         ItemQuery(itemClass: .genericPassword, attributes: genericPassword(account))
     }
 
-    /// The moments of the writes that `body` makes.
+    /// The steps of the writes that `body` makes.
     private func moments(_ body: () throws -> Void) rethrows -> [WriteProbe.Moment] {
         let seen = Moments()
         let probe = WriteProbe { moment in
@@ -37,7 +37,9 @@ import Testing
         let all = Mutex<[WriteProbe.Moment]>([])
     }
 
-    @Test func `engines on one place share items and passcode, and lock on their own`() throws {
+    @Test func `engines on one in-memory keychain share items and passcode, and lock separately`()
+        throws
+    {
         let place = try MemoryPlace()
         let first = try KeychainEngine.open(place, options: .testing)
         try first.setPasscode(passcode("1234"))
@@ -55,7 +57,7 @@ import Testing
         #expect(try second.check().isSound)
     }
 
-    @Test func `two places have nothing in common`() throws {
+    @Test func `two in-memory keychains share nothing`() throws {
         let first = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         let second = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         _ = try first.perform(AddItem(newItem("a")), as: caller)
@@ -65,15 +67,15 @@ import Testing
         #expect(first.store.keychainID != second.store.keychainID)
     }
 
-    @Test func `a probe is asked at every step of a write`() throws {
+    @Test func `a probe is called at every step of a write`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         let addition = try moments { _ = try engine.perform(AddItem(newItem("a")), as: caller) }
-        // The row and the header; its terms, one for each attribute, between the two.
+        // The row, its terms (one per attribute) and the header.
         #expect(addition.first == .began)
         #expect(addition.suffix(2) == [.changed, .committed])
         #expect(addition.dropFirst().dropLast(2).count >= 2)
         #expect(addition.dropFirst().dropLast(2).allSatisfy { $0 == .tookStep })
-        // What changes nothing has no commit.
+        // A request that changes nothing has no commit.
         let duplicate = moments {
             #expect(
                 status { _ = try engine.perform(AddItem(newItem("a")), as: caller) }
@@ -86,7 +88,7 @@ import Testing
         #expect(search.isEmpty)
     }
 
-    @Test func `after each of its steps a write can end without effect`() throws {
+    @Test func `a write that fails at any step has no effect`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         _ = try engine.perform(AddItem(newItem("kept")), as: caller)
         let generation = try engine.store.header().generation
@@ -112,12 +114,13 @@ import Testing
                 step += 1
             }
         }
-        // At the beginning, after the row and the header at least, and before the commit.
+        // The write fails at the beginning, at least after the row and the header, and before the
+        // commit.
         #expect(step >= 4)
         #expect(try engine.check().itemCount == 2)
     }
 
-    @Test func `a write to a folder never asks a probe`() throws {
+    @Test func `a write to a keychain in a folder never calls a probe`() throws {
         let temporary = try TemporaryKeychain()
         let seen = try moments {
             _ = try temporary.engine.perform(AddItem(newItem("a")), as: temporary.caller)

@@ -1,4 +1,4 @@
-// MemoryTests: looks through this process's whole memory for keys that should be gone.
+// MemoryTests: searches this process's whole memory for keys that should have been erased.
 
 import Crypto
 import Foundation
@@ -25,7 +25,7 @@ import Testing
                 kept += pair
             }
         }
-        // The keys of the one row, unwrapped as the format document says.
+        // The key of the only row, unwrapped as the format document describes.
         let row = try #require(try rows(of: keychain).first)
         let secret = try #require(row.secret)
         let classKey = try #require(opened[.whenUnlocked]).classKey
@@ -36,11 +36,12 @@ import Testing
         let rowKey = try AuthenticatedEncryption.open(
             secret[12..<80], using: classKey, authenticating: binding)
         forgotten.append(Needle(SecretBytes(copying: rowKey.prefix(32))))
-        // What tells names apart stays until `lockAll`.
+        // The keys of the blind index and the digests stay until `lockAll`.
         kept += [guarded.indexKey, guarded.integrityKey].map { key in
             Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
         }
-        // Of the classes under the passcode: two keys each that stay, or go; and the key of the row.
+        // Two keys for each class under the passcode, which stay or are erased, and the key of the
+        // row.
         try #require(kept.count == 2 * 2 + 2 && forgotten.count == 2 * 3 + 1)
         return (kept, forgotten)
     }
@@ -50,7 +51,7 @@ import Testing
             ItemQuery(itemClass: .genericPassword, attributes: genericPassword("a")))
     }
 
-    /// Loads a secret, then drops it.
+    /// Loads a secret and releases it.
     private func useSecret(_ keychain: TemporaryKeychain, adding: Bool = false) throws {
         if adding {
             _ = try keychain.engine.perform(
@@ -81,23 +82,25 @@ import Testing
         try useSecret(keychain)
         let (kept, forgotten) = try needles(keychain, "1234")
         try keychain.engine.lock()
-        // The search is able to find a key: those that stay are found.
+        // Shows that the search can find keys: those that stay are found.
         for needle in kept { #expect(try needle.occurrenceCount() > 0) }
         for needle in forgotten { #expect(try needle.occurrenceCount() == 0) }
-        // Without this use the keychain would go before the search.
+        // This use keeps the keychain from being released before the search.
         #expect(keychain.engine.lockState == .locked)
         print(
             "memory after lock: \(forgotten.count) keys looked for, \(kept.count) kept ones found")
     }
 
-    @Test func `what tells names apart is in memory from the first unlock to lock-all`() throws {
+    @Test func `the index and integrity keys are in memory from the first unlock until lock-all`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
         try useSecret(keychain, adding: true)
         let needles = try {
             let (_, guarded) = try keychain.keys(passcode("1234"))
             return [guarded.indexKey, guarded.integrityKey].map { key in
-                // As a keyed hash has it.
+                // XORed with HMAC's inner padding, as it is in memory.
                 Needle(masked: key.plainBytes.map { $0 ^ 0x36 ^ Needle.mask })
             }
         }()
@@ -109,7 +112,7 @@ import Testing
         #expect(keychain.engine.lockState == .beforeFirstUnlock)
     }
 
-    @Test func `after the keychain is dropped no key is left in memory`() throws {
+    @Test func `after the keychain is released no key is left in memory`() throws {
         var all: [Needle] = []
         do {
             let keychain = try TemporaryKeychain()
@@ -127,7 +130,8 @@ import Testing
         print("memory after the end: \(all.count) keys looked for")
     }
 
-    @Test func `no state of a hash that stands for the index or integrity key is in memory`() throws
+    @Test func `no hash state that can replace the index or integrity key is left in memory`()
+        throws
     {
         let keychain = try TemporaryKeychain()
         try useSecret(keychain, adding: true)
@@ -139,7 +143,7 @@ import Testing
                 for (index, byte) in key.plainBytes.enumerated() { block[index] ^= byte }
                 let needle = Needle(masked: HashState.behind(block, mask: Needle.mask))
                 #expect(try needle.occurrenceCount() == 0)
-                // The search is able to find such a state.
+                // Shows that the search can find such a state.
                 var hash = SHA256()
                 hash.update(data: block)
                 let count = try needle.occurrenceCount()

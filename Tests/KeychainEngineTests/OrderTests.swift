@@ -1,4 +1,4 @@
-// With a limit of one, which of several items is given.
+// Which of several matching items a search with a limit of one returns.
 
 import Foundation
 import KeychainCore
@@ -7,7 +7,8 @@ import KeychainEngine
 import Testing
 
 @Suite struct OrderTests {
-    /// Adds items of one service, and gives their references in the order of addition.
+    /// Adds items of one service.
+    /// - Returns: Their references, in the order of addition.
     private func fill(_ keychain: TemporaryKeychain, _ count: Int) throws -> [ItemReference] {
         try (0..<count).map { number in
             try add(
@@ -41,10 +42,10 @@ import Testing
         ).first?.reference
     }
 
-    /// The index is in the order of keyed labels, which differs from keychain to keychain: by chance
-    /// alone this holds in one run of 1,000,000.
+    /// The index is in the order of keyed labels, which differs between keychains. By chance alone
+    /// this test would pass in one of 1,000,000 runs.
     @Test(arguments: 1...8)
-    func `of one service's items the one added first is given`(run: Int) throws {
+    func `of several items of a service, the one added first is returned`(run: Int) throws {
         let keychain = try TemporaryKeychain()
         let added = try fill(keychain, 6)
         for includesData in [true, false] {
@@ -60,7 +61,9 @@ import Testing
     }
 
     @Test(arguments: 1...4)
-    func `of a server's items with one account the one added first is given`(run: Int) throws {
+    func `of several items of a server and account, the one added first is returned`(run: Int)
+        throws
+    {
         let keychain = try TemporaryKeychain()
         let key: Attributes = [.server: .string("h"), .account: .string("a")]
         let added = try (1...6).map { number in
@@ -71,7 +74,7 @@ import Testing
         #expect(try first(keychain, key, of: .internetPassword) == added[0])
     }
 
-    @Test func `of many items each is found by what no label tells`() throws {
+    @Test func `among many items, one is found by an attribute that has no label`() throws {
         let keychain = try TemporaryKeychain()
         let added = try fill(keychain, 150)
         for number in [0, 15, 16, 17, 149] {

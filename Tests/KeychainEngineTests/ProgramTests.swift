@@ -1,4 +1,5 @@
-// ProgramTests: what a change or deletion by class alone is about, for a caller without entitlements.
+// ProgramTests: which items a caller without entitlements changes or deletes when the request names
+// only a class.
 
 import Foundation
 import KeychainEngine
@@ -32,19 +33,19 @@ import Testing
         return Set((found ?? []).compactMap { $0.attributes[.account] })
     }
 
-    // Paths as the kernel writes them in /proc/PID/exe.
+    // Paths as the kernel shows them in /proc/PID/exe.
     @Test(arguments: [
         ("/usr/bin/notes", "notes"), ("/opt/notes (deleted)", "notes"), ("/a/b c", "b c"),
         ("/" + String(repeating: "n", count: 255), String(repeating: "n", count: 255)),
         ("/" + String(repeating: "n", count: 256), ""), ("/", ""), ("", ""), (nil, ""),
     ])
-    func `a program goes by the name of its executable`(path: String?, name: String) {
+    func `a program's name is the file name of its executable`(path: String?, name: String) {
         let caller = AccessGroups.withoutEntitlements(executable: path)
         #expect(caller.program == name)
         #expect(caller.names == ["default"])
     }
 
-    /// Requests that name a class and, at the most, what many items have in common.
+    /// Queries that name a class, and at most something that many items have in common.
     private static let wide: [ItemQuery] = [
         ItemQuery(itemClass: .genericPassword),
         ItemQuery(itemClass: .genericPassword, accessGroup: "default"),
@@ -52,7 +53,9 @@ import Testing
         ItemQuery(itemClass: .genericPassword, isSynchronizable: nil),
     ]
 
-    @Test func `group, protection and synchronizability name no item`() throws {
+    @Test func `a query with only group, protection or synchronizability affects own items only`()
+        throws
+    {
         for query in Self.wide {
             let engine = try engine()
             _ = try engine.perform(AddItem(password("n")), as: notes)
@@ -62,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `an attribute or a reference names what it names`() throws {
+    @Test func `a query with an attribute or reference affects other programs' items too`() throws {
         let engine = try engine()
         let item = try engine.perform(AddItem(password("n")), as: notes)
         _ = try engine.perform(AddItem(password("o")), as: notes)
@@ -73,12 +76,12 @@ import Testing
         #expect(try engine.perform(DeleteItems(byService, tombstones: .automatic), as: mail) == 1)
     }
 
-    @Test func `what a program adds by any way is its own`() throws {
+    @Test func `items added in any way belong to the program that added them`() throws {
         let engine = try engine()
         _ = try engine.perform(AddItems([password("a"), password("b")]), as: mail)
         try engine.perform(PutItem(password("c"), orChange: passwords, ItemChanges()), as: mail)
         _ = try engine.perform(AddItem(password("n")), as: notes)
-        // A put that changes the item leaves it the other program's.
+        // A put that changes an existing item doesn't change its owner.
         try engine.perform(
             PutItem(
                 password("n"),
@@ -88,7 +91,7 @@ import Testing
         #expect(try accounts(engine) == [.string("n")])
     }
 
-    @Test func `a program whose name isn't known empties nothing`() throws {
+    @Test func `a program whose name is unknown deletes nothing by class`() throws {
         let unknown = AccessGroups.withoutEntitlements(executable: nil)
         let engine = try engine()
         for caller in [unknown, notes, entitled] {
@@ -104,7 +107,8 @@ import Testing
             try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: entitled) == 3)
     }
 
-    @Test func `whose a locked item is can't be told, so nothing is emptied`() throws {
+    @Test func `items can't be deleted by class while one is locked and its owner unknown`() throws
+    {
         let engine = try engine()
         _ = try engine.perform(AddItem(password("n", protection: .whenUnlocked)), as: notes)
         _ = try engine.perform(AddItem(password("m")), as: mail)
@@ -119,12 +123,12 @@ import Testing
         try engine.unlock(passcode: passcode("passcode"))
         #expect(try accounts(engine).count == 2)
         try engine.lock()
-        // With entitlements a lock stops no deletion.
+        // With entitlements, the lock doesn't prevent the deletion.
         #expect(
             try engine.perform(DeleteItems(passwords, tombstones: .automatic), as: entitled) == 2)
     }
 
-    @Test func `an item holds its program's name nowhere that is asked for or answered`() throws {
+    @Test func `the name of an item's program can't be queried and is never returned`() throws {
         let engine = try engine()
         let item = try engine.perform(AddItem(password("n")), as: notes)
         let found = try engine.perform(
@@ -134,7 +138,10 @@ import Testing
         #expect(!"\(item)".contains("notes"))
     }
 
-    @Test func `an identity is emptied where both halves are the program's own`() throws {
+    @Test
+    func `an identity is deleted by class only if its program added both certificate and key`()
+        throws
+    {
         let hash = AttributeValue.data(Data(repeating: 1, count: 20))
         func certificate(_ serial: UInt8) -> NewItem {
             NewItem(
@@ -164,7 +171,7 @@ import Testing
                 == .itemNotFound)
         #expect(try engine.perform(UpdateIdentities(query, changes), as: notes) == 1)
         #expect(try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: notes) == 1)
-        // The key stays for the other program's certificate.
+        // The key stays, because the other program's certificate needs it.
         #expect(
             try engine.perform(DeleteIdentities(query, tombstones: .automatic), as: entitled) == 1)
         #expect(try engine.check().itemCount == 0)

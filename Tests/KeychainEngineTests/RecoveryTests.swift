@@ -1,4 +1,4 @@
-// What a recovery makes of files in which an attacker without keys has put older ones.
+// The recovery of files in which an attacker without keys has put back older ones.
 
 import Foundation
 import KeychainCore
@@ -51,12 +51,12 @@ import Testing
             directory: keychain.directory, passcode: code.map { passcode($0) }, options: .testing)
     }
 
-    // MARK: An earlier passcode
+    // MARK: An old passcode
 
     enum Keybag: CaseIterable { case zeroed, earlier }
 
     @Test(arguments: Keybag.allCases)
-    func `an earlier passcode recovers nothing, whatever became of the keybag in the database`(
+    func `an old passcode with an old keybag copy recovers nothing`(
         _ inDatabase: Keybag
     ) throws {
         let keychain = try TemporaryKeychain()
@@ -83,7 +83,7 @@ import Testing
         }
         #expect(try bytes(.database, of: keychain) == before)
 
-        // What the error asks for.
+        // Following the instructions in the error.
         try write(latest, to: .keybag, of: keychain)
         #expect(status { _ = try recover(keychain, "1111") } == .authFailed)
         #expect(try recover(keychain, "2222").isComplete)
@@ -92,9 +92,9 @@ import Testing
         #expect(try find("a", in: keychain) == Data("secret".utf8))
     }
 
-    // MARK: Pages of an earlier time
+    // MARK: Old pages
 
-    @Test func `what a page of an earlier time gives is not said to be the latest`() throws {
+    @Test func `items recovered from an old page aren't reported as the latest ones`() throws {
         let keychain = try TemporaryKeychain()
         for account in ["a", "b"] { try add(account, "old", to: keychain) }
         keychain.engine.close()
@@ -113,7 +113,7 @@ import Testing
         try keychain.reopen()
         #expect(try find("a", in: keychain) == Data("old".utf8))
         #expect(status { _ = try find("c", in: keychain) } == .decode)
-        // Another recovery confirms what the first one made, and remembers the loss.
+        // A second recovery confirms the result of the first, and remembers the loss.
         keychain.engine.close()
         let second = try recover(keychain)
         #expect(second.isConfirmed && second.hasUnknownLoss)
@@ -121,9 +121,9 @@ import Testing
         #expect(status { _ = try find("c", in: keychain) } == .decode)
     }
 
-    // MARK: Frames of the log
+    // MARK: Log frames
 
-    /// The folder of a process that was killed, whose log holds several frames of the items' page.
+    /// The folder of a killed process, whose log has several frames of the items' page.
     private func killed(_ change: (inout [UInt8]) -> Void) throws -> String {
         let keychain = try TemporaryKeychain()
         try add("a", "first", to: keychain)
@@ -150,16 +150,16 @@ import Testing
         ).first?.data
     }
 
-    /// The frames that hold a page.
+    /// The frames that contain a page.
     private func frames(of page: RootPage, in log: [UInt8]) -> [Int] {
         (1...LogForgery.frameCount(log)).filter {
             log[LogForgery.frame($0).lowerBound + 3] == UInt8(page.rawValue)
         }
     }
 
-    @Test func `earlier frames that were appended to the log cost nothing`() throws {
+    @Test func `old frames appended to the log lose nothing in a recovery`() throws {
         let copy = try killed { log in
-            // The items' page of before, as if it were committed last.
+            // The items' page from an earlier commit, as if it had been committed last.
             var frame = log[LogForgery.frame(frames(of: .items, in: log)[0])]
             let commit = LogForgery.frame(LogForgery.frameCount(log))
             frame.replaceSubrange(
@@ -176,7 +176,10 @@ import Testing
         #expect(try engine.setAsideRows().isEmpty)
     }
 
-    @Test func `where frames were exchanged, what an error says to do works`() throws {
+    @Test
+    func `after frames of the log were swapped, following the instructions in the errors works`()
+        throws
+    {
         let copy = try killed { log in
             let places = frames(of: .items, in: log).suffix(2).map { LogForgery.frame($0) }
             let contents = places.map { log[$0].dropFirst(24) }
@@ -203,9 +206,10 @@ import Testing
         #expect(status { _ = try find("d", in: engine) } == .itemNotFound)
     }
 
-    // MARK: One primary key
+    // MARK: Duplicate primary keys
 
-    /// A keychain that has held an item `a` in each tier, the first of them no more; and its row.
+    /// A keychain that has had an item `a` in each tier, of which the first was deleted; and that
+    /// item's row.
     private func keychainWithTwo() throws -> (TemporaryKeychain, SealedRow) {
         let keychain = try TemporaryKeychain()
         try add("a", "open", .always, to: keychain)
@@ -224,7 +228,9 @@ import Testing
         _ = try store.write(keybagGeneration: store.header().keybagGeneration, body)
     }
 
-    @Test func `a recovery makes one item of two that have one primary key in two tiers`() throws {
+    @Test func `a recovery keeps one of two rows that have the same primary key in both tiers`()
+        throws
+    {
         let (keychain, row) = try keychainWithTwo()
         try change(keychain) { transaction throws(KeychainFailure) in try transaction.insert(row) }
         #expect(try keychain.rows(query("a")).count == 2)
@@ -238,7 +244,9 @@ import Testing
         #expect(restored.map(\.outcome) == [.keyTaken])
     }
 
-    @Test func `a row of one tier isn't restored beside an item of the other`() throws {
+    @Test func `a row of one tier isn't restored if the other has an item with its primary key`()
+        throws
+    {
         let (keychain, row) = try keychainWithTwo()
         try change(keychain) { transaction throws(KeychainFailure) in
             try transaction.addSetAside(row, reason: SetAsideReason.foundByCheck.rawValue, at: 1)

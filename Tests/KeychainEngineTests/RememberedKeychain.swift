@@ -1,6 +1,6 @@
-// A keychain whose verifications are remembered in a folder of the test's.
-//   (1) A start of the machine is a number that the test chooses; the clock says how often was
-//       looked.
+// A keychain whose verifications are remembered in a temporary folder.
+//   (1) The test chooses the number of the boot. Each reading of the clock is one second later than
+//       the previous one.
 
 import Foundation
 import KeychainCore
@@ -11,7 +11,7 @@ import Synchronization
 import TestPrograms
 import Testing
 
-/// Each look at it is a second after the last.
+/// Each reading is one second after the previous one.
 private final class Clock: Sendable {
     private let seconds = Mutex(0.0)
 
@@ -23,12 +23,12 @@ private final class Clock: Sendable {
     }
 }
 
-/// A keychain that remembers its verifications in a folder of the test's.
+/// A keychain that remembers its verifications in a temporary folder.
 final class RememberedKeychain {
     let folder = NSTemporaryDirectory() + "keychain-fresh-" + UUID().uuidString
     private let clock = Clock()
     private(set) var engine: KeychainEngine
-    /// Which start of the machine it is.
+    /// The number of the boot.
     var boot: UInt64 = 1
     var itemLimit: UInt64 = 500
     var remembers = true
@@ -94,7 +94,7 @@ final class RememberedKeychain {
         ).first?.data
     }
 
-    /// Sets the item aside that was added first.
+    /// Sets the oldest item aside.
     func setAsideFirst() throws {
         let generation = try engine.store.header().keybagGeneration
         _ = try engine.store.write(keybagGeneration: generation) {
@@ -115,7 +115,7 @@ final class RememberedKeychain {
         [UInt8](try Data(contentsOf: URL(filePath: path(file))))
     }
 
-    /// Writes over a file in its place.
+    /// Overwrites a file in place.
     func write(_ bytes: some Sequence<UInt8>, to path: String, at offset: Int = 0) throws {
         let handle = try FileHandle(forWritingTo: URL(filePath: path))
         try handle.seek(toOffset: UInt64(offset))

@@ -1,5 +1,5 @@
-// Pages and files of an earlier state, put back by an attacker who gives pages checksums that fit: what
-// the threat model says is noticed, and by what.
+// Old pages and files, put back by an attacker who gives pages matching checksums: which of them
+// are detected, and how, according to the threat model.
 
 import Foundation
 import KeychainEngine
@@ -27,7 +27,8 @@ import Testing
         ).map(\.data)
     }
 
-    /// A closed keychain with `a`, which `change` has changed since, and some pages of before.
+    /// A closed keychain with `a` that `change` has changed, with some pages from before the
+    /// change.
     private func keychain(
         puttingBack pages: Set<RootPage>, _ change: (TemporaryKeychain) throws -> Void
     ) throws -> TemporaryKeychain {
@@ -50,7 +51,7 @@ import Testing
 
     private let rows = Set(RootPage.indexes + [.items])
 
-    @Test func `a row that was put back to an earlier state shows in a check`() throws {
+    @Test func `a check detects a row that was put back to an earlier state`() throws {
         let keychain = try keychain(puttingBack: [.items]) { keychain in
             try keychain.engine.perform(
                 UpdateItems(query("a"), ItemChanges(data: Data("new".utf8))), as: keychain.caller)
@@ -61,14 +62,14 @@ import Testing
                 == ["its rows are not those that its header vouches for"])
     }
 
-    @Test func `a row that was removed with its index entries shows in a check`() throws {
+    @Test func `a check detects a row that was removed with its index entries`() throws {
         let keychain = try keychain(puttingBack: rows) { try add("b", "new", to: $0) }
         #expect(status { _ = try find("b", in: keychain) } == .itemNotFound)
         #expect(
             try keychain.engine.check().problems == ["it holds 1 items and should hold 2"])
     }
 
-    @Test func `a deleted row that was put back shows in a check`() throws {
+    @Test func `a check detects a deleted row that was put back`() throws {
         let keychain = try keychain(puttingBack: rows) { keychain in
             try add("b", "new", to: keychain)
             try keychain.engine.perform(
@@ -80,7 +81,7 @@ import Testing
                 == ["its rows are not those that its header vouches for"])
     }
 
-    @Test func `a row in a tier that has none by the header isn't found`() throws {
+    @Test func `a row in a tier that is empty according to the header isn't found`() throws {
         let keychain = try keychain(puttingBack: rows) { keychain in
             try keychain.engine.perform(
                 DeleteItems(query("a"), tombstones: .never), as: keychain.caller)
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `an index without the entry of a row shows in a check`(which: Int) throws {
+    func `a check detects an index without the entry of a row`(which: Int) throws {
         let keychain = try keychain(puttingBack: [[.itemsKey, .itemsGroup][which]]) {
             try add("b", "new", to: $0)
         }
@@ -100,7 +101,7 @@ import Testing
         #expect(try keychain.engine.check().problems.count == 1)
     }
 
-    @Test func `a database of before is refused, the anchor being ahead of it`() throws {
+    @Test func `an old database is refused because the anchor is ahead of it`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", "old", to: keychain)
         keychain.engine.close()

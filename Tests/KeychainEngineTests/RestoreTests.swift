@@ -6,7 +6,7 @@ import KeychainSQLite
 import Testing
 
 @Suite struct RestoreTests {
-    /// A closed keychain with items whose log was emptied into the database.
+    /// A closed keychain with items, with an empty write-ahead log.
     private func keychain(_ accounts: [String]) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain()
         for account in accounts { try add(account, to: keychain) }
@@ -31,11 +31,11 @@ import Testing
         ).first?.data
     }
 
-    /// Changes `count` bytes behind the first place of a magic in the database.
+    /// Changes `count` bytes at an offset from the first occurrence of a magic in the database.
     private func damage(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int, count: Int = 1
     ) throws {
-        // In pages that fit their checksums: a damaged page would not be written to.
+        // The checksums match, because a page with a wrong one would not be written to.
         try forge(keychain) { bytes in
             let found = try #require(Data(bytes).firstRange(of: Data(magic.utf8)))
             let place = found.lowerBound + offset
@@ -43,25 +43,25 @@ import Testing
         }
     }
 
-    /// Takes the damage back, as a disk does that reads wrongly for a while.
+    /// Undoes the damage, as if the disk had read wrongly only for a while.
     private func undoDamage(
         _ keychain: TemporaryKeychain, behind magic: String, at offset: Int
     ) throws {
-        // The log of a database with damaged pages stays when it is closed.
+        // The log of a database with damaged pages stays when the database is closed.
         try keychain.engine.store.emptyLog()
         keychain.engine.close()
         try damage(keychain, behind: magic, at: offset)
         try keychain.reopen()
     }
 
-    /// Restores everything by name.
+    /// Restores every row that is set aside, each by its reference.
     private func restoreAll(_ keychain: TemporaryKeychain) throws -> [Restoration.Outcome] {
         let rows = Set(try keychain.engine.setAsideRows().map(\.row.reference))
         return try keychain.engine.restoreSetAside(rows).map(\.outcome)
     }
 
     @Test(arguments: [("KCM2", 40), ("KCS2", 60), ("KCS2", 6)])
-    func `an item that opens again is restored`(_ magic: String, _ offset: Int) throws {
+    func `an item that can be opened again is restored`(_ magic: String, _ offset: Int) throws {
         let keychain = try keychain(["a"])
         try damage(keychain, behind: magic, at: offset)
         try keychain.reopen()
@@ -71,7 +71,7 @@ import Testing
         #expect(try keychain.engine.setAsideRows().count == 1)
         #expect(try keychain.engine.check().isSound)
         try undoDamage(keychain, behind: magic, at: offset)
-        // Its bytes are others than those that were set aside.
+        // Its bytes differ from those that were set aside.
         #expect(try keychain.engine.setAsideRows().map(\.isAuthentic) == [false])
         #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.altered])
         #expect(try restoreAll(keychain) == [.restored])
@@ -80,7 +80,8 @@ import Testing
         #expect(try keychain.engine.setAsideRows().isEmpty)
     }
 
-    @Test func `an item whose place was taken stays set aside until it is free`() throws {
+    @Test func `an item whose primary key was taken stays set aside until the key is free`() throws
+    {
         let keychain = try keychain(["a"])
         try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()
@@ -96,7 +97,7 @@ import Testing
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
 
-    @Test func `an item that was deleted while it was damaged goes back only by its name`() throws {
+    @Test func `an item that was deleted while damaged is restored only by its reference`() throws {
         let keychain = try keychain(["a"])
         try damage(keychain, behind: "KCM2", at: 40)
         try keychain.reopen()
@@ -113,8 +114,9 @@ import Testing
         #expect(try read("a", from: keychain) == Data("secret a".utf8))
     }
 
-    /// The numbers stand in databases, and the texts in those of version 1, so they are never changed.
-    @Test func `a set-aside row's reason is read again`() throws {
+    /// The numbers are stored in databases, and the texts in those of version 1, so neither is ever
+    /// changed.
+    @Test func `the reason why a row was set aside is stored and read back`() throws {
         let keychain = try keychain(["a", "b"])
         try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()
@@ -123,7 +125,7 @@ import Testing
         #expect(reasons == [.foundByCheck])
     }
 
-    @Test func `a log without its database is named as what can be recovered`() throws {
+    @Test func `if only the log is left, the error points to a recovery`() throws {
         let keychain = try keychain(["a"])
         try FileManager.default.moveItem(
             at: URL(filePath: keychain.path(.database)),
@@ -134,7 +136,7 @@ import Testing
         #expect(failure?.reason.contains("keychainctl recover") == true)
     }
 
-    @Test func `a reference of nothing that is set aside restores nothing`() throws {
+    @Test func `a reference of which nothing is set aside restores nothing`() throws {
         let keychain = try keychain(["a"])
         try keychain.reopen()
         #expect(
@@ -143,9 +145,9 @@ import Testing
         #expect(try keychain.engine.restoreSetAside().isEmpty)
     }
 
-    /// The second is in a label, so the table and its indexes disagree.
+    /// The second offset is in a label, so that the table and its indexes disagree.
     @Test(arguments: [("KCS2", 60), ("KCM2", -10), ("KCM2", 40)])
-    func `a damaged item is set aside by a recovery and never just missing`(
+    func `a recovery sets a damaged item aside instead of losing it`(
         _ magic: String, _ offset: Int
     ) throws {
         let keychain = try keychain(["a", "b"])
@@ -163,7 +165,7 @@ import Testing
         #expect(try keychain.engine.restoreSetAside().map(\.outcome) == [.damaged])
     }
 
-    @Test func `what was set aside before a recovery is set aside after it`() throws {
+    @Test func `rows that are set aside stay so after a recovery`() throws {
         let keychain = try keychain(["a", "b"])
         try damage(keychain, behind: "KCS2", at: 60)
         try keychain.reopen()
@@ -181,18 +183,18 @@ import Testing
         #expect(after.map(\.reason) == [.foundByCheck])
     }
 
-    @Test func `a log whose last commit is damaged stays for recovery`() throws {
+    @Test func `a log whose last commit is damaged is kept for recovery`() throws {
         let keychain = try keychain(["a", "b"])
         try keychain.reopen()
         try add("c", to: keychain)
-        // As a process leaves it that is killed.
+        // As a killed process leaves it.
         let folder = URL(filePath: keychain.directory)
         let copy = URL(filePath: keychain.directory + "-killed")
         try FileManager.default.copyItem(at: folder, to: copy)
         defer { try? FileManager.default.removeItem(at: copy) }
         let log = copy.appending(path: "keychain.db-wal")
         var bytes = try Data(contentsOf: log)
-        // Whatever the log's length, its last frame is of the last commit.
+        // Whatever the log's length, its last frame belongs to the last commit.
         bytes[bytes.count - 2000] ^= 1
         try bytes.write(to: log)
         for _ in 0..<2 {

@@ -1,4 +1,4 @@
-// Keys that rotate: what stays, what ends, and what other processes notice.
+// Key rotation: what is kept, what ends, and what other processes notice.
 
 import Foundation
 import KeychainCore
@@ -33,7 +33,7 @@ import Testing
         Set(try FileManager.default.contentsOfDirectory(atPath: keychain.directory))
     }
 
-    @Test func `a rotation keeps every item as it was, under another device key`() throws {
+    @Test func `a rotation keeps every item unchanged under a new device key`() throws {
         let keychain = try TemporaryKeychain()
         let protections = ProtectionClass.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly }
         for protection in protections {
@@ -65,7 +65,7 @@ import Testing
         #expect(try protections.map { try load("\($0)", from: keychain.engine) } == before)
     }
 
-    @Test func `a passcode that is set rotates, one that is changed or removed doesn't`() throws {
+    @Test func `setting a passcode rotates the keys, and changing or removing it doesn't`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         func key() throws -> Data {
@@ -81,7 +81,7 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a rotation needs the passcode, and keeps it`() throws {
+    @Test func `a rotation requires the passcode and keeps it`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1"))
         try add("a", to: keychain.engine, .whenPasscodeSetThisDeviceOnly)
@@ -99,7 +99,7 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a way in that isn't shown ends, and is named`() throws {
+    @Test func `a rotation removes the ways in that weren't proved, and names them`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1"))
         let code = SecretBytes.random(byteCount: 16)
@@ -112,7 +112,9 @@ import Testing
         try keychain.engine.unlock(passcode: passcode("1"))
     }
 
-    @Test func `a process without the new passcode becomes locked and says why`() throws {
+    @Test func `without the new passcode an open process becomes locked, and its error says why`()
+        throws
+    {
         let keychain = try TemporaryKeychain()
         let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
         defer { other.close() }
@@ -132,7 +134,7 @@ import Testing
         #expect(try load("a", from: other).data == Data("a".utf8))
     }
 
-    @Test func `a process that has the keychain open goes on after a rotation`() throws {
+    @Test func `a process with the keychain open continues after a rotation`() throws {
         let keychain = try TemporaryKeychain()
         let other = try KeychainEngine.open(directory: keychain.directory, options: .testing)
         defer { other.close() }
@@ -150,12 +152,12 @@ import Testing
         subscription.end()
     }
 
-    @Test func `a lock stays a lock`() throws {
+    @Test func `a lock during a rotation takes effect`() throws {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1"))
         try add("a", to: keychain.engine, .whenUnlocked)
         try keychain.engine.rotate(provedBy: .passcode(passcode("1"))) { _ in
-            // Another thread's request.
+            // A request by another thread.
             try? keychain.engine.lockAll()
             return true
         }
@@ -163,7 +165,7 @@ import Testing
         #expect(status { _ = try load("a", from: keychain.engine) } == .interactionNotAllowed)
     }
 
-    @Test func `a rotation that is given up, or fails, changes nothing`() throws {
+    @Test func `a rotation that is canceled or fails changes nothing`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         let before = try names(keychain)
@@ -174,7 +176,7 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `a keychain in memory has nothing to rotate`() throws {
+    @Test func `a keychain in memory can't be rotated`() throws {
         let engine = try KeychainEngine.open(try MemoryPlace(), options: .testing)
         defer { engine.close() }
         #expect(status { try engine.rotate() } == .param)
@@ -182,7 +184,8 @@ import Testing
         #expect(engine.hasPasscode)
     }
 
-    @Test func `a key of the Secure Enclave that a program keeps signs after rotations`() throws {
+    @Test func `a key of the Secure Enclave held by a program still signs after rotations`() throws
+    {
         var options = EngineOptions.testing
         options.hardware = SimulatedSecureEnclave()
         let keychain = try TemporaryKeychain(options: options)
@@ -213,7 +216,8 @@ import Testing
         for blob in blobs { #expect(status { try sign(blob) } == .interactionNotAllowed) }
     }
 
-    @Test func `keys rotate as often as one likes, and with many earlier ones that is said`() throws
+    @Test func `keys can be rotated any number of times, until too many earlier keys are in use`()
+        throws
     {
         var options = EngineOptions.testing
         options.hardware = SimulatedSecureEnclave()
@@ -221,7 +225,7 @@ import Testing
         try add("a", to: keychain.engine, .whenUnlocked)
         for _ in 0..<60 { try keychain.engine.rotate() }
         #expect(try keychain.keys().hierarchy.keybag.keys.count == 16)
-        // From here on one key a rotation has to stay.
+        // From here on each rotation has to keep one more key.
         var refusal: KeychainFailure?
         var count = 0
         while refusal == nil, count < 300 {
@@ -241,7 +245,7 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `a rotated keychain is recovered under its own name`() throws {
+    @Test func `a recovery of a rotated keychain keeps its database number`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         try keychain.engine.rotate()
@@ -253,7 +257,7 @@ import Testing
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `a backup that is put over a later keychain costs neither`() throws {
+    @Test func `a backup copied over a later keychain is refused, and loses neither`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         keychain.engine.close()
@@ -285,14 +289,14 @@ import Testing
                 _ = try KeychainEngine.recover(directory: keychain.directory, options: .testing)
             } == .notAvailable)
         #expect(try contents() == before)
-        // In a folder of its own it opens.
+        // With the later files removed, the backup opens.
         try files.removeItem(atPath: keychain.directory + "/keychain-1.db")
         try files.removeItem(atPath: keychain.directory + "/anchor")
         try keychain.reopen()
         #expect(try load("a", from: keychain.engine).data == Data("a".utf8))
     }
 
-    @Test func `what was set aside stays so, and can be restored`() throws {
+    @Test func `rows that are set aside stay so after a rotation, and can be restored`() throws {
         let keychain = try TemporaryKeychain()
         try add("a", to: keychain.engine, .whenUnlocked)
         let row = try #require(

@@ -1,4 +1,4 @@
-// A device key that hardware has sealed.
+// A device key that is sealed by hardware.
 
 import Foundation
 import KeychainCrypto
@@ -15,7 +15,7 @@ import Testing
         return options
     }
 
-    /// A keychain with one item, with its device key sealed.
+    /// A keychain with one item and a sealed device key.
     private func sealedKeychain(_ hardware: SoftwareChip) throws -> TemporaryKeychain {
         let keychain = try TemporaryKeychain(options: options(hardware))
         try addItem(keychain.engine, keychain.caller)
@@ -61,7 +61,7 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `the key is not in the file any more, and another one comes back`() throws {
+    @Test func `sealing removes the key from the file, and unsealing writes a new one`() throws {
         let hardware = SoftwareChip()
         let keychain = try TemporaryKeychain(options: options(hardware))
         let plain = try contents(keychain)
@@ -72,14 +72,14 @@ import Testing
         let unsealed = try contents(keychain)
         #expect(unsealed.count == plain.count && unsealed[8..<40] != plain[8..<40])
         #expect(try keychain.engine.deviceKeyProtection() == .file)
-        // And as often as one likes, also twice the same.
+        // This can be repeated, and sealing twice is allowed.
         try keychain.engine.unsealDeviceKey()
         try keychain.engine.sealDeviceKey()
         try keychain.engine.sealDeviceKey()
         try keychain.reopen()
     }
 
-    @Test func `without the hardware nothing opens, and nothing is changed`() throws {
+    @Test func `without its hardware a sealed keychain doesn't open and isn't changed`() throws {
         let keychain = try sealedKeychain(SoftwareChip())
         let before = try contents(keychain)
         #expect(status { _ = try itemCount(keychain, nil) } == .notAvailable)
@@ -87,21 +87,21 @@ import Testing
         #expect(try contents(keychain) == before)
     }
 
-    @Test func `a key that the hardware doesn't give back isn't sealed`() throws {
+    @Test func `a device key that the hardware fails to unseal isn't sealed`() throws {
         let keychain = try TemporaryKeychain(options: options(SoftwareChip(isBroken: true)))
         let plain = try contents(keychain)
         #expect(status { try keychain.engine.sealDeviceKey() } == .notAvailable)
         #expect(try contents(keychain) == plain)
     }
 
-    @Test func `without hardware there is nothing to seal with`() throws {
+    @Test func `without hardware the device key can't be sealed`() throws {
         let keychain = try TemporaryKeychain()
         let plain = try contents(keychain)
         #expect(status { try keychain.engine.sealDeviceKey() } == .unimplemented)
         #expect(try contents(keychain) == plain)
     }
 
-    @Test func `a keychain in memory has no device key in a file`() throws {
+    @Test func `a keychain in memory has no device key file`() throws {
         let engine = try KeychainEngine.open(
             try MemoryPlace(), options: options(SoftwareChip()))
         defer { engine.close() }
@@ -110,7 +110,7 @@ import Testing
         #expect(status { try engine.unsealDeviceKey() } == .param)
     }
 
-    @Test func `any byte of the file may be damaged, and is mended`() throws {
+    @Test func `any damaged byte of the sealed device key file is repaired`() throws {
         let hardware = SoftwareChip()
         let keychain = try sealedKeychain(hardware)
         let whole = try contents(keychain)
@@ -124,7 +124,9 @@ import Testing
         #expect(whole.count == 2 * (40 + 64))
     }
 
-    @Test func `with both copies damaged nothing opens, and nothing is made anew`() throws {
+    @Test func `with both copies damaged the keychain doesn't open, and nothing is overwritten`()
+        throws
+    {
         let hardware = SoftwareChip()
         let keychain = try sealedKeychain(hardware)
         var damaged = try contents(keychain)
@@ -135,7 +137,7 @@ import Testing
         #expect(try contents(keychain) == damaged)
     }
 
-    @Test func `a sealed keychain is recovered with its hardware`() throws {
+    @Test func `a recovery of a sealed keychain works with its hardware`() throws {
         let hardware = SoftwareChip()
         let keychain = try sealedKeychain(hardware)
         keychain.engine.close()

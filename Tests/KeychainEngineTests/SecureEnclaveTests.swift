@@ -1,5 +1,6 @@
-// Keys in hardware: what the engine asks of a caller that uses one, and what makes a blob useless.
-//   The hardware is the simulation of KeychainTesting. Tests/KeychainTPMTests use a TPM.
+// Keys in hardware: what the engine requires of a caller that uses one, and what makes a blob
+// unusable.
+//   The hardware is the simulation in KeychainTesting. Tests/KeychainTPMTests uses a TPM.
 
 import Foundation
 import KeychainAsymmetricKeys
@@ -58,9 +59,9 @@ import Testing
         } catch { return false }
     }
 
-    // MARK: Making and using
+    // MARK: Creating and using keys
 
-    @Test func `a key signs and agrees, also after the keychain was opened again`() throws {
+    @Test func `a key signs and agrees on secrets, even after the keychain is reopened`() throws {
         let keychain = try keychain(hasPasscode: false)
         #expect(try keychain.engine.perform(HasSecureEnclave()))
         let key = try make(keychain)
@@ -79,7 +80,7 @@ import Testing
         #expect(try peer.exchange(with: own, using: .ecdh, KeyExchangeParameters()) == secret.data)
     }
 
-    @Test func `without hardware no key is made, and none is used`() throws {
+    @Test func `without hardware no key can be created or used`() throws {
         let made = try make(keychain(hasPasscode: false))
         let keychain = try TemporaryKeychain()
         #expect(try !keychain.engine.perform(HasSecureEnclave()))
@@ -88,7 +89,7 @@ import Testing
         #expect(status { _ = try sign(keychain, made.blob) } == .unimplemented)
     }
 
-    @Test func `two keys are never the same`() throws {
+    @Test func `each new key is different`() throws {
         let keychain = try keychain()
         let first = try make(keychain)
         let second = try make(keychain)
@@ -96,7 +97,8 @@ import Testing
         #expect(first.blob != second.blob)
     }
 
-    @Test func `a digest has 32 bytes, and a point is on the curve`() throws {
+    @Test func `a digest must have 32 bytes, and a public key must be a point on the curve`() throws
+    {
         let keychain = try keychain()
         let key = try make(keychain).blob
         for count in [0, 31, 33] {
@@ -128,7 +130,7 @@ import Testing
         (.afterFirstUnlockThisDeviceOnly, false, true),
         (.always, false, false),
     ])
-    func `a key can be used while its protection class can`(
+    func `a key can be used in the lock states of its protection class`(
         _ protection: ProtectionClass, stopsWhenLocked: Bool, stopsBeforeUnlock: Bool
     ) throws {
         let keychain = try keychain()
@@ -146,7 +148,7 @@ import Testing
         #expect(try isValid(try sign(keychain, key.blob), key))
     }
 
-    @Test func `a key that needs a passcode to be set ends with the passcode`() throws {
+    @Test func `a key that requires a passcode to be set is lost with the passcode`() throws {
         let keychain = try keychain()
         let key = try make(keychain, protection: .whenPasscodeSetThisDeviceOnly)
         try keychain.engine.removePasscode(passcode("1234"))
@@ -158,7 +160,7 @@ import Testing
         #expect(status { _ = try sign(keychain, key.blob) } == .decode)
     }
 
-    @Test func `another process may remove the passcode, and the lock with it`() throws {
+    @Test func `if another process removes the passcode, a locked key can be used again`() throws {
         let keychain = try keychain()
         let key = try make(keychain)
         try keychain.engine.lock()
@@ -170,7 +172,7 @@ import Testing
 
     // MARK: Constraints
 
-    @Test func `without privateKeyUsage a key is made and can't be used`() throws {
+    @Test func `a key without privateKeyUsage can be created but not used`() throws {
         let keychain = try keychain()
         #expect(
             status { _ = try sign(keychain, try make(keychain, []).blob) } == .authFailed)
@@ -183,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: [AccessConstraints.userPresence, .devicePasscode])
-    func `presence is asked for at every use, and not to make the key`(
+    func `presence is required for every use of a key, and not for its creation`(
         condition: AccessConstraints
     ) throws {
         let keychain = try keychain()
@@ -206,13 +208,13 @@ import Testing
                 == .authenticationNeeded)
     }
 
-    @Test func `a key that asks for the passcode needs one`() throws {
+    @Test func `a key that requires the passcode can't be created without one`() throws {
         let keychain = try keychain(hasPasscode: false)
         #expect(
             status { _ = try make(keychain, [.userPresence, .privateKeyUsage]) } == .authFailed)
     }
 
-    @Test func `an application password takes part in the encryption`() throws {
+    @Test func `an application password takes part in the encryption of a key's blob`() throws {
         let keychain = try keychain()
         let constraints: AccessConstraints = [.applicationPassword, .privateKeyUsage]
         let failure = #expect(throws: KeychainFailure.self) { try make(keychain, constraints) }
@@ -226,7 +228,7 @@ import Testing
         #expect(try isValid(try sign(keychain, key.blob, password), key))
     }
 
-    @Test func `a key for one biometric enrollment works under that one alone`() throws {
+    @Test func `a key bound to a biometric enrollment works only under that enrollment`() throws {
         let keychain = try keychain()
         let constraints: AccessConstraints = [.biometryCurrentSet, .privateKeyUsage]
         let key = try make(
@@ -244,7 +246,7 @@ import Testing
         #expect(status("two") == .dataNotAvailable)
     }
 
-    @Test func `a caller without groups neither makes nor uses a key`() throws {
+    @Test func `a caller without groups can neither create nor use a key`() throws {
         let keychain = try keychain()
         let key = try make(keychain)
         let noGroups = AccessGroups([])
@@ -261,9 +263,9 @@ import Testing
             } == .missingEntitlement)
     }
 
-    // MARK: Blobs that aren't right
+    // MARK: Invalid blobs
 
-    @Test func `any flipped bit of a blob makes it useless`() throws {
+    @Test func `any flipped bit makes a blob unusable`() throws {
         let keychain = try keychain()
         let key = try make(keychain).blob
         var count = 0
@@ -279,7 +281,7 @@ import Testing
         #expect(count > 700)
     }
 
-    @Test func `a blob that is cut or longer is useless`() throws {
+    @Test func `a truncated or extended blob is refused`() throws {
         let keychain = try keychain()
         let key = try make(keychain).blob
         for count in 0..<key.count {
@@ -288,7 +290,7 @@ import Testing
         #expect(status { _ = try sign(keychain, key + Data([0])) } == .decode)
     }
 
-    @Test func `a blob is of no use to another keychain, nor with other hardware`() throws {
+    @Test func `a blob can't be used in another keychain or with other hardware`() throws {
         let hardware = SimulatedSecureEnclave()
         let keychain = try keychain(hardware)
         let key = try make(keychain).blob
@@ -306,8 +308,8 @@ import Testing
             } == .decode)
     }
 
-    /// The parts of two keys, put together anew.
-    @Test func `parts of blobs can't be swapped`() throws {
+    /// Combines parts of two keys.
+    @Test func `parts of two blobs can't be combined`() throws {
         let keychain = try keychain()
         let first = try #require(SecureEnclaveBlob(decoding: make(keychain).blob))
         let second = try #require(SecureEnclaveBlob(decoding: make(keychain).blob))
@@ -340,7 +342,7 @@ import Testing
             protection: protection, constraints: constraints, data: key.blob)
     }
 
-    @Test func `a row gives its blob without authentication, which the key asks for itself`()
+    @Test func `a key item returns its blob without authentication, which using the key requires`()
         throws
     {
         let keychain = try keychain()
@@ -365,7 +367,8 @@ import Testing
         }
     }
 
-    @Test func `what says it is a key of the hardware is one, made as its row says`() throws {
+    @Test func `an item marked as a hardware key must hold a blob that fits its attributes`() throws
+    {
         let keychain = try keychain()
         let key = try make(keychain)
         var secret = row(key, [.userPresence])
@@ -396,7 +399,7 @@ import Testing
         }
     }
 
-    @Test func `an item under constraints doesn't become a key of the hardware`() throws {
+    @Test func `a constrained item can't be turned into a hardware key`() throws {
         let keychain = try keychain()
         let key = try make(keychain)
         var item = row(key, [.userPresence])

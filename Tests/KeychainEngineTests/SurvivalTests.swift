@@ -1,4 +1,4 @@
-// Items of every class, with and without constraints, through damage, recovery and restore.
+// Items of every class, with and without constraints, after damage, recovery and restoration.
 
 import Foundation
 import KeychainEngine
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// One item for each class and each kind of constraints.
+    /// One item for each class and combination of constraints.
     private func keychain() throws -> (TemporaryKeychain, [ItemSnapshot]) {
         let keychain = try TemporaryKeychain()
         try keychain.engine.setPasscode(passcode("1234"))
@@ -78,18 +78,18 @@ import Testing
         #expect(try keychain.engine.check().isSound)
     }
 
-    @Test func `every item is as it was after reopening`() throws {
+    @Test func `every item is unchanged after reopening`() throws {
         let (keychain, items) = try keychain()
         #expect(items.count == 16)
         try keychain.reopen()
         try expectAll(items, in: keychain)
     }
 
-    @Test func `recovery brings back constrained items and items of every class`() throws {
+    @Test func `a recovery brings back items of every class and with every constraint`() throws {
         let (keychain, items) = try keychain()
         keychain.engine.close()
         var bytes = try Data(contentsOf: URL(filePath: keychain.path(.database)))
-        // The header of the root page of some index.
+        // The header of an index's root page.
         bytes[5 * 4096] ^= 0x10
         try bytes.write(to: URL(filePath: keychain.path(.database)))
         let report = try KeychainEngine.recover(
@@ -100,11 +100,11 @@ import Testing
         try expectAll(items, in: keychain)
     }
 
-    /// Flips a bit in the box of every secret, or flips it back.
-    /// - Returns: How many.
+    /// Flips a bit in every sealed secret, or flips it back.
+    /// - Returns: The number of secrets.
     private func flipContents(_ keychain: TemporaryKeychain) throws -> Int {
         var count = 0
-        // In pages that fit their checksums: a damaged page would not be written to.
+        // The checksums match, because a page with a wrong one would not be written to.
         try forge(keychain) { bytes in
             let whole = Data(bytes)
             var start = whole.startIndex
@@ -117,7 +117,7 @@ import Testing
         return count
     }
 
-    @Test func `each damaged item is set aside, and restored once it opens again`() throws {
+    @Test func `each damaged item is set aside, and restored once it can be opened again`() throws {
         let (keychain, items) = try keychain()
         keychain.engine.close()
         try #require(try flipContents(keychain) >= items.count)
@@ -125,7 +125,7 @@ import Testing
         #expect(try keychain.engine.check(settingAside: true).setAsideCount == items.count)
         let damaged = try keychain.engine.restoreSetAside().map(\.outcome)
         #expect(damaged == items.map { _ in .damaged })
-        // The log of a database with damaged pages stays when it is closed.
+        // The log of a database with damaged pages stays when the database is closed.
         try keychain.engine.store.emptyLog()
         keychain.engine.close()
         _ = try flipContents(keychain)
@@ -134,7 +134,7 @@ import Testing
         #expect(
             try keychain.engine.restoreSetAside(aside).allSatisfy { $0.outcome == .locked })
         try keychain.engine.unlock(passcode: passcode("1234"))
-        // By name: their bytes are others than those that were set aside.
+        // By reference, because their bytes differ from those that were set aside.
         let rows = Set(try keychain.engine.setAsideRows().map(\.row.reference))
         let outcomes = try keychain.engine.restoreSetAside(rows).map(\.outcome)
         #expect(outcomes == items.map { _ in .restored })

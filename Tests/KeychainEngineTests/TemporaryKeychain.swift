@@ -1,4 +1,4 @@
-// TemporaryKeychain: a keychain in a folder of its own that goes with the test.
+// TemporaryKeychain: a keychain in a folder that is deleted after the test.
 
 import Foundation
 import KeychainCrypto
@@ -24,18 +24,18 @@ final class TemporaryKeychain {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// As after the end of the process: nothing is unlocked.
+    /// Reopens the keychain as after the end of the process, with nothing unlocked.
     func reopen() throws {
         engine.close()
         engine = try KeychainEngine.open(directory: directory, options: options)
     }
 
-    /// What the labels of a tier are made with. The keychain has to be unlocked, or closed since.
+    /// The blind index of a tier. For the guarded tier the keychain must be unlocked.
     func index(of tier: Tier = .guarded) throws -> BlindIndex {
         try engine.store.tiers.keys(of: tier).index
     }
 
-    /// The rows that a query may be about, with their secrets.
+    /// The rows that may match a query, with their secrets.
     func rows(_ query: ItemQuery, limit: Int? = nil) throws -> [SealedRow] {
         var found: [SealedRow] = []
         _ = try engine.store.visit(
@@ -47,7 +47,7 @@ final class TemporaryKeychain {
         return found
     }
 
-    /// The keys of this keychain, which has no passcode, or is opened with the one that is given.
+    /// The keys of this keychain, opened with a passcode if it has one.
     func keys(_ code: SecretBytes? = nil) throws -> (hierarchy: KeyHierarchy, guarded: TierKeys) {
         let folder = StoreFolder(path: directory)
         guard let device = try folder.read(.deviceKey), let keybag = try folder.read(.keybag) else {
@@ -73,7 +73,7 @@ func genericPassword(_ account: String, _ service: String = "service") -> Attrib
     [.account: .string(account), .service: .string(service)]
 }
 
-/// The status that `body` fails with, or nil.
+/// The status of the error that `body` throws, or `nil`.
 func status(_ body: () throws -> Void) -> Status? {
     do {
         try body()

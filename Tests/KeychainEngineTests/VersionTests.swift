@@ -1,4 +1,5 @@
-// Earlier versions of items: what is kept, for how long, who sees it, and what comes back.
+// Earlier versions of items: which are kept, for how long, who can see them, and how they are
+// restored.
 
 import Foundation
 import KeychainCore
@@ -78,7 +79,7 @@ import Testing
             }
         }
 
-        /// "number secret", those that were replaced last first.
+        /// The versions as "number secret", the most recently replaced first.
         func versions(_ account: String? = nil, as caller: AccessGroups? = nil) throws -> [String] {
             let query = account.map { self.query($0) } ?? ItemQuery(itemClass: .genericPassword)
             do throws(KeychainFailure) {
@@ -108,7 +109,8 @@ import Testing
 
     init() throws { test = try Clocked() }
 
-    @Test func `what is replaced or deleted is kept where that is asked for, and is no item`()
+    @Test
+    func `a replaced or deleted item is kept as a version on request, and isn't found as an item`()
         throws
     {
         try test.add("a", "1")
@@ -125,7 +127,7 @@ import Testing
         #expect(try test.engine.check().isSound)
     }
 
-    @Test func `a put keeps what it replaces`() throws {
+    @Test func `a put keeps the version it replaces`() throws {
         let item = NewItem(
             itemClass: .genericPassword, attributes: genericPassword("a"), accessGroup: "G1",
             data: Data("1".utf8))
@@ -140,7 +142,7 @@ import Testing
         #expect(try test.versions("a") == ["1 1"])
     }
 
-    @Test func `an item is again what it was, and what it was until then is kept`() throws {
+    @Test func `restoring a version keeps the item's current state as another version`() throws {
         try test.add("a", "1")
         let first = try test.engine.perform(FindItems(test.query("a")), as: test.caller)[0]
         try test.change("a", to: "2", [.comment: .string("later")])
@@ -156,7 +158,7 @@ import Testing
         #expect(try test.engine.check().isSound)
     }
 
-    @Test func `a deleted item comes back under its reference`() throws {
+    @Test func `a deleted item is restored with its reference`() throws {
         try test.add("a", "1")
         let first = try test.engine.perform(FindItems(test.query("a")), as: test.caller)[0]
         try test.delete("a")
@@ -164,7 +166,7 @@ import Testing
         #expect(try test.secret("a") == "1")
     }
 
-    @Test func `an item that has the name stays unless it is to be replaced`() throws {
+    @Test func `restoring over an existing item requires explicit permission`() throws {
         try test.add("a", "1")
         try test.delete("a")
         try test.add("a", "2")
@@ -175,7 +177,7 @@ import Testing
         #expect(try test.versions("a") == ["2 2", "1 1"])
     }
 
-    @Test func `a renamed item gets its earlier name`() throws {
+    @Test func `a renamed item is restored with its earlier name`() throws {
         try test.add("a", "1")
         try test.change("a", to: "2", [.account: .string("b")])
         #expect(try test.versions("b") == [])
@@ -185,7 +187,7 @@ import Testing
         #expect(try test.versions("b") == ["1 2"])
     }
 
-    @Test func `a number of versions and of days is kept`() throws {
+    @Test func `the number and age of the kept versions are limited`() throws {
         let policy = HistoryPolicy(count: 2, days: 5, isForAll: false)
         #expect(try test.engine.perform(SetHistory()) == .standard)
         #expect(try test.engine.perform(SetHistory(policy)) == policy)
@@ -196,14 +198,15 @@ import Testing
         #expect(try test.versions("a") == ["4 4", "3 3"])
         #expect(try test.versions("b") == ["1 1"])
         test.wait(days: 6)
-        // Not found, before anything deleted them; deleted by the next version that is kept.
+        // Expired versions aren't found even before they are deleted, which happens when the next
+        // version is kept.
         #expect(try test.versions() == [] && test.rowCount == 3)
         #expect(status { try test.restore("a", 4) } == .itemNotFound)
         try test.change("b", to: "3")
         #expect(try test.versions() == ["2 2"] && test.rowCount == 1)
     }
 
-    @Test func `a lower number deletes what is too many at once`() throws {
+    @Test func `lowering the limit deletes excess versions at once`() throws {
         try test.add("a", "0")
         try test.add("b", "0")
         for number in 1...4 {
@@ -218,13 +221,15 @@ import Testing
     }
 
     @Test(arguments: [(1001, 30), (10, 0), (10, 36_501)] as [(UInt32, UInt32)])
-    func `a setting out of its range changes nothing`(_ count: UInt32, _ days: UInt32) throws {
+    func `settings out of range are refused, and change nothing`(_ count: UInt32, _ days: UInt32)
+        throws
+    {
         let policy = HistoryPolicy(count: count, days: days, isForAll: true)
         #expect(status { try test.engine.perform(SetHistory(policy)) } == .param)
         #expect(try test.engine.perform(SetHistory()) == .standard)
     }
 
-    @Test func `where the user wants it, every program's changes are kept`() throws {
+    @Test func `keeping versions can be turned on for the changes of every program`() throws {
         try test.engine.perform(SetHistory(HistoryPolicy(count: 9, days: 9, isForAll: true)))
         try test.add("a", "1")
         try test.change("a", to: "2", keeps: false)
@@ -233,7 +238,7 @@ import Testing
         #expect(try test.versions() == ["2 2", "1 1"])
     }
 
-    @Test func `versions are deleted for good`() throws {
+    @Test func `versions can be deleted permanently`() throws {
         try test.add("a", "1")
         try test.add("b", "1")
         for number in 2...3 { try test.change("a", to: "\(number)") }
@@ -248,7 +253,7 @@ import Testing
         #expect(try test.secret("a") == "3" && test.rowCount == 0)
     }
 
-    @Test func `versions of other groups are another program's`() throws {
+    @Test func `versions in other groups can't be seen, restored or deleted`() throws {
         try test.add("a", "1", in: "G2")
         try test.change("a", to: "2")
         let other = AccessGroups(["G1"])
@@ -265,7 +270,7 @@ import Testing
         #expect(try test.versions() == ["1 1"])
     }
 
-    @Test func `a locked version is neither shown nor restored nor deleted`() throws {
+    @Test func `locked versions can't be seen, restored or deleted`() throws {
         try test.engine.setPasscode(passcode("1"))
         try test.add("a", "1")
         try test.change("a", to: "2")
@@ -282,7 +287,10 @@ import Testing
         }
     }
 
-    @Test func `versions that need the passcode go with it, and others are sealed anew`() throws {
+    @Test
+    func `versions of items that require the passcode are deleted with it, and others are kept`()
+        throws
+    {
         try test.add("open", "1")
         try test.change("open", to: "2")
         try test.engine.setPasscode(passcode("1"))
@@ -300,7 +308,7 @@ import Testing
         #expect(try test.secret("open") == "1")
     }
 
-    @Test func `a version asks for what the item asked for`() throws {
+    @Test func `reading a version requires the authentication that its item required`() throws {
         let password = Authorization(applicationPassword: Data("pw".utf8))
         try test.add("a", "1", .whenUnlocked, .applicationPassword, password)
         var query = test.query("a")
@@ -312,7 +320,7 @@ import Testing
         let found = try test.engine.perform(
             FindVersions(query, includesData: true), as: test.caller)
         #expect(found.map(\.item.data) == [Data("1".utf8)])
-        // The item is replaced, so what it asks for is asked for.
+        // The restore replaces the current item, which requires authentication.
         #expect(status { try test.restore("a", 1) } == .authenticationNeeded)
         _ = try test.engine.perform(RestoreVersion(query, number: 1), as: test.caller)
         let item = try test.engine.perform(
@@ -320,7 +328,9 @@ import Testing
         #expect(item.map(\.data) == [Data("1".utf8)])
     }
 
-    @Test func `a damaged version is told of, passed over, and deleted with all`() throws {
+    @Test func `a damaged version is reported by a check, skipped by a search, and can be deleted`()
+        throws
+    {
         try test.add("a", "1")
         try test.change("a", to: "2")
         try test.change("a", to: "3")
@@ -344,7 +354,7 @@ import Testing
         #expect(try test.engine.check().isSound)
     }
 
-    @Test func `many versions of many names keep their numbers`() throws {
+    @Test func `versions of many items keep their numbers`() throws {
         try test.engine.perform(SetHistory(HistoryPolicy(count: 3, days: 30, isForAll: false)))
         for item in 0..<20 { try test.add("\(item)", "0") }
         for round in 1...5 {
@@ -356,7 +366,7 @@ import Testing
 }
 
 extension VersionTests.Clocked {
-    /// What is in the table.
+    /// The number of rows in the table of versions.
     var rowCount: Int {
         get throws {
             var count = 0
