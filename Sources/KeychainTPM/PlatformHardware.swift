@@ -1,7 +1,9 @@
-// PlatformHardware: the chip of this machine, where there is one and the package was built for it.
-//   (1) Which chip a process uses is decided by its variables and the devices of the machine.
-//   (2) Nothing is loaded or asked before a key is made or used, so that a program that has a chip
-//       starts as fast as one that has none.
+// PlatformHardware: the chip of this machine, if there is one and the package was built with
+// support for it.
+//   (1) The environment variables of a process and the devices of the machine decide which chip the
+//       process uses.
+//   (2) Nothing is loaded, and the chip is not accessed, before a key is created or used. A program
+//       therefore starts as fast on a machine with a chip as on one without.
 
 package import KeychainCrypto
 
@@ -13,14 +15,14 @@ import Synchronization
 #endif
 
 package enum PlatformHardware {
-    /// Names the way to the chip, as tpm2-tss writes it: `device:/dev/tpmrm0`,
-    /// `swtpm:path=/run/tpm/socket`. `none`: no chip.
+    /// The variable that selects the chip with a TCTI configuration in the syntax of tpm2-tss:
+    /// `device:/dev/tpmrm0`, `swtpm:path=/run/tpm/socket`. `none` disables the chip.
     package static let variable = "KEYCHAIN_TPM"
 
-    /// The chip that keys are kept in. nil: there is none that this process may use.
+    /// The chip for hardware keys; `nil` if there is none that this process can use.
     ///
-    /// It is the same object each time, for as long as the variable is the same. Whether the chip
-    /// answers shows when it is used.
+    /// While the variable stays the same, this returns the same object. Whether the chip responds
+    /// is only known when it is used.
     package static var current: (any KeyHardware)? {
         #if TPM
         hardware(for: .ofThisProcess)
@@ -29,7 +31,8 @@ package enum PlatformHardware {
         #endif
     }
 
-    /// In words, for people: which chip there is, or why there is none. It asks the chip.
+    /// A description for users of the chip, or of the reason why there is none. This accesses the
+    /// chip.
     package static var reason: String {
         #if TPM
         reason(for: .ofThisProcess)
@@ -42,7 +45,8 @@ package enum PlatformHardware {
 #if TPM
 
 extension PlatformHardware {
-    /// One module for each way, so that a process has one connection and one lock for a chip.
+    /// One module per TCTI configuration, so that a process has one connection and one lock for
+    /// each chip.
     private static let modules = Mutex<[String: TrustedPlatformModule]>([:])
 
     static func hardware(for choice: HardwareChoice) -> TrustedPlatformModule? {
@@ -68,19 +72,19 @@ extension PlatformHardware {
     }
 }
 
-// MARK: - Which chip
+// MARK: - Choice of the chip
 
-/// The chip to use, or why there is none.
+/// The chip to use, or the reason why there is none.
 enum HardwareChoice: Hashable {
-    /// The way to a chip, as tpm2-tss writes it.
+    /// The TCTI configuration, in the syntax of tpm2-tss.
     case chip(String)
     case none(String)
 
-    /// The kernel's device with a resource manager, which gives each process slots of its own.
+    /// The kernel's device with a resource manager, which gives each process its own slots.
     static let device = "/dev/tpmrm0"
 
-    /// The ways to a chip that a variable may name. tpm2-tss would load any library that is
-    /// named in place of these.
+    /// The TCTIs that the variable can name. Given any other name, tpm2-tss would load a library of
+    /// that name.
     private static let ways: Set<Substring> = ["device", "swtpm", "mssim", "tabrmd"]
 
     static var ofThisProcess: HardwareChoice {

@@ -1,12 +1,13 @@
-// ResponseCode: what a chip, or the way to it, answers in place of a result, and what it means to
-// a caller. Numbers and layers: TCG TSS 2.0 Overview, section 2.4; TPM 2.0 Library, part 2, 6.6.
+// ResponseCode: the response codes of a chip and of the libraries and drivers in front of it, and
+// what they mean to a caller. Numbers and layers: TCG TSS 2.0 Overview, section 2.4; TPM 2.0
+// Library, part 2, 6.6.
 
 #if TPM
 
 import CKeychainTSS2
 import KeychainCore
 
-/// What a command came back with, and which one it was.
+/// The response code of a failed command, and the command.
 struct ResponseFailure: Error, Hashable {
     enum Command: String, CaseIterable {
         case connect, capability, readStorageKey, createStorageKey, compareStorageKey
@@ -17,31 +18,32 @@ struct ResponseFailure: Error, Hashable {
     let code: UInt32
     let command: Command
 
-    /// What is to be done about a failure.
+    /// The meaning of a failure, which decides how it is handled.
     enum Meaning: Hashable, CaseIterable {
-        /// The way to the chip broke: a new one may lead there.
+        /// The connection to the chip broke. A new connection may work.
         case broken
-        /// The chip is busy, or others have its slots: a later attempt can succeed.
+        /// The chip is busy, or other programs occupy its slots. A later attempt can succeed.
         case busy
-        /// Too many wrong passwords; not those of our keys, which don't count.
+        /// The chip is locked after too many wrong passwords. Those of the keychain's keys don't
+        /// count.
         case lockedOut
-        /// The chip isn't the one that it has to be.
+        /// The chip is not the expected one.
         case otherChip
-        /// The object isn't this chip's, or it is damaged.
+        /// The object was not created by this chip, or it is damaged.
         case foreign
-        /// The object's bytes are damaged.
+        /// The bytes of the object are damaged.
         case damaged
-        /// The authorization isn't the object's.
+        /// The authorization value is not that of the object.
         case unauthorized
         /// The owner of the chip has set a password for its use.
         case ownerPassword
-        /// The other's public key is none.
+        /// The peer's public key is invalid.
         case badPoint
-        /// Anything else.
+        /// Any other failure.
         case other
     }
 
-    /// Whether the code is the chip's own, and not of what leads there.
+    /// Whether the code is from the chip itself, and not from the software in front of it.
     private var isOfChip: Bool {
         let layer = code & KEYCHAIN_TSS2_RC_LAYER_MASK
         return [
@@ -56,7 +58,7 @@ struct ResponseFailure: Error, Hashable {
             if code & KEYCHAIN_TSS2_RC_LAYER_MASK == KEYCHAIN_TSS2_TCTI_RC_LAYER {
                 return .broken
             }
-            // The bytes passed our own check, and the library refuses them.
+            // The bytes passed this module's own check, but the library rejects them.
             return command == .encode ? .damaged : .other
         }
         let number = code & ~KEYCHAIN_TSS2_RC_LAYER_MASK
@@ -72,7 +74,7 @@ struct ResponseFailure: Error, Hashable {
             (KEYCHAIN_TPM2_RC_AUTH_FAIL, .unseal), (KEYCHAIN_TPM2_RC_BAD_AUTH, .unseal):
             .unauthorized
         case (KEYCHAIN_TPM2_RC_AUTH_FAIL, _), (KEYCHAIN_TPM2_RC_BAD_AUTH, _): .ownerPassword
-        // Both parameters of a load are the object.
+        // Both parameters of a load are parts of the object.
         case (_, .load) where number & TPM2_RC_P != 0: .damaged
         case (_, .agree) where number & TPM2_RC_P != 0: .badPoint
         default: .other
@@ -86,7 +88,7 @@ struct ResponseFailure: Error, Hashable {
             KEYCHAIN_TPM2_RC_OBJECT_HANDLES, KEYCHAIN_TPM2_RC_CONTEXT_GAP,
             KEYCHAIN_TPM2_RC_YIELDED, KEYCHAIN_TPM2_RC_CANCELED, KEYCHAIN_TPM2_RC_TESTING,
             KEYCHAIN_TPM2_RC_NV_RATE, KEYCHAIN_TPM2_RC_RETRY,
-            // Another program emptied our slots, or the chip began anew.
+            // Another program freed the slots of this process, or the chip was restarted.
             KEYCHAIN_TPM2_RC_REFERENCE_H0...KEYCHAIN_TPM2_RC_REFERENCE_S6:
             .busy
         case KEYCHAIN_TPM2_RC_LOCKOUT: .lockedOut
@@ -98,7 +100,7 @@ struct ResponseFailure: Error, Hashable {
 }
 
 extension KeychainFailure {
-    /// The text is what the library says of the code.
+    /// `text` is the library's description of the code.
     init(_ failure: ResponseFailure, text: String) {
         self =
             switch failure.meaning {

@@ -1,14 +1,15 @@
-// TrustedPlatformModule: keys in a TPM 2.0, and what the chip says of itself.
-//   (1) A private key is made by the chip and leaves it only encrypted under a key that never
+// TrustedPlatformModule: keys in a TPM 2.0, and the chip's description of itself.
+//   (1) The chip creates the private keys. They leave it only encrypted under a key that never
 //       leaves it (TPMA_OBJECT: fixedTPM, fixedParent, sensitiveDataOrigin).
-//   (2) Nothing is kept in the chip, so that there is no number of keys it can't hold, and nothing
-//       to clean up.
-//   (3) Authorizations, shared secrets and sealed bytes travel encrypted between this process and
-//       the chip, in sessions that are salted to the storage key.
-//   (4) A chip is told from others by the name of its storage key, which is the hash of the public
-//       half. A session is salted to that half, so that only the chip with the private one can go on.
-//   (5) A chip names its maker by TPM_PT_MANUFACTURER (TPM 2.0 Library, part 2); the letters are
-//       those of the TCG Vendor ID Registry.
+//   (2) Nothing is stored in the chip, so the number of keys is unlimited and there is nothing to
+//       clean up.
+//   (3) Authorization values, shared secrets and sealed bytes are encrypted on their way between
+//       this process and the chip, in sessions that are salted to the storage key.
+//   (4) A chip is identified by the name of its storage key, which is the hash of the public part.
+//       A session is salted to this public part, so that only the chip with the private part can
+//       continue it.
+//   (5) A chip states its manufacturer in TPM_PT_MANUFACTURER (TPM 2.0 Library, part 2), with the
+//       letters of the TCG Vendor ID Registry.
 
 #if TPM
 
@@ -19,22 +20,22 @@ package import KeychainCrypto
 import Synchronization
 
 package final class TrustedPlatformModule: KeyHardware {
-    /// The sizes of what a chip seals.
+    /// The allowed sizes of the bytes that a chip seals.
     package static let sealedByteCounts = 1...128
 
     private let access: ChipAccess
     private let maker = Mutex<ChipMaker?>(nil)
-    /// Whether the way itself says that software plays the chip.
+    /// Whether the TCTI configuration itself names a simulator.
     private let isSimulatorNamed: Bool
-    /// Those that the storage key may have. nil: any.
+    /// The permitted names of the storage key; `nil` to permit any.
     private let names: [[UInt8]]?
 
-    /// Nothing is loaded or opened before the first use.
+    /// Creates the module. Nothing is loaded or opened before the first use.
     ///
     /// - Parameters:
-    ///   - configuration: The way to the chip as tpm2-tss writes it, such as
+    ///   - configuration: The TCTI configuration, in the syntax of tpm2-tss, such as
     ///     `device:/dev/tpmrm0`.
-    ///   - patience: How long an operation waits for others to leave the chip.
+    ///   - patience: How long an operation waits while other programs use the chip.
     package init(configuration: String, patience: Duration = .seconds(5)) {
         access = ChipAccess(configuration: configuration, patience: patience)
         names = nil
@@ -43,18 +44,18 @@ package final class TrustedPlatformModule: KeyHardware {
         }
     }
 
-    /// The same chip, by the same way.
+    /// The same chip over the same connection, restricted to storage keys with these names.
     private init(_ other: TrustedPlatformModule, named names: [[UInt8]]) {
         access = other.access
         isSimulatorNamed = other.isSimulatorNamed
         self.names = names
     }
 
-    // MARK: Which one it is
+    // MARK: Identity of the chip
 
     package func identity() throws(KeychainFailure) -> [Data] {
         let names = try access.query { connection throws(ResponseFailure) in
-            // The owner's password can keep one of the keys from us.
+            // One of the keys may be inaccessible because the owner has set a password.
             let found = try ChipOperation.storageKeys(connection).map { key in
                 Result { () throws(ResponseFailure) in
                     try ChipOperation.name(of: key, connection)
@@ -71,17 +72,18 @@ package final class TrustedPlatformModule: KeyHardware {
         TrustedPlatformModule(self, named: identity.map { Array($0) })
     }
 
-    // MARK: What it is
+    // MARK: Description of the chip
 
-    /// The chip's maker; `TPM 2.0` alone while it doesn't answer.
+    /// The chip's kind and manufacturer; only `TPM 2.0` while it doesn't respond.
     package var name: String {
         (try? knownMaker()).map { $0.name(isSimulatorNamed: isSimulatorNamed) } ?? "TPM 2.0"
     }
 
-    /// Why the chip can't be used at the moment. nil: it answers.
+    /// The reason why the chip can't be used at the moment; `nil` if it responds.
     package var failure: KeychainFailure? {
         do {
-            // Asked each time: it may have gone since it said who made it.
+            // Queried each time, because the chip may have disappeared since its manufacturer was
+            // read.
             _ = try access.query(ChipMaker.init(asking:))
             return nil
         } catch {
@@ -131,7 +133,8 @@ package final class TrustedPlatformModule: KeyHardware {
     package func sharedSecret(
         of wrapped: Data, with publicKey: Data, authorization: SecretBytes
     ) throws(KeychainFailure) -> SecretBytes {
-        // A chip that multiplies what is no point of the curve would tell of its key.
+        // A chip that multiplied a point that is not on the curve would leak information about its
+        // key.
         guard publicKey.isPointOnP256 else {
             throw .param("The public key is no point of the curve P-256.")
         }
@@ -177,9 +180,9 @@ package final class TrustedPlatformModule: KeyHardware {
 // MARK: - The maker
 
 struct ChipMaker: Hashable, Sendable {
-    /// Up to four letters.
+    /// At most four letters.
     let letters: String
-    /// What the maker calls it. It may be empty.
+    /// The manufacturer's name for the chip, which can be empty.
     let model: String
 
     private static let names = [
@@ -201,7 +204,8 @@ struct ChipMaker: Hashable, Sendable {
             (0..<4).compactMap { properties[KEYCHAIN_TPM2_PT_VENDOR_STRING_1 + $0] })
     }
 
-    /// libtpms, which swtpm and so virtual machines use, is IBM's and calls itself `SW   TPM`.
+    /// libtpms, which is used by swtpm and therefore by virtual machines, has the manufacturer IBM
+    /// and the model `SW   TPM`.
     func name(isSimulatorNamed: Bool) -> String {
         let isSimulated = isSimulatorNamed || (letters == "IBM" && model.hasPrefix("SW"))
         let kind =
@@ -210,7 +214,8 @@ struct ChipMaker: Hashable, Sendable {
         return "\(kind) (maker: \(Self.names[letters] ?? letters))"
     }
 
-    /// Four letters a number, filled up with spaces or zeros. What isn't printable is left out.
+    /// Decodes four letters per number, padded with spaces or zeros. Characters that aren't
+    /// printable are omitted.
     static func text(_ words: [UInt32]) -> String {
         let bytes = words.flatMap { word in
             stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }

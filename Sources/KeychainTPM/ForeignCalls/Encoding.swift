@@ -1,9 +1,10 @@
-// Encoding: structures of the library from bytes and back, by the library's own functions, so that
-// no structure is put together field by field here.
-//   (1) A structure that holds a secret lives in memory of SecretBytes, never on the stack.
-//   (2) What the library allocated for a secret is overwritten before it is freed.
-//   (3) What the library keeps inside is its own: the authorization of the key that was made or used
-//       last stays in its context or in what it freed. Without chip and wrapped key it opens nothing.
+// Encoding: conversion between bytes and the library's structures. It uses the library's own
+// functions, so that no structure is assembled field by field here.
+//   (1) A structure that contains a secret is in SecretBytes memory, never on the stack.
+//   (2) Memory that the library allocated for a secret is overwritten before it is freed.
+//   (3) The library's internal memory is out of reach: the authorization value of the key that was
+//       created or used last remains in its context or in memory that it freed. Without the chip
+//       and the wrapped key it is useless.
 
 #if TPM
 
@@ -21,12 +22,12 @@ typealias Decoder<Structure> = (
 ) -> UInt32
 
 extension TSSConnection {
-    /// The structure that some bytes are. All of them are used.
+    /// Decodes a structure. All bytes must be used.
     func structure<Structure>(
         _ bytes: [UInt8], _ decoder: Decoder<Structure>
     ) throws(ResponseFailure) -> Structure {
-        // SAFETY: the structure is one of C, for which all bits zero are a value; the decoder
-        // reads no further than the count says, and fills the structure.
+        // SAFETY: the structure is a C struct, for which zero bytes are a valid value. The decoder
+        // reads at most `source.count` bytes and fills the structure.
         let memory = UnsafeMutablePointer<Structure>.allocate(capacity: 1)
         defer { unsafe memory.deallocate() }
         unsafe memset(memory, 0, MemoryLayout<Structure>.size)
@@ -41,18 +42,18 @@ extension TSSConnection {
         return unsafe memory.pointee
     }
 
-    /// Calls `body` with the structure that secret bytes are, in secret memory.
+    /// Decodes a structure from secret bytes into secret memory, and calls `body` with it.
     ///
-    /// - Returns: What `body` returns: a response code.
+    /// - Returns: The response code that `body` returns.
     func withStructure<Structure>(
         _ secret: SecretBytes, _ decoder: Decoder<Structure>,
         _ body: (UnsafePointer<Structure>) -> UInt32
     ) throws(ResponseFailure) -> UInt32 {
         var offset = 0
         var decoded: UInt32 = 0
-        // SAFETY: blocks of secret memory are zero, large enough, and aligned to 64 bytes; the
-        // decoder reads no further than the count says. Nothing reads the block afterwards but
-        // `body`, while it is alive.
+        // SAFETY: blocks of secret memory are zeroed, large enough, and aligned to 64 bytes. The
+        // decoder reads at most `source.count` bytes. After that, only `body` reads the block,
+        // while it is alive.
         let memory = unsafe SecretBytes(byteCount: MemoryLayout<Structure>.size) { target in
             guard let base = target.baseAddress else { return }
             unsafe secret.withUnsafeBytes { source in
@@ -71,12 +72,13 @@ extension TSSConnection {
         }
     }
 
-    /// The bytes of a structure that the library allocated, which is freed.
+    /// Encodes a structure that the library allocated, and frees it.
     func bytes<Structure>(
         taking structure: UnsafeMutablePointer<Structure>?, _ encoder: Encoder<Structure>
     ) throws(ResponseFailure) -> [UInt8] {
-        // SAFETY: the library's, and no other code has it; an encoding is never longer than twice
-        // its structure, and the encoder writes no further than the count says.
+        // SAFETY: the library allocated the structure and no other code has a pointer to it. An
+        // encoding is never longer than twice the structure, and the encoder writes at most
+        // `target.count` bytes.
         guard let structure = unsafe structure else {
             throw ResponseFailure(code: TSSConnection.wrongSize, command: .encode)
         }
@@ -90,11 +92,11 @@ extension TSSConnection {
         return Array(buffer.prefix(count))
     }
 
-    /// The bytes of a structure with a secret, which is overwritten and freed.
+    /// Encodes a structure that contains a secret, overwrites it and frees it.
     func secretBytes<Structure>(
         taking structure: UnsafeMutablePointer<Structure>?, _ encoder: Encoder<Structure>
     ) throws(ResponseFailure) -> SecretBytes {
-        // SAFETY: as above.
+        // SAFETY: as in `bytes(taking:_:)`.
         guard let structure = unsafe structure else {
             throw ResponseFailure(code: TSSConnection.wrongSize, command: .encode)
         }
@@ -114,7 +116,8 @@ extension TSSConnection {
         return buffer.slice(0..<min(count, buffer.count))
     }
 
-    /// In place of a code of the library: what it gave isn't of the size it says.
+    /// Used in place of a response code if the library's output doesn't have the size that it
+    /// states.
     static let wrongSize = KEYCHAIN_TSS2_MU_RC_BAD_SIZE
 }
 

@@ -1,20 +1,20 @@
-// LibraryMessages: what tpm2-tss writes to standard error by itself.
+// LibraryMessages: suppresses the messages that tpm2-tss writes to standard error.
 
 import Glibc
 import KeychainCrypto
 import Synchronization
 
-/// Whether the variable is this program's own.
+/// Whether this program set the variable.
 private let isSilenced = Atomic<Bool>(false)
 
 extension PlatformHardware {
-    /// Has tpm2-tss say nothing on standard error, unless its variable TSS2_LOG is set: what went
-    /// wrong is told by the failure of the request.
+    /// Stops tpm2-tss from writing to standard error, unless the variable TSS2_LOG is set. Errors
+    /// are reported by the failure of the request.
     ///
-    /// A program calls this first of all, while it has no other threads.
+    /// A program calls this first, while it has only one thread.
     package static func silenceLibrary() {
         #if TPM
-        // SAFETY: both texts live for the call, which copies them.
+        // SAFETY: both strings are valid during the call, which copies them.
         guard !ProcessEnvironment.isSet(logVariable),
             unsafe setenv(logVariable, "all+NONE", 0) == 0
         else { return }
@@ -22,7 +22,8 @@ extension PlatformHardware {
         #endif
     }
 
-    /// The variables that the caller doesn't have, for programs that are started with the caller's.
+    /// The variables that this program set itself. Programs that are started with the caller's
+    /// environment should not inherit them.
     package static var ownVariables: [String] {
         isSilenced.load(ordering: .relaxed) ? [logVariable] : []
     }

@@ -1,4 +1,4 @@
-// The commands of the chip that the keychain uses: bytes in, bytes or references out.
+// The commands of the chip that the keychain uses. They take bytes and return bytes or references.
 
 #if TPM
 
@@ -6,19 +6,19 @@ import CKeychainTSS2
 import KeychainCrypto
 import KeychainCore
 
-/// The library's name for an object or session in the chip.
+/// The library's handle of an object or session in the chip.
 typealias Reference = UInt32
 
 extension TSSConnection {
-    // MARK: What there is
+    // MARK: Queries
 
-    /// Numbers from `first` on that are in use: of transient objects from 0x80000000, of
-    /// persistent ones from 0x81000000.
+    /// The handles from `first` on that are in use. Handles of transient objects start at
+    /// 0x80000000, those of persistent objects at 0x81000000.
     func handles(from first: UInt32, atMost count: UInt32) throws(ResponseFailure) -> [UInt32] {
         try words(of: UInt32(TPM2_CAP_HANDLES), from: first, atMost: count)
     }
 
-    /// Properties of the chip from `first` on: number and value.
+    /// The chip's properties from `first` on: their numbers and values.
     func properties(
         from first: UInt32, atMost count: UInt32
     ) throws(ResponseFailure) -> [UInt32: UInt32] {
@@ -30,8 +30,9 @@ extension TSSConnection {
         return properties
     }
 
-    /// The library decrypts a secret in the buffer that the answer came in, and leaves it there
-    /// until the next answer. Half a kilobyte of properties takes its place.
+    /// Overwrites the library's receive buffer. The library decrypts a secret in this buffer, where
+    /// it remains until the next response. This call replaces it with half a kilobyte of
+    /// properties.
     func overwriteAnswer() {
         _ = try? words(
             of: UInt32(TPM2_CAP_TPM_PROPERTIES), from: KEYCHAIN_TPM2_PT_MANUFACTURER, atMost: 64)
@@ -42,14 +43,14 @@ extension TSSConnection {
     ) throws(ResponseFailure) -> [UInt32] {
         var more: UInt8 = 0
         var data: UnsafeMutablePointer<TPMS_CAPABILITY_DATA>?
-        // SAFETY: the library allocates what it fills the pointer with.
+        // SAFETY: the library allocates the result.
         let code = unsafe library.capability(
             context, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, capability, first, count, &more,
             &data)
         try check(code, .capability)
         var reader = ByteReader(
             try unsafe bytes(taking: data, { unsafe library.encodeCapability($0, $1, $2, $3) }))
-        // The capability and the number of entries; then the entries.
+        // The capability and the number of entries precede the entries.
         guard let _: UInt32 = reader.number(), let _: UInt32 = reader.number() else {
             return []
         }
@@ -60,7 +61,8 @@ extension TSSConnection {
 
     // MARK: The storage key
 
-    /// Makes the storage key out of the seed of the owner's hierarchy: each time the same one.
+    /// Derives the storage key from the seed of the owner hierarchy. The result is always the same
+    /// key.
     func createStorageKey() throws(ResponseFailure) -> Reference {
         var template: TPM2B_PUBLIC = try unsafe structure(PublicArea.template(.storage)) {
             unsafe library.decodePublic($0, $1, $2, $3)
@@ -69,7 +71,8 @@ extension TSSConnection {
         var outside = TPM2B_DATA()
         var registers = TPML_PCR_SELECTION()
         var object: Reference = ESYS_TR_NONE
-        // SAFETY: all pointers are good for the call; results that are nil aren't given.
+        // SAFETY: all pointers are valid during the call. `nil` is passed for results that are not
+        // needed.
         let code = unsafe library.createPrimary(
             context, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive,
             &template, &outside, &registers, &object, nil, nil, nil, nil)
@@ -77,10 +80,11 @@ extension TSSConnection {
         return object
     }
 
-    /// A persistent object, if its public area is that of the storage key.
+    /// Returns a reference to a persistent object; `nil` if its public area is not that of a
+    /// storage key.
     func persistentStorageKey(_ handle: UInt32) throws(ResponseFailure) -> Reference? {
         var object: Reference = ESYS_TR_NONE
-        // SAFETY: the reference is filled within the call.
+        // SAFETY: the reference is written during the call.
         let code = unsafe library.fromPublic(
             context, handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &object)
         try check(code, .readStorageKey)
@@ -96,20 +100,20 @@ extension TSSConnection {
 
     private func publicArea(of object: Reference) throws(ResponseFailure) -> [UInt8] {
         var area: UnsafeMutablePointer<TPM2B_PUBLIC>?
-        // SAFETY: the library allocates what it fills the pointer with.
+        // SAFETY: the library allocates the result.
         let code = unsafe library.readPublic(
             context, object, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &area, nil, nil)
         try check(code, .readStorageKey)
         return try unsafe bytes(taking: area, { unsafe library.encodePublic($0, $1, $2, $3) })
     }
 
-    /// The name of a storage key: of the public area that the library encrypts the salt of a session
-    /// to. What the chip itself says its name is isn't asked.
+    /// The name of a storage key, computed from the public area to which the library encrypts the
+    /// salt of a session. The name that the chip itself reports is not used.
     func name(ofStorageKey key: Reference) throws(ResponseFailure) -> [UInt8] {
         var buffer: UnsafeMutablePointer<UInt8>?
         var count = 0
-        // SAFETY: the library allocates what it fills the pointer with, and says how much; it is
-        // copied and given back here.
+        // SAFETY: the library allocates the result and reports its size. The bytes are copied and
+        // the result is freed here.
         let code = unsafe library.serialize(context, key, &buffer, &count)
         try check(code, .readStorageKey)
         guard let start = unsafe buffer else {
@@ -125,8 +129,8 @@ extension TSSConnection {
 
     // MARK: Sessions and slots
 
-    /// A session whose keys only the holder of the storage key can derive, so that what it
-    /// encrypts is hidden from an attacker who listens on the way.
+    /// Starts a session whose keys only the owner of the storage key can derive. The parameters
+    /// that it encrypts are hidden from an attacker who can read the traffic to the chip.
     func startSession(saltedTo key: Reference) throws(ResponseFailure) -> Reference {
         var writer = ByteWriter()
         writer.number(UInt16(TPM2_ALG_AES))
@@ -136,7 +140,7 @@ extension TSSConnection {
             unsafe library.decodeCipher($0, $1, $2, $3)
         }
         var session: Reference = ESYS_TR_NONE
-        // SAFETY: the pointers are good for the call.
+        // SAFETY: the pointers are valid during the call.
         let code = unsafe library.startSession(
             context, key, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil,
             UInt8(TPM2_SE_HMAC), &cipher, UInt16(TPM2_ALG_SHA256), &session)
@@ -144,30 +148,31 @@ extension TSSConnection {
         return session
     }
 
-    /// Which parameters the session hides in the next command.
+    /// Sets which parameters the session encrypts in the next command.
     func encrypt(
         command: Bool, response: Bool, in session: Reference
     ) throws(ResponseFailure) {
         let flags =
             TPMA_SESSION_CONTINUESESSION | (command ? TPMA_SESSION_DECRYPT : 0)
             | (response ? TPMA_SESSION_ENCRYPT : 0)
-        // SAFETY: numbers only.
+        // SAFETY: only numbers are passed.
         let code = unsafe library.setAttributes(
             context, session, flags,
             TPMA_SESSION_CONTINUESESSION | TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT)
         try check(code, .startSession)
     }
 
-    /// Empties the slot of a transient object or session.
+    /// Frees the slot of a transient object or session.
     func flush(_ reference: Reference) {
-        // SAFETY: numbers only. What can't be flushed is gone already, or the way to it is.
+        // SAFETY: only numbers are passed. If this fails, the object is already gone, or the
+        // connection is.
         _ = unsafe library.flush(context, reference)
     }
 
-    /// Forgets a reference to a persistent object, which stays.
+    /// Releases a reference to a persistent object. The object stays in the chip.
     func close(_ reference: Reference) {
         var reference = reference
-        // SAFETY: the reference is read within the call.
+        // SAFETY: the reference is read during the call.
         _ = unsafe library.closeReference(context, &reference)
     }
 }

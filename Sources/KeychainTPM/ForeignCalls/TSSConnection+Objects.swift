@@ -1,4 +1,4 @@
-// The commands that make and use keys and sealed bytes.
+// The commands that create and use keys and sealed bytes.
 
 #if TPM
 
@@ -7,8 +7,9 @@ import KeychainCrypto
 import KeychainCore
 
 extension TSSConnection {
-    /// Makes an object under the storage key: TPM2B_PUBLIC and TPM2B_PRIVATE. Its use will take the
-    /// authorization, which may be empty. The content is what to seal; a key has none.
+    /// Creates an object under the storage key and returns its TPM2B_PUBLIC and TPM2B_PRIVATE. Each
+    /// use of the object requires `authorization`, which can be empty. `content` is the bytes to
+    /// seal; it is empty for a key.
     func create(
         _ kind: ObjectKind, authorization: SecretBytes, content: SecretBytes,
         under parent: Reference, _ session: Reference
@@ -22,7 +23,7 @@ extension TSSConnection {
         var privateArea: UnsafeMutablePointer<TPM2B_PRIVATE>?
         try encrypt(command: true, response: true, in: session)
         let sensitive = authorization.sized.appending(content.sized).sized
-        // SAFETY: all pointers are good for the call; the library allocates both results.
+        // SAFETY: all pointers are valid during the call. The library allocates both results.
         let code = try unsafe withStructure(
             sensitive, { unsafe library.decodeSensitive($0, $1, $2, $3) }
         ) { sensitive in
@@ -31,7 +32,7 @@ extension TSSConnection {
                 &outside, &registers, &privateArea, &publicArea, nil, nil, nil)
         }
         try check(code, .create)
-        // Both are taken before either can fail, so that both are freed.
+        // Both results are encoded before either error is thrown, so that both are freed.
         let areas = (
             Result { () throws(ResponseFailure) in
                 try unsafe bytes(
@@ -57,7 +58,7 @@ extension TSSConnection {
         }
         try encrypt(command: true, response: true, in: session)
         var reference: Reference = ESYS_TR_NONE
-        // SAFETY: the pointers are good for the call.
+        // SAFETY: the pointers are valid during the call.
         let code = unsafe library.load(
             context, parent, session, ESYS_TR_NONE, ESYS_TR_NONE, &privateArea, &publicArea,
             &reference)
@@ -65,11 +66,11 @@ extension TSSConnection {
         return reference
     }
 
-    /// Tells the library what to prove to the chip when the object is used.
+    /// Sets the authorization value that the library proves to the chip when the object is used.
     func authorize(
         _ object: Reference, _ authorization: SecretBytes
     ) throws(ResponseFailure) {
-        // SAFETY: the structure is good for the call, and copied.
+        // SAFETY: the structure is valid during the call, which copies it.
         let code = try unsafe withStructure(
             authorization.sized, { unsafe library.decodeDigest($0, $1, $2, $3) }
         ) { value in unsafe library.setAuthorization(context, object, value) }
@@ -87,13 +88,13 @@ extension TSSConnection {
         var scheme: TPMT_SIG_SCHEME = try unsafe structure(ecdsa) {
             unsafe library.decodeScheme($0, $1, $2, $3)
         }
-        // The digest may be of anything: the key isn't restricted.
+        // The key isn't restricted, so it signs any digest, without a ticket from the chip.
         var ticket = TPMT_TK_HASHCHECK(
             tag: UInt16(TPM2_ST_HASHCHECK), hierarchy: UInt32(TPM2_RH_NULL),
             digest: TPM2B_DIGEST())
         var signature: UnsafeMutablePointer<TPMT_SIGNATURE>?
         try encrypt(command: true, response: false, in: session)
-        // SAFETY: the pointers are good for the call; the library allocates the signature.
+        // SAFETY: the pointers are valid during the call. The library allocates the signature.
         let code = unsafe library.sign(
             context, key, session, ESYS_TR_NONE, ESYS_TR_NONE, &digest, &scheme, &ticket,
             &signature)
@@ -101,14 +102,14 @@ extension TSSConnection {
         var reader = ByteReader(
             try unsafe bytes(
                 taking: signature, { unsafe library.encodeSignature($0, $1, $2, $3) }))
-        // Algorithm and hash stand before the two numbers.
+        // The algorithm and the hash precede the two numbers.
         guard reader.bytes(4) == ecdsa, let r = reader.sized()?.padded(to: 32),
             let s = reader.sized()?.padded(to: 32), reader.isAtEnd
         else { throw ResponseFailure(code: Self.wrongSize, command: .sign) }
         return r + s
     }
 
-    /// The x coordinate of the product of the key and a point, 32 bytes.
+    /// Multiplies a point by the key and returns the x coordinate of the product, 32 bytes.
     func multiply(
         _ point: [UInt8], by key: Reference, _ session: Reference
     ) throws(ResponseFailure) -> SecretBytes {
@@ -118,13 +119,13 @@ extension TSSConnection {
         }
         var product: UnsafeMutablePointer<TPM2B_ECC_POINT>?
         try encrypt(command: true, response: true, in: session)
-        // SAFETY: the pointers are good for the call; the library allocates the product.
+        // SAFETY: the pointers are valid during the call. The library allocates the product.
         let code = unsafe library.multiply(
             context, key, session, ESYS_TR_NONE, ESYS_TR_NONE, &point, &product)
         try check(code, .agree)
         let bytes = try unsafe secretBytes(
             taking: product, { unsafe library.encodePoint($0, $1, $2, $3) })
-        // The size of both, the size of x, x.
+        // The encoding is the size of the whole point, the size of x, x, and so on.
         guard let x = bytes.sizedField(at: 2), x.count <= 32 else {
             throw ResponseFailure(code: Self.wrongSize, command: .agree)
         }
@@ -136,7 +137,7 @@ extension TSSConnection {
     ) throws(ResponseFailure) -> SecretBytes {
         var data: UnsafeMutablePointer<TPM2B_SENSITIVE_DATA>?
         try encrypt(command: false, response: true, in: session)
-        // SAFETY: the library allocates what it fills the pointer with.
+        // SAFETY: the library allocates the result.
         let code = unsafe library.unseal(
             context, object, session, ESYS_TR_NONE, ESYS_TR_NONE, &data)
         try check(code, .unseal)
@@ -150,12 +151,13 @@ extension TSSConnection {
 }
 
 extension SecretBytes {
-    /// Behind their number in two bytes. There are fewer than 65536.
+    /// The bytes, preceded by their size in two bytes. There must be fewer than 65536.
     var sized: SecretBytes {
         SecretBytes(copying: UInt16(count).bytes).appending(self)
     }
 
-    /// The field at an offset that begins with its size in two bytes. nil: it isn't there.
+    /// The field at `offset`, which starts with its size in two bytes; `nil` if the bytes end
+    /// before it does.
     func sizedField(at offset: Int) -> SecretBytes? {
         guard offset + 2 <= count else { return nil }
         let size = slice(offset..<offset + 2).plainBytes

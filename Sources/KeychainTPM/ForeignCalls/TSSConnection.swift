@@ -1,7 +1,8 @@
-// TSSConnection: a way to a chip, and the library's context for it.
-//   (1) Used by one thread at a time, under the lock of the TrustedPlatformModule that made it.
-//   (2) It holds nothing between two operations but the way: neither keys nor sessions.
-//   (3) A forked child leaves the way to its parent.
+// TSSConnection: a connection to a chip, with the library's context for it.
+//   (1) Only one thread at a time uses a connection, under the lock of the TrustedPlatformModule
+//       that created it.
+//   (2) Between two operations it holds neither keys nor sessions, only the connection itself.
+//   (3) After a fork, the child leaves the connection to its parent.
 
 #if TPM
 
@@ -17,13 +18,13 @@ final class TSSConnection: @unchecked Sendable {
     private let way: OpaquePointer
     private let process = getpid()
 
-    /// Opens a way. With most ways nothing is sent yet.
+    /// Opens a connection. Most TCTIs send nothing yet.
     init(_ library: TSSLibrary, configuration: String) throws(ResponseFailure) {
         self.library = library
         var way: OpaquePointer?
-        // SAFETY: both calls fill the pointer they are given, or fail; the version is asked for
-        // only where it isn't nil.
-        // The library opens the device or a socket, and keeps it.
+        // SAFETY: both calls set the pointer that they are given, or fail. `initialize` checks the
+        // ABI version only if that argument isn't `nil`.
+        // The library opens the device or a socket, and keeps it open.
         let opened = StandardStreams.withoutFreeNumbers {
             unsafe library.openWay(configuration, &way)
         }
@@ -42,14 +43,14 @@ final class TSSConnection: @unchecked Sendable {
 
     deinit {
         guard isOfThisProcess else { return }
-        // SAFETY: no other code has the two pointers; each function takes its own back.
+        // SAFETY: no other code has the two pointers. Each function frees its own.
         var context: OpaquePointer? = unsafe context
         unsafe library.finalize(&context)
         var way: OpaquePointer? = unsafe way
         unsafe library.closeWay(&way)
     }
 
-    /// false in a child that was forked after this was made.
+    /// `false` in a child process that was forked after this connection was created.
     var isOfThisProcess: Bool { process == getpid() }
 
     func check(

@@ -1,6 +1,6 @@
 // TSSLibrary: the functions of tpm2-tss, loaded when a chip is first used.
 //   (1) No other file looks up a symbol.
-//   (2) The libraries stay loaded, so that the addresses hold.
+//   (2) The libraries are never closed, so the addresses stay valid.
 
 #if TPM
 
@@ -8,7 +8,7 @@ import CKeychainTSS2
 import Glibc
 import KeychainCore
 
-/// `@unchecked Sendable`: it needs no lock, the addresses of functions never change.
+/// `@unchecked Sendable`: the addresses of the functions never change, so no lock is needed.
 @safe
 struct TSSLibrary: @unchecked Sendable {
     let openWay: Tss2_TctiLdr_Initialize_Function
@@ -46,12 +46,12 @@ struct TSSLibrary: @unchecked Sendable {
     let encodeSignature: Tss2_MU_TPMT_SIGNATURE_Marshal_Function
     let encodeCapability: Tss2_MU_TPMS_CAPABILITY_DATA_Marshal_Function
 
-    /// The libraries of the system, or what is missing of them.
+    /// The libraries of this system, or the failure that says which one is missing.
     static let ofThisSystem = Result { () throws(KeychainFailure) in try TSSLibrary() }
 
     private init() throws(KeychainFailure) {
-        // SAFETY: each name is looked up in the library whose header declares the function,
-        // and CKeychainTSS2 makes the type of the pointer out of that declaration.
+        // SAFETY: each name is looked up in the library whose header declares the function, and
+        // CKeychainTSS2 derives the type of the pointer from that declaration.
         let ways = try OpenLibrary("libtss2-tctildr.so.0")
         unsafe openWay = try ways.function("Tss2_TctiLdr_Initialize")
         unsafe closeWay = try ways.function("Tss2_TctiLdr_Finalize")
@@ -94,9 +94,9 @@ struct TSSLibrary: @unchecked Sendable {
             "Tss2_MU_TPMS_CAPABILITY_DATA_Marshal")
     }
 
-    /// What the library says of a code.
+    /// The library's description of a response code.
     func text(_ code: UInt32) -> String {
-        // SAFETY: the text is terminated and stays until this thread's next call.
+        // SAFETY: the string is null-terminated and valid until this thread's next call.
         guard let text = unsafe decode(code) else { return "code \(code)" }
         return unsafe String(cString: text)
     }
@@ -108,10 +108,10 @@ struct OpenLibrary {
     private let name: String
     private let handle: UnsafeMutableRawPointer
 
-    /// - Throws: `unimplemented`, as for a machine without a chip: none can be used.
+    /// - Throws: `unimplemented`, as on a machine without a chip.
     init(_ name: String) throws(KeychainFailure) {
-        // SAFETY: the name is a constant of this file; the text of a failure is terminated and
-        // stays until this thread's next call.
+        // SAFETY: the name is a constant in this file. The error message is null-terminated and
+        // valid until this thread's next call.
         guard let handle = unsafe dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
             let text = unsafe dlerror().map { unsafe String(cString: $0) } ?? name
             throw KeychainFailure(
@@ -124,10 +124,10 @@ struct OpenLibrary {
         self.name = name
     }
 
-    /// `Function` is the type of the function of this name.
+    /// Looks up a function. `Function` must be the type of the function of this name.
     @unsafe
     func function<Function>(_ symbol: String) throws(KeychainFailure) -> Function {
-        // SAFETY: the library stays open; the caller vouches for the type.
+        // SAFETY: the library stays open. The caller guarantees that the type is right.
         guard let address = unsafe dlsym(handle, symbol) else {
             throw KeychainFailure(
                 .unimplemented,
